@@ -20,12 +20,12 @@ import type { RecordContext } from './facts';
 import { noteFailedPayment } from './failed-payments';
 import { queueKeys } from './key-mails';
 
-/** Writes what was decided about an order. Nothing is judged here. */
+/** Writes a decision about an order. Nothing is judged here. */
 
 export interface Applied {
-  /** the id of a row that the decision added; of other rows their own */
+  /** returns the id of a row that the decision added; for other rows their own id */
   idOf: (ref: Ref) => number;
-  /** the keys that were made, by licence */
+  /** the new licences' keys, by licence id */
   keys: Map<number, string>;
 }
 
@@ -45,7 +45,7 @@ export async function applyDecision(
   const idOf = (ref: Ref) => (ref < 0 ? (ids.get(ref) as number) : ref);
   const writing: Writing = { trx, draft, context, ids, idOf, keys: new Map() };
   for (let i = 0; i < changes.length;) {
-    // Lines, and links to licences, that follow each other are one statement.
+    // Write consecutive lines, or consecutive links to licences, in one statement.
     const { type } = changes[i] as Change;
     const end =
       type === 'add_line' || type === 'link'

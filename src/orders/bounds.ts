@@ -7,20 +7,20 @@ import type { LineMessage, LineProblem } from './message';
 import type { Link, OrderReference, ParsedEvent, ParsedLine, ParsedMessage } from './parsed-message';
 
 /**
- * The only way from what a sender wrote to a column. A message is never refused for what is in it: a text that is too long
- * gets a digest as its name, a time or quantity that cannot be stored is missing, and a line that cannot be taken is one
- * with a problem. The others take effect.
+ * Sanitises a sender's input; it cannot reach a column any other way. No content makes a message fail: a digest
+ * replaces a text that is too long, a time or quantity that cannot be stored becomes undefined, and a line that cannot
+ * be processed gets a problem. The other lines take effect.
  */
 
-/** An event as it can be stored. */
+/** An event whose values can be stored. */
 export interface FitEvent extends Omit<ParsedEvent, 'at' | 'lines'> {
   at: Date;
   lines?: LineMessage[] | undefined;
 }
 
-/** What is told besides the event, such as each refund of an order. */
+/** The maximum number of further events in a message, such as each refund of an order. */
 const MAX_ALSO = 100;
-/** An order's own id, and one for each of its lines; an invoice may have several payments. */
+/** The maximum number of links: an order links its own id and each line, and an invoice may have several payments. */
 const MAX_LINKS = 200;
 
 export interface FitMessage extends Omit<ParsedMessage, 'event' | 'meant' | 'also' | 'links'> {
@@ -44,7 +44,7 @@ export function fitMessage(message: ParsedMessage, now: Date): FitMessage {
 function fitEvent(parsed: ParsedEvent, messageId: string, now: Date): FitEvent {
   const { at, eventId, payment, order, lines, customerId, ...event } = parsed;
   const told = at && asStorable(at);
-  // Without its time, the message distinguishes it from others.
+  // Use the message's id as the event's id, because without a time nothing else distinguishes the event.
   const own = eventId ?? (told === undefined ? messageId : undefined);
   return {
     ...event,
@@ -69,7 +69,7 @@ function fitLink(link: Link): Link {
   return 'other' in link ? { key, other: fitText(link.other, MAX_LABEL_LENGTH) } : { ...link, key };
 }
 
-/** Returns a text that has room and is no licence key, else a digest of it. */
+/** Returns a text unchanged if it fits and does not contain a licence key, otherwise a digest of it. */
 function fitText(text: string, most = MAX_NAME_LENGTH): string {
   try {
     return requireExactText(text, '', most);
@@ -78,7 +78,7 @@ function fitText(text: string, most = MAX_NAME_LENGTH): string {
   }
 }
 
-/** The same name twice, such as an article in two lines, is two lines. */
+/** Makes all lines storable. Two lines with the same name, such as an article that was bought twice, remain two lines. */
 function fitLines(lines: ParsedLine[], event: ParsedEvent['event']): LineMessage[] {
   const counts = new Map<string, number>();
   return lines.map((line, i) => {
@@ -87,7 +87,7 @@ function fitLines(lines: ParsedLine[], event: ParsedEvent['event']): LineMessage
     counts.set(base, count);
     if (count === 1) return fitLine({ ...line, line: base }, event, line.line === undefined);
     const name = fitText(`${base}#${count}`);
-    // An id that both have would make each the other.
+    // Remove the shared ids, because they would make each line match the other.
     return fitLine({ ...line, line: name, ...(line.ids && { ids: [name] }) }, event, false);
   });
 }
@@ -111,7 +111,7 @@ function fitLine(
     ...(paidAs !== undefined && { paidAs: fitText(paidAs, MAX_LABEL_LENGTH) }),
     ...(renews !== undefined && { renews: typeof renews === 'string' ? fitText(renews) : renews }),
   };
-  // Other events concern a line as it is, whatever they say of its article.
+  // Other events concern a known line, so it does not matter which article they name.
   if (event !== 'paid' && event !== 'upgraded') return fit;
   const isNamed = fit.sku !== undefined || fit.planId !== undefined;
   const changes = event === 'upgraded' && fit.renews === undefined && (isCount || until !== undefined);

@@ -34,7 +34,7 @@ import { issueMore } from './settle-line';
 import { planOf, type Plans } from './sold';
 import { whyUnmatched } from './unmatched';
 
-/** Decides what a seller's answer to unmatched money changes. Refusals are values. */
+/** Decides which changes follow when a seller resolves unmatched money. A refusal is returned as a value. */
 
 export type UnmatchedAct =
   | { type: 'assign'; licenseId: number }
@@ -47,13 +47,13 @@ export interface ActRefusal {
 }
 
 export interface ActDecision extends OrderDecision {
-  /** the licence that it is about now */
+  /** the licence that the money now belongs to */
   license: Ref | null;
 }
 
 export const GIVES_BACK = new Set(['refunded', 'refund_failed', 'charged_back', 'chargeback_reversed']);
 
-/** Where no message names a line. */
+/** The name of the line if no message names one. */
 export const FIRST_LINE = '1';
 
 export function decideUnmatched(
@@ -92,14 +92,14 @@ function refuse(message: string, reason: ActRefusal['reason'] = 'other-order'): 
 }
 
 interface Found {
-  /** undefined: a message's event, which is one of several */
+  /** undefined for an event of a message, which has several */
   event: OrderEvent | undefined;
   reason: string | undefined;
-  /** the line that it is about, of one that cannot be read */
+  /** the line that could not be read, if that is the reason */
   line: OrderLine | undefined;
 }
 
-/** Finds the event that found nothing, or that brought a line which cannot be read. */
+/** Finds the event that matched nothing, or that introduced a line which could not be read. */
 function findEvent(draft: Draft, { digest }: Unmatched): Found {
   const { order, lines, events } = draft;
   const told = toldOf(draft, events);
@@ -117,7 +117,7 @@ function findEvent(draft: Draft, { digest }: Unmatched): Found {
   return { event: undefined, reason: undefined, line: undefined };
 }
 
-/** Lets an order's lines that have no licence renew this one, and runs what was told of them. */
+/** Lets the order's lines without a licence renew the given one, and applies the events of these lines. */
 function assign(draft: Draft, one: Unmatched, found: Found, license: LicenseFacts): Ref | ActRefusal {
   const { event, reason, line } = found;
   const { events, lines, facts } = draft;
@@ -126,7 +126,7 @@ function assign(draft: Draft, one: Unmatched, found: Found, license: LicenseFact
     return refuse(`Licence ${license.id} is ${status}, which is final.`, 'license-final');
   const changed = changedLine(draft, found);
   const ids = [...new Set(ownLinks(draft).map(({ licenseId }) => licenseId))];
-  // What names no line of its own is of the order's own licence.
+  // An event that does not name a line of its own belongs to the order's own licence.
   const isOfOrder = event === undefined || reason === 'unknown_payment';
   if (isOfOrder && ids.length > 0 && !ids.includes(license.id))
     return refuse(`It is of order ${draft.order.id}, whose licence is ${ids.join(', ')}.`);
@@ -141,7 +141,7 @@ function assign(draft: Draft, one: Unmatched, found: Found, license: LicenseFact
   return license.id;
 }
 
-/** A refund is of the lines that a licence is of, and of all that was paid for them. */
+/** Applies a refund to the lines of a licence, and to all payments for them. */
 function giveToLicense(draft: Draft, event: OrderEvent, license: LicenseFacts): void {
   const of = ownLinks(draft).filter(({ licenseId }) => licenseId === license.id);
   const lines = draft.lines.filter(({ id }) => of.some(({ lineId }) => lineId === id));
@@ -159,14 +159,14 @@ function setMeaning(
   draft.changes.push({ type: 'set_event', id: event.id, changes });
 }
 
-/** The line whose licences an event cannot change to what was bought. */
+/** Returns the line whose licences cannot become what the event bought. */
 function changedLine(draft: Draft, { event, reason, line }: Found): OrderLine | undefined {
   if (event !== undefined && reason === 'other_activation_type')
     return draft.lines.find((one) => concerns(readEvent(event), one));
   return line && linksOf(draft, line).length > 0 ? line : undefined;
 }
 
-/** Gives the licence these lines, with a payment until the end that it has: what was told since moves that. */
+/** Makes the licence renewed by these lines, with a payment up to its present end, which later events then move. */
 function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: StoredLine[]): void {
   if (items.length === 0) return;
   const until = paidEnd(license);
@@ -184,7 +184,7 @@ function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: Store
     at: firstTime(draft, one),
     lines: items.map(({ line, ids }) => ({ line, renews: license.id, ids, paidUntil: until ?? undefined })),
   });
-  // The seller says so, whatever the rules of the shop.
+  // Ignore the shop's rules, because the seller decided this.
   Object.assign(paid, { effect: 'issue', graceDays: 0 });
   setOutcomes(
     draft,
@@ -194,7 +194,7 @@ function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: Store
   for (const line of added) replay(draft, line, [paid], told);
 }
 
-/** Adds a payment that nobody told of. */
+/** Adds a payment that no message reported. */
 function addPaid(
   { order, shop, facts, events }: Draft,
   told: Pick<OrderMessage, 'eventId' | 'at' | 'lines'>,
@@ -204,12 +204,12 @@ function addPaid(
   return paid;
 }
 
-/** A payment comes before all that was told of it. */
+/** Returns the time of the order's first event, because the payment must come before all events about it. */
 function firstTime({ events }: Draft, { at }: Unmatched): Date {
   return events.reduce((first, one) => (one.at < first ? one.at : first), at);
 }
 
-/** The lines that events name and the order does not have, each once. */
+/** Lists the lines that events name and the order lacks, without duplicates. */
 function missingLines(draft: Draft): StoredLine[] {
   const { lines, events } = draft;
   const missing = new Map<string, StoredLine>();
@@ -220,7 +220,7 @@ function missingLines(draft: Draft): StoredLine[] {
   return [...missing.values()];
 }
 
-/** The order is that of a licence which has none; another licence is renewed by it. */
+/** Links a line to a licence. If the licence had no order, this line counts as having issued it; otherwise it renews it. */
 function linkTo(draft: Draft, line: OrderLine, license: LicenseFacts, upgrades: Plans['upgrades']): void {
   const { id: licenseId, planId: plan, activationLimit: limit } = license;
   const isFirst = !draft.links.some((link) => link.licenseId === licenseId);
@@ -237,7 +237,7 @@ function linkTo(draft: Draft, line: OrderLine, license: LicenseFacts, upgrades: 
   });
 }
 
-/** Lets events change a line's licences one after the other, as if they came now. */
+/** Applies events to a line one after the other, as if they arrived now. */
 function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: OrderEvent[]): void {
   const told = toldOf(draft, [...before, ...events]);
   for (const [i, kept] of events.entries()) {
@@ -256,7 +256,7 @@ function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: Ord
   }
 }
 
-/** Issues a licence for what an order told without having been paid, or for a line that cannot be read. */
+/** Issues a licence for events of an order without a payment, or for a line that could not be read. */
 function issue(draft: Draft, one: Unmatched, found: Found, plan: Plan): Ref | ActRefusal {
   const { event, line } = found;
   const changed = changedLine(draft, found);
@@ -265,14 +265,14 @@ function issue(draft: Draft, one: Unmatched, found: Found, plan: Plan): Ref | Ac
   const unread = line && event && itemOf(readEvent(event), line.line);
   const first = unread ?? missing[0] ?? (draft.lines.length === 0 ? { line: FIRST_LINE } : undefined);
   if (first === undefined) return refuse('Its order has a licence for all that it names.');
-  // What was bought is what the seller says now.
+  // Let upgrades mean the plan that the seller chose.
   if (unread === undefined)
     for (const each of draft.events.filter(
       ({ event: name, effect }) => name === 'upgraded' && effect !== 'none',
     ))
       setMeaning(draft, each, { linesJson: asPlan(each, first.line, plan) });
   const at = firstTime(draft, one);
-  // The renewals that follow are what is paid, so the payment before them pays for no time.
+  // If renewals follow, they are what was paid, so the payment before them gives no time.
   const isRenewed =
     unread === undefined && plan.duration !== null && draft.events.some(({ effect }) => effect === 'renew');
   const { line: name, ids, paid_until: until } = first;
@@ -303,7 +303,7 @@ function asPlan({ linesJson }: OrderEvent, line: string, plan: Plan): string {
   );
 }
 
-/** Issues a licence on a line beside those that cannot be what was bought. */
+/** Issues another licence on a line whose licences cannot become what was bought. */
 function issueBeside(draft: Draft, event: OrderEvent, line: OrderLine, plan: Plan): Ref | ActRefusal {
   const [had] = linksOf(draft, line);
   const beside = had && draft.licenses.get(had.licenseId);

@@ -39,11 +39,11 @@ import { mappedTo } from './sold';
 import { whyUnmatched } from './unmatched';
 
 /**
- * Decides what follows from what is known of an order: a pure function of its facts. The events that have not been processed
- * are taken in the order of their arrival, then the lines that wait.
+ * Decides what follows from the facts about an order, as a pure function. It takes the events that are not processed
+ * yet, in the order of their arrival, and then the lines that wait.
  */
 
-/** What a customer is called, and since when. */
+/** The customer of an order, and the time from which the address and name count. */
 export interface Naming {
   customer: OrderCustomer;
   at: Date;
@@ -51,7 +51,7 @@ export interface Naming {
 
 export interface OrderDecision {
   changes: Change[];
-  /** as they are once the changes are applied; rows that were added have the ids of their changes */
+  /** the facts after the changes; the ids of added rows are those of their changes */
   draft: Draft;
 }
 
@@ -73,7 +73,7 @@ export function decideOrder(facts: OrderFacts, naming?: Naming): OrderDecision {
   return { changes: draft.changes, draft };
 }
 
-/** Returns the customer that a message named which failed: the order has kept it, and nothing else knows it yet. */
+/** Returns the customer of a message that failed to process: so far, only the order has stored it. */
 function keptNaming({ order, now }: OrderFacts): Naming | undefined {
   const { state, customer, customerName, language, failedAt } = order;
   if (state !== 'failed' || customer === null) return undefined;
@@ -81,7 +81,7 @@ function keptNaming({ order, now }: OrderFacts): Naming | undefined {
   return { customer: named, at: failedAt ?? now };
 }
 
-/** Reports whether an order names more lines than it may have before its seller confirms it. */
+/** Reports whether an order names more lines than allowed before its seller confirms it. */
 function isTooLarge({ events, order }: Draft): boolean {
   if (order.confirmedAt !== null) return false;
   const names = new Set<string>();
@@ -89,7 +89,7 @@ function isTooLarge({ events, order }: Draft): boolean {
   return names.size > MAX_LINES;
 }
 
-/** Does what follows from what was decided: the order's state, what is unmatched, and mails. */
+/** Adds the order's state, its unmatched events and its mails to the decision. */
 export function conclude(draft: Draft, isNamed: boolean): void {
   const isWaitingStill = draft.lines.some(({ waitsFor }) => waitsFor !== null);
   const state = isWaitingStill ? 'waiting' : 'done';
@@ -98,7 +98,7 @@ export function conclude(draft: Draft, isNamed: boolean): void {
   mailKeys(draft, isNamed);
 }
 
-/** The first address stays, and so does the language that was told with it. @returns whether it is the first of the order or its licences */
+/** Sets an order's customer. The first address and its language stay. @returns whether this is the first address */
 function nameCustomer(draft: Draft, { customer, at }: Naming): boolean {
   const { order } = draft;
   const { email, name = null, language = null } = customer;
@@ -120,12 +120,12 @@ function nameCustomer(draft: Draft, { customer, at }: Naming): boolean {
   return hasNamed;
 }
 
-/** Whether a line of an event begins one of the order: an upgrade that is an order of its own names the earlier one. */
+/** Reports whether an event's line begins a line of the order. An upgrade does if it is a new order for an earlier one. */
 function opens(event: string, { renews }: StoredLine): boolean {
   return event === 'paid' || (event === 'upgraded' && renews !== undefined);
 }
 
-/** Takes an event that has not been processed. */
+/** Processes an event. */
 export function takeEvent(draft: Draft, event: OrderEvent): void {
   const { facts, lines: known } = draft;
   nameOnlyLine(draft, event);
@@ -146,7 +146,7 @@ export function takeEvent(draft: Draft, event: OrderEvent): void {
   if (event.event === 'payment_failed') noteFailedPayment(draft, latest, before);
 }
 
-/** An upgrade that names a line by another name means the order's only one: what is sold there may have a new name too. */
+/** Renames the line of an upgrade to the order's only line, because the upgraded article may have a new name. */
 function nameOnlyLine({ lines, changes }: Draft, event: OrderEvent): void {
   const [only, ...more] = lines;
   const [item, ...others] = readEvent(event).items ?? [];
@@ -159,8 +159,8 @@ function nameOnlyLine({ lines, changes }: Draft, event: OrderEvent): void {
 }
 
 /**
- * Reads the events with a new one. A refund before it is judged by its amount as it was without the new one.
- * @returns the events before, and all
+ * Reads the events together with a new one. A refund before it keeps the effect that it had without the new event.
+ * @returns the events before, with the new one (`after`), and the new one
  */
 export function tell(
   draft: Draft,
@@ -178,7 +178,7 @@ export function tell(
   return { before, after, latest: after.at(-1) as ToldEvent };
 }
 
-/** Settles the lines that wait, as their articles or earlier orders may be known by now. */
+/** Settles the lines that wait, because their articles or earlier orders may be known now. */
 function settleWaiting(draft: Draft): void {
   const waiting = draft.lines.filter(({ waitsFor }) => waitsFor !== null);
   if (waiting.length === 0) return;
@@ -205,7 +205,7 @@ export function settleAll(
   });
 }
 
-/** Adds a line that an event begins. */
+/** Adds the line that an event begins, or updates it while it has no licence. */
 function openLine(draft: Draft, item: StoredLine, known: OrderLine[], prior: ToldEvent[]): void {
   const { line: name, sku = null, plan_id: planId = null, quantity = 1, renews } = item;
   const line = known.find((one) => one.line === name);
@@ -217,8 +217,8 @@ function openLine(draft: Draft, item: StoredLine, known: OrderLine[], prior: Tol
 }
 
 /**
- * A line whose article nobody has mapped takes the one that another payment of it names, if that is mapped, with its
- * quantity: an invoice names a price where its session names what was sold. A refund may have come between.
+ * Gives a line without a mapped article the mapped article and quantity of another payment for it: an invoice names a
+ * price, its session names what was sold. A refund between the two does not matter.
  */
 function renameArticle(draft: Draft, line: OrderLine, sku: string | null, quantity: number): void {
   if (sku !== null && line.sku !== null && sku !== line.sku)
@@ -226,7 +226,7 @@ function renameArticle(draft: Draft, line: OrderLine, sku: string | null, quanti
       setLine(draft, line, { sku, quantity });
 }
 
-/** A line for each that the event names, in its order; one that was never paid has no row yet. */
+/** Lists an outcome for each line that the event names, in its order. A line that was never paid has no row yet. */
 function inEventOrder(event: ToldEvent, outcomes: LineOutcome[]): LineOutcome[] {
   const stops = event.effect === 'suspend' || event.effect === 'cancel';
   const reason = whyIgnored(event) ?? (stops ? event.event : 'not_paid');
@@ -235,10 +235,10 @@ function inEventOrder(event: ToldEvent, outcomes: LineOutcome[]): LineOutcome[] 
   );
 }
 
-/** Without licences, only what suspends or cancels is asked for. */
+/** Terms for lines without licences: they only show whether events suspend or cancel the line. */
 const UNRESOLVED: Meanings = { base: { duration: null, count: 1 }, upgrades: new Map(), renews: false, n: 1 };
 
-/** What events are said to have done, once their lines wait no more. */
+/** Updates the stored outcomes of earlier events whose lines no longer wait. */
 function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ToldEvent[], settled: Settled[]): void {
   for (const event of stored) {
     if (!event.outcomeJson?.includes('"waiting"')) continue;
@@ -264,7 +264,7 @@ function revisedOutcome(draft: Draft, event: OrderEvent, told: ToldEvent[], sett
   return none(by ?? (draft.order.isTest ? 'test' : 'not_paid'));
 }
 
-/** What an event that waited did when its line ran. */
+/** Returns what an event did that waited until its line was settled. */
 function lateOutcome(event: OrderEventName, { renewsJson }: OrderLine): Omit<LineOutcome, 'line'> {
   if (event === 'paid') return { action: renewsJson === null ? 'issued' : 'renewed', reason: null };
   if (event === 'renewed') return { action: 'renewed', reason: null };
@@ -272,7 +272,7 @@ function lateOutcome(event: OrderEventName, { renewsJson }: OrderLine): Omit<Lin
   return { action: 'none', reason: null };
 }
 
-/** Keeps which events and lines of an order are unmatched. A test's are not money. */
+/** Lists the unmatched events and lines of an order, and drops those that match now. Test orders are skipped. */
 function followUnmatched(draft: Draft): void {
   const { order, facts, lines } = draft;
   if (order.isTest) return;
@@ -300,8 +300,8 @@ function followUnmatched(draft: Draft): void {
 }
 
 /**
- * Mails the keys of the licences that are issued, or of all that the order issued when its address has come just now.
- * @param isNamed the order had no address before
+ * Mails the keys of the licences that are issued now. If the order has just received an address, it mails all its keys.
+ * @param isNamed whether the order had no address before
  */
 function mailKeys(draft: Draft, isNamed: boolean): void {
   const { order, shop, issued, facts } = draft;
@@ -318,12 +318,12 @@ function hasAddress({ order: { customer } }: Draft): boolean {
 }
 
 /**
- * A payment that failed changes no licence. It is noted in the history of those that it would have renewed, and the
- * customer is mailed where to pay, once for each period.
+ * Dunning: notes a failed payment in the history of the licences that it would have renewed, and mails the customer
+ * where to pay, once for each period. It changes no licence.
  */
 function noteFailedPayment(draft: Draft, failed: ToldEvent, before: ToldEvent[]): void {
   const { order, shop, facts } = draft;
-  // What was sold is not concerned by a test.
+  // A failed test payment does not concern what was sold.
   if (failed.isTest && !order.isTest) return;
   const licenses = findUnpaid(draft, failed, before);
   if (licenses.length === 0) return;
@@ -344,7 +344,7 @@ function noteFailedPayment(draft: Draft, failed: ToldEvent, before: ToldEvent[])
   });
 }
 
-/** The licences that a payment was for and that nothing newer has paid for or ended. */
+/** Lists the licences that the failed payment was for, unless a newer event paid for or ended them. */
 function findUnpaid(draft: Draft, failed: ToldEvent, before: ToldEvent[]): LicenseFacts[] {
   const open = draft.lines.filter((line) => {
     const [own] = lineEvents([failed], line);
@@ -360,7 +360,7 @@ function findUnpaid(draft: Draft, failed: ToldEvent, before: ToldEvent[]): Licen
     .filter((license) => !isFinal(liveStatus(license, draft.facts.now)) && license.status !== 'suspended');
 }
 
-/** Whether an event ends the time in which a failed payment matters. */
+/** Reports whether an event ends the time in which a failed payment matters. */
 function settles({ event, effect, renewsItself }: LineEvent): boolean {
   return effect === 'issue' || effect === 'renew' || event === 'subscription_ended' || renewsItself === false;
 }

@@ -3,27 +3,27 @@ import type { EndWithGrace } from '../licensing/core/states';
 import type { Order, OrderEvent, OrderLine } from '../store/orders/orders';
 
 /**
- * What is done about an order. Rows that a decision adds have negative ids until they are stored: a `Ref` is a row's id, or
- * one of these.
+ * The changes that a decision about an order consists of. A `Ref` is a row's id. Rows that a decision adds have
+ * negative ids until they are stored.
  */
 export type Ref = number;
 
 export type LicenseEnd = EndWithGrace & { renewsItself: boolean };
 
-/** A change of a licence, with the reason that its history gives. */
+/** A change of a licence, with its reason for the history. */
 interface OfLicense {
   license: Ref;
   reason: string;
 }
 
-/** In the order of application. */
+/** The changes, which are applied in the order of the list. */
 export type Change =
   | { type: 'set_order'; changes: Partial<Order> }
   | { type: 'tell_profile'; email: string; name: string | null; language: string | null; at: Date }
   | { type: 'name_customer'; license: Ref; email: string }
   | { type: 'add_line'; id: Ref; line: Omit<OrderLine, 'id'> }
   | { type: 'set_line'; id: Ref; changes: Partial<Omit<OrderLine, 'id' | 'orderId' | 'line'>> }
-  /** Keys are made when it is applied. */
+  /** The keys are generated when this is applied. */
   | {
       type: 'issue';
       licenses: { id: Ref; reference: string }[];

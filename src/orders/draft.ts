@@ -9,7 +9,7 @@ import { readEvents } from './refunds';
 import { type Link, meaningsOf, numbersOf, type Catalogue } from './sold';
 import { unmatchedDigest } from './names';
 
-/** The facts as they would be after the changes that are decided so far. */
+/** A working copy of the facts, with all changes that are decided so far. */
 export interface Draft extends Catalogue {
   facts: OrderFacts;
   shop: OrderFacts['shop'];
@@ -17,19 +17,19 @@ export interface Draft extends Catalogue {
   lines: OrderLine[];
   links: Link[];
   licenses: Map<Ref, LicenseFacts>;
-  /** the order's, with those that were not stored; `outcomeJson` null: not processed yet */
+  /** the order's events and the new ones; `outcomeJson` is null if an event is not processed yet */
   events: OrderEvent[];
   changes: Change[];
-  /** licences that the decision issues */
+  /** the licences that the decision issues */
   issued: Ref[];
-  /** what the history of licences gives as the reason of changes */
+  /** the reason for changes that is written to the licences' history */
   reason: string;
-  /** what the licences' other orders say, by order */
+  /** the licences' other orders, by order id */
   others: Map<number, OrderView>;
   nextId: Ref;
 }
 
-/** An order whose lines are folded for its licences. */
+/** An order with the data from which the state of its lines is computed. */
 interface OrderView {
   lines: OrderLine[];
   told: ToldEvent[];
@@ -56,7 +56,7 @@ export function draftOf(facts: OrderFacts): Draft {
   };
 }
 
-/** Returns what the history of a licence gives as the reason of a change. */
+/** Returns the reason for a change that is written to a licence's history. */
 export function reasonOf({ order }: Pick<OrderFacts, 'order'>, event = 'paid'): string {
   return `${order.shop} ${order.number}: ${event}`;
 }
@@ -126,25 +126,25 @@ export function setOutcomes(draft: Draft, event: OrderEvent, outcomes: LineOutco
   else draft.changes.push({ type: 'set_event', id, changes: { outcomeJson } });
 }
 
-/** Reads events as they are about the order's lines. */
+/** Reads events, and matches their items to the order's lines. */
 export function toldOf({ lines }: Pick<Draft, 'lines'>, events: OrderEvent[]): ToldEvent[] {
   return placeLines(readEvents(events), lines);
 }
 
-/** A link that is not stored yet is later than all that are. */
+/** An offset for the id of a link that is not stored, which makes it newer than all stored links. */
 const UNSTORED = 2 ** 52;
 
-/** Returns what a line of an order says about a licence. */
+/** Returns the part that one line of an order contributes to a licence. */
 export function partOf({ id, role, baseEndsAt }: Link, standing: LineState): Part {
   return { id: id < 0 ? UNSTORED - id : id, role, baseEndsAt, standing };
 }
 
-/** What folding the lines of a licence's orders needs. */
+/** The data from which the states of the lines of a licence's orders are computed. */
 export type Standings = Pick<Draft, 'order' | 'lines' | 'links' | 'plans' | 'others'> & {
   facts: Pick<OrderFacts, 'others'>;
 };
 
-/** Returns what the events of a link's order say about its licence. @param told of the draft's own order */
+/** Returns the state of a link's line, from the events of its order. @param told the events of the draft's own order */
 export function standingOf(draft: Standings, link: Link, told: ToldEvent[]): LineState {
   const view = link.orderId === draft.order.id ? ownView(draft, told) : otherView(draft, link.orderId);
   const line = view.lines.find(({ id }) => id === link.lineId);
@@ -161,7 +161,7 @@ function otherView({ facts, others, links }: Standings, orderId: number): OrderV
   const known = others.get(orderId);
   if (known !== undefined) return known;
   const { lines, events } = facts.others.find(({ id }) => id === orderId) ?? { lines: [], events: [] };
-  // Its own decision comes first to what it has not processed.
+  // Skip unprocessed events, because their own order must decide about them first.
   const processed = events.filter(({ outcomeJson }) => outcomeJson !== null);
   const view: OrderView = {
     lines,
@@ -172,12 +172,12 @@ function otherView({ facts, others, links }: Standings, orderId: number): OrderV
   return view;
 }
 
-/** Tells apart the lines that cannot be read, each with the event that brought it. */
+/** Returns the digest of an unreadable line together with the event that introduced it. */
 export function problemDigest({ order }: Pick<Draft, 'order'>, identity: string, line: string): string {
   return unmatchedDigest(order.digest, `${identity}:${line}`);
 }
 
-/** Reports whether a seller has settled what is unmatched. */
+/** Reports whether a seller has resolved an unmatched event. */
 export function isSettled({ facts }: Draft, digest: string): boolean {
   return facts.unmatched.some((one) => one.digest === digest && one.state !== 'open');
 }

@@ -4,14 +4,15 @@ import type { FitEvent } from './bounds';
 import type { LineMessage } from './message';
 import { orderDigest } from './names';
 
-/** A shop that sends its order again with each edit: what differs from what it said before is a change. */
+/** A shop that sends its whole order again after each edit: every difference from the earlier version is a change. */
 
 type Articles = Map<string, Pick<LineMessage, 'sku' | 'quantity'>>;
 
 /**
- * Returns the changes since the payment: lines that are other than before are upgraded, new ones are paid, and those that are
- * gone are given back.
- * @param paid the payment as it is told now @returns undefined: the order was cancelled meanwhile, which is final
+ * Returns the edits of a paid order as events: a changed line is upgraded, a new line is paid, and a removed line is
+ * refunded.
+ * @param paid the payment in the order's present version
+ * @returns undefined if the order was cancelled in between, which is final
  */
 export async function editsOf(
   db: Db,

@@ -4,20 +4,20 @@ import type { OrderMessage } from './message';
 import { digest } from './names';
 import type { StoredLine } from './order-events';
 
-/** What tells the events of an order apart. */
+/** The identity of an order's events, which makes processing them idempotent. */
 
 type Identified = Pick<OrderMessage, 'event' | 'at' | 'eventId' | 'payment' | 'formerly'> & {
   lines?: { line: string }[] | undefined;
 };
 
-/** Returns the digest of the sender's own id; without one, of the event, what it is about and its full time. */
+/** Returns a digest of the sender's event id; without an id, of the event's name, payment, lines and exact time. */
 export function eventIdentity({ event, at, eventId, payment, lines }: Identified): string {
   if (eventId !== undefined) return digest('id', eventId);
   const names = lines === undefined ? null : lines.map(({ line }) => line).sort();
   return digest('event', event, payment ?? '', JSON.stringify(names), at.toISOString());
 }
 
-/** Reports whether a stored event is the one that is told, also as an earlier version stored it. */
+/** Reports whether a stored event is the same as a received one, even if an earlier version stored it. */
 export function isSameEvent(stored: OrderEvent, told: Identified): boolean {
   const { event, at, eventId, formerly } = told;
   if (stored.identity === eventIdentity(told)) return true;

@@ -30,42 +30,42 @@ import { isPayment, readEvent, type ToldEvent } from './order-events';
 import { graceOf } from './shop-kinds';
 import type { Link, Plans } from './sold';
 
-/** All that a decision about an order depends on, as plain data. */
+/** Reads all facts that a decision about an order depends on, as plain data. */
 
 export interface OrderFacts {
   now: Date;
-  /** who decides, for events that are added */
+  /** the actor that added events will name */
   actor: string;
-  /** the shop's grace */
+  /** the shop's grace period */
   graceDays: number;
   order: Order;
   shop: Shop;
   lines: OrderLine[];
-  /** in the order of arrival; those without an outcome have not been processed */
+  /** in the order of arrival; an event without an outcome is not processed yet */
   events: OrderEvent[];
-  /** of the order and of its licences' other orders, by id */
+  /** the links of the order and of its licences' other orders, sorted by id */
   links: Link[];
   licenses: LicenseFacts[];
   /** the other orders of the licences */
   others: OtherOrder[];
-  /** what lines renew: licences, or the digest of the order to wait for; by the line's `renewsJson` */
+  /** the licences that lines renew, or the digest of the order to wait for; keyed by the line's `renewsJson` */
   renewed: Record<string, Renewed>;
   /** the orders of the licences that lines may renew */
   owners: Pick<LicenseOrder, 'licenseId' | 'shop' | 'isTest'>[];
   plans: Plan[];
   skus: ShopSku[];
-  /** of those that the order's next licences would have */
+  /** the used references among those of the order's next licences */
   usedReferences: string[];
   unmatched: Unmatched[];
-  /** of the customer's mails about failed payments */
+  /** the keys of mails about failed payments that were already sent to the customer */
   mailsOnce: string[];
-  /** mails can be sent */
+  /** whether mails can be sent */
   hasMail: boolean;
 }
 
 export interface LicenseFacts extends LockedLicense {
   isActivated: boolean;
-  /** an order suspended it last; a seller's own suspension is the seller's to lift */
+  /** true if an order suspended the licence last; only the seller lifts the seller's own suspension */
   isSuspendedByOrder: boolean;
 }
 
@@ -75,28 +75,28 @@ interface Renewed {
 }
 
 export interface RecordContext extends Pick<ChangeContext, 'actor' | 'now'> {
-  /** LICENSING_KEY_SECRET, which seals keys; undefined: keys are not kept */
+  /** LICENSING_KEY_SECRET, which encrypts keys; if undefined, keys are not stored */
   secret: Buffer | undefined;
-  /** mails keys to customers; undefined: mail is not set up */
+  /** sends keys to customers; undefined if mail is not set up */
   mailing?: Mailing | undefined;
-  /** LICENSING_GRACE_DAYS, of shops that say nothing else */
+  /** LICENSING_GRACE_DAYS, for shops without a grace period of their own */
   graceDays: number;
-  /** told of an order that fails, the first time */
+  /** is called when an order fails for the first time */
   onFailed?: ((id: number, reason: string) => void) | undefined;
 }
 
-/** What is read besides what is stored of the order. */
+/** Input in addition to the stored data of the order. */
 interface Given {
   shop: Shop;
-  /** the order's, with one that is not stored yet; undefined: they are read */
+  /** the order's events with one that is not stored yet; by default they are read */
   events?: OrderEvent[];
-  /** the order was inserted just now */
+  /** true if the order was inserted in this transaction */
   isNew?: boolean;
   plans?: number[];
   licenses?: number[];
 }
 
-/** Reads the facts of an order that is locked, and locks its licences, in this order. */
+/** Reads the facts of a locked order. Locks come in a fixed order: the order's own first, then those of its licences. */
 export async function loadOrderFacts(
   trx: Transaction,
   order: Order,
@@ -112,7 +112,7 @@ export async function loadOrderFacts(
   const ids = [...own.map(({ licenseId }) => licenseId), ...moreLicenses];
   ids.push(...Object.values(renewed).flatMap((one) => one.ids));
   const licenses = [...(await lockLicenses(trx, distinct(ids))).values()];
-  // After the licences' locks: their other orders may have changed them since this order's lock.
+  // Read after the licences are locked, because their other orders may have changed them since this order was locked.
   const { links: stored, others } = await readLinks(trx, order.id, own, idsOf(licenses));
   const links = stored.map(toLink);
   const skus = await findSkus(trx, articlesOf(shop, lines, unlinked, read));
@@ -157,7 +157,7 @@ export async function loadOrderFacts(
   };
 }
 
-/** One for each period that a payment failed in. */
+/** The maximum number of mails, one for each period with a failed payment. */
 const MOST_MAILS = 1000;
 
 function idsOf(licenses: { id: number }[]): number[] {
@@ -168,7 +168,7 @@ function distinct(ids: number[]): number[] {
   return [...new Set(ids)].sort((a, b) => a - b);
 }
 
-/** Reads the plans of a link. */
+/** Parses the plans of a link. */
 export function toLink({ plansJson, ...link }: OrderLicense): Link {
   return { ...link, plans: JSON.parse(plansJson) as Plans };
 }
@@ -178,7 +178,7 @@ export function plansOf({ base, had, upgrades }: Plans): number[] {
   return had === undefined ? [base.plan, ...ids] : [base.plan, had.plan, ...ids];
 }
 
-/** The digests of the articles that lines and events name, while something may depend on what they mean. */
+/** Returns the digests of the articles in lines and events, if a decision may depend on their plans. */
 function articlesOf(shop: Shop, lines: OrderLine[], unlinked: OrderLine[], events: ToldEvent[]): string[] {
   const told = events.filter((one) => one.outcomeJson === null || isPayment(one));
   const items = told.flatMap((one) => one.items ?? []);
@@ -188,7 +188,7 @@ function articlesOf(shop: Shop, lines: OrderLine[], unlinked: OrderLine[], event
   return [...articles].flatMap((sku) => (sku === undefined ? [] : skuDigest(shop.name, sku)));
 }
 
-/** The references that lines would give to the licences that they may issue. */
+/** Returns the references that the order's lines would give to further licences. */
 function nextReferences(
   order: Order,
   lines: OrderLine[],
@@ -238,7 +238,7 @@ async function withHistory(
   }));
 }
 
-/** Finds what lines without a licence, and lines that begin, say they renew. */
+/** Finds what is renewed by lines without a licence and by the lines of new events. */
 async function findRenewed(
   trx: Transaction,
   order: Order,

@@ -7,7 +7,7 @@ import { findMailsOfOrder, insertOutboxRowOnce } from '../store/outbox';
 import type { FailedPaymentNote } from './decision';
 import { orderMail } from './key-mails';
 
-/** Notes a failed payment in the history of licences, and mails the customer where to pay. */
+/** Dunning: notes a failed payment in the history of licences, and mails the customer where to pay. */
 export async function noteFailedPayment(
   trx: Transaction,
   order: Order,
@@ -28,18 +28,18 @@ export async function noteFailedPayment(
   );
   if (mail === null || mailing === undefined) return;
   const details: MailDetails = { license_ids: licenses, end: formatTimestampOrNull(mail.end) };
-  // The order says whose address it is when the mail is sent.
+  // Store no address, because it is taken from the order when the mail is sent.
   const row = orderMail(order, 'payment_failed', details, null, mailing, now);
   await insertOutboxRowOnce(trx, { ...row, once: mail.once });
 }
 
 export interface FailedPaymentMail {
   state: 'queued' | 'sent' | 'failed';
-  /** when it was sent or given up, else queued */
+  /** the time when the mail was sent, given up or queued */
   at: Date | null;
 }
 
-/** The latest mail that told the customer of a failed payment; undefined: there is none. */
+/** Returns the latest mail that notified the customer of a failed payment; undefined if none exists. */
 export async function readFailedPaymentMail(
   db: Db,
   { id }: Pick<Order, 'id'>,

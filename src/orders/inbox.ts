@@ -26,52 +26,52 @@ import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } fro
 import { followMessage } from './unmatched';
 
 /**
- * What becomes of a receiver's message. Messages come in any order, twice, and at once: each is kept first, then what it
- * waits for is looked up; each link is kept first, then what waits for it. So one of the two finds the other, and doing a
- * thing twice changes nothing.
+ * The inbox of receivers' webhooks. Messages arrive in any order, repeatedly and in parallel. A message is stored
+ * before the link that it waits for is looked up, and a link is stored before the messages that wait for it are looked
+ * up. So one of the two always finds the other, and each step is idempotent.
  */
 
 /**
- * order: it is an event of an order; unmatched: nothing is known yet of what it names; queued: a job works on it;
- * unreadable: there is no order in it; refused: an earlier version could not store it.
+ * The results of a message. order: it is an event of an order. unmatched: the order that it refers to is unknown.
+ * queued: a job will process it. unreadable: it contains no order. refused: an earlier version could not store it.
  */
 export const MESSAGE_RESULTS = ['order', 'noted', 'unmatched', 'queued', 'unreadable', 'refused'] as const;
 export type MessageResult = (typeof MESSAGE_RESULTS)[number];
 
 export interface Received {
   result: MessageResult;
-  /** why nothing was done, or what the sender left out */
+  /** the reason for doing nothing, or a note about data that the sender left out */
   reason: string | null;
   recorded: Recorded | undefined;
-  /** false: it had come before */
+  /** false for a repeated message */
   isNew: boolean;
 }
 
 type Became = Omit<Received, 'isNew'>;
 
-/** An event of an order that is named beside it. */
+/** An event whose order is passed separately. */
 type Told = Omit<FitEvent, 'order'>;
 
-/** What is to be done once a link is there. */
+/** The work that a message waits to do. */
 type Pending =
-  /** `refunded`: of an earlier version, in hundredths of the currency */
+  /** An event of the order behind the id `of`. `refunded` is from an earlier version, in hundredths of the currency. */
   | { event: Told; also?: Told[]; of: string; refunded?: number | undefined }
-  /** what it is once somebody has said which licence it is about */
+  /** An event that a seller has to assign to a licence. */
   | { event: Told; number: string }
-  /** the order needs the address of this customer */
+  /** An order that needs the address of this customer. */
   | { order: string; customerId: string }
-  /** a job parses it again */
+  /** A message that a job parses again. */
   | { delivery: StoredDelivery };
 
-/** A body with the headers that are read of it. */
+/** A body with the headers that its adapter reads. */
 export interface StoredDelivery {
   body: string;
   headers: Record<string, string>;
 }
 
 /**
- * Does what a message tells. What is wrong with the message is kept as `unreadable`.
- * @throws an error that may pass
+ * Processes a message. If the message itself is at fault, it is stored as `unreadable`.
+ * @throws an error that may be temporary
  */
 export async function receive(
   db: Db,
@@ -99,14 +99,14 @@ export async function receive(
   const first = newMessage(shop, id, { type, result, reason, receivedAt: context.now }, pending);
   const former = parsed.formerId && (await findFormer(db, first, parsed.formerId));
   const { kept, isNew } = former ? { kept: former, isNew: false } : await keepMessage(db, first);
-  // It comes again, or a job tries it again.
+  // Store its state again, because it is repeated by its sender or by a job.
   const message = UNDONE.has(kept.result) ? await keepAgain(db, kept, first) : kept;
   const failures: unknown[] = [];
   const take = async (): Promise<Became> => {
     const told = [...links, ...addressOf(event, context.now)];
     const stored = told.map((link) => toStored(shop, link, context.now));
     for (const link of stored) await keepLink(db, link);
-    // Before the mail that the address lets go.
+    // Before the mail that the address makes possible.
     for (const link of told) if ('email' in link) await tellLanguage(db, shop, link, context.now);
     const awaiting = await listAwaiting(
       db,
@@ -125,14 +125,14 @@ export async function receive(
     const { number, leads } = event.order as { number: string; leads?: true };
     const order = leads ? ((await follow(db, shop, number)).link?.target ?? number) : number;
     if (event.mayRepeat && (await isPaid(db, shop, order, event.eventId))) {
-      // Of a subscription, it tells until when the line is paid, and which item it is.
+      // From a subscription's second message, only take the paid-through date and the ids of the line.
       const lines = event.lines?.filter((line) => line.first);
       if (lines !== undefined && lines.length > 0)
         await record(db, message, { ...event, lines }, order, context);
       await setMessage(db, message.id, { result: 'noted', reason: 'first_payment' });
       return { result: 'noted', reason: 'first_payment', recorded: undefined };
     }
-    // A payment is older than its refund, also when it has no time of its own, and when it comes again after it.
+    // Date the payment before its refund, even if the payment has no time of its own or arrives after the refund.
     const at = found.reduce(earlier, earlier(event.at, message.receivedAt));
     const edits = event.editedAt === undefined ? [] : await editsOf(db, shop, order, event, event.editedAt);
     const recorded = await record(db, message, { ...event, at }, order, context);
@@ -156,12 +156,12 @@ export async function receive(
     if (!isMessagesFault(error)) throw error;
     return { result: 'unreadable' as const, reason: await refuse(db, message, error), recorded: undefined };
   });
-  // What waited for its links is tried again with it.
+  // Fail, so that this message is repeated and the messages that waited for its links are tried again.
   if (failures.length > 0) throw failures[0];
   return { ...became, isNew };
 }
 
-/** The message as an earlier version kept it, where it has not been done and is no other's. */
+/** Returns the message as an earlier version stored it, if it is not processed and not the message of another event. */
 async function findFormer(
   db: Db,
   { shop, pendingJson }: Omit<ShopMessage, 'id'>,
@@ -175,7 +175,7 @@ async function findFormer(
 
 const UNDONE: ReadonlySet<string> = new Set<MessageResult>(['queued', 'unreadable', 'refused']);
 
-/** Reports whether the same message would fail again. Other errors may pass: then a job tries it again. */
+/** Reports whether the same message would fail again. After other errors, a job tries it again. */
 function isMessagesFault(error: unknown): boolean {
   return error instanceof OperatorError || isWrongValue(error);
 }
@@ -189,14 +189,14 @@ async function keepAgain(
   return { ...first, result, reason, awaits, pendingJson, id, orderId };
 }
 
-/** A message that names its customer with the address names all orders of that customer. A test's customer is nobody. */
+/** Links a customer's id to the address, for all orders of this customer. A test message does not do this. */
 function addressOf(event: FitEvent | undefined, now: Date): Link[] {
   const { customerId, customer, test } = event ?? {};
   if (event === undefined || customerId === undefined || customer === undefined || test === true) return [];
   return [{ key: customerId, email: customer.email, at: earlier(event.at, now) }];
 }
 
-/** A message as it is kept first. @param id the sender's, or what is one for lack of it */
+/** Returns the row of a new message. @param id the sender's id, or a replacement for it */
 function newMessage(
   shop: string,
   id: string,
@@ -214,7 +214,7 @@ function newMessage(
   };
 }
 
-/** Keeps that a signed message came in which there is no order: its sender's log is not the operator's. */
+/** Stores that a signed message without an order arrived, because the seller cannot see the sender's log. */
 export async function keepUnreadable(
   db: Db,
   shop: string,
@@ -229,7 +229,7 @@ export async function keepUnreadable(
   return { ...told, recorded: undefined, isNew };
 }
 
-/** Keeps a body for a job that works on it (queue.ts). @param id of the message, or of a list of them */
+/** Stores a body for a job (queue.ts). @param id the id of the message, or of a list of messages */
 export async function keepQueued(
   db: Db,
   { shop, id, type, reason }: { shop: string; id: string; type: string; reason: string },
@@ -243,7 +243,7 @@ export async function keepQueued(
   return { ...told, recorded: undefined, isNew: kept.result !== 'queued' };
 }
 
-/** Whether another message has told of the order's payment, and nothing of it waits. */
+/** Reports whether another message has reported the order's payment, and no line of the order waits. */
 async function isPaid(db: Db, shop: string, number: string, eventId: string | undefined): Promise<boolean> {
   const order = await findOrder(db, { digest: orderDigest(shop, number) });
   if (order === undefined || order.state === 'waiting') return false;
@@ -256,7 +256,7 @@ function earlier(one: Date, other: Date): Date {
 }
 
 async function refuse(db: Db, { id }: ShopMessage, error: unknown): Promise<string> {
-  // The message of another error may hold a statement with its values.
+  // Log only a code for other errors, whose message may contain a statement with its values.
   const { message, field } =
     error instanceof OperatorError ? error : { message: `error ${reasonCode(error)}`, field: undefined };
   const reason = (field === undefined ? message : `${field}: ${message}`).slice(0, MAX_REASON);
@@ -267,13 +267,13 @@ async function refuse(db: Db, { id }: ShopMessage, error: unknown): Promise<stri
 const MAX_TYPE = 100;
 const MAX_REASON = 190;
 
-/** The name of what a message tells besides its own event. */
+/** Returns the id of a further event in a message. */
 function beside(
   { eventId }: Pick<OrderMessage, 'eventId'>,
   { event, eventId: own }: Pick<OrderMessage, 'event' | 'eventId'>,
   id: string,
 ): string {
-  // One of its own is that of another message, which may have come.
+  // Keep an id of its own, because another message may report the same event.
   return own !== undefined && own !== eventId ? own : `${eventId ?? id}:${event}`;
 }
 
@@ -299,7 +299,7 @@ function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
   return { ...shared, kind: 'customer', target: link.email, createdAt: earlier(link.at ?? now, now) };
 }
 
-/** What a customer reads, where the sender tells it with the address and no order does. A test's customer is nobody. */
+/** Stores the customer's language, if the sender links it to an address without an order. A test message does not do this. */
 async function tellLanguage(
   db: Db,
   shop: string,
@@ -311,8 +311,8 @@ async function tellLanguage(
 }
 
 /**
- * @param failures gets the errors that may pass, of messages that wait still
- * @returns when the events that waited happened
+ * Processes messages that waited for a link. @returns the times of the events that waited
+ * @param failures receives the temporary errors of messages that continue to wait
  */
 async function settleAll(
   db: Db,
@@ -328,7 +328,7 @@ async function settleAll(
       const { result } = await settle(db, message, context);
       if (result === 'order' && 'of' in pending) times.push(pending.event.at);
     } catch (error) {
-      // The message that brought the link is not at fault, unless the database is away: then the sender repeats it.
+      // Do not fail the message with the link, unless the database is unavailable: then its sender repeats it.
       if (isUnavailable(error)) throw error;
       if (isMessagesFault(error)) await refuse(db, message, error);
       else failures.push(error);
@@ -343,12 +343,12 @@ function pendingOf({ pendingJson }: ShopMessage): Pending | null {
   ) as Pending | null;
 }
 
-/** What a message that waited tells besides, each with its own name. */
+/** Returns the further events of a message that waited, each with an id of its own. */
 function besides({ event, also = [] }: Extract<Pending, { of: string }>, { digest }: ShopMessage): Told[] {
   return also.map((one) => ({ ...one, eventId: beside(event, one, digest) }));
 }
 
-/** Does what a message waited for, if what it names is known by now. */
+/** Processes a message that waited, if its order is now known. */
 async function settle(db: Db, message: ShopMessage, context: RecordContext): Promise<Became> {
   const pending = pendingOf(message);
   const { result, reason } = message;
@@ -364,7 +364,7 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   const { link, key } = found;
   const { event } = pending;
   const order = link.target ?? '';
-  // The payment's name is that which its order was paid by: an invoice, where it has one.
+  // Use the name of the payment that paid the order: its invoice, if it has one.
   const told = { ...event, payment: event.payment ?? key };
   const partial = isPart(told, pending.refunded, link);
   const recorded = await record(db, message, { ...told, partial: told.partial ?? partial }, order, context);
@@ -376,7 +376,7 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   return { result: 'order', reason: null, recorded };
 }
 
-/** Reports whether a refund is a part, of a payment that an earlier version kept in hundredths of whatever currency. */
+/** Reports whether a refund is partial, if its payment was stored by an earlier version, in hundredths of any currency. */
 function isPart(
   { event, money }: Pick<OrderMessage, 'event' | 'money'>,
   hundredths: number | undefined,
@@ -391,21 +391,21 @@ function inHundredths({ amount, currency }: Money): number {
   return Math.round(amount * 10 ** (2 - minorDigits(currency)));
 }
 
-/** From a payment to its invoice to its order. */
+/** The maximum number of links to follow, such as from a payment to its invoice to its order. */
 const MAX_STEPS = 4;
 
-/** What a message waits to tell. */
+/** The event of a message that waits. */
 export interface PendingEvent {
-  /** with its `customerId`, whose address may come later (`awaitAddress`) */
+  /** with a `customerId` if the address may arrive later (`awaitAddress`) */
   event: Told;
   also: Told[];
-  /** what it names, as far as links lead */
+  /** the id that the message refers to, after following all known links */
   names: string;
-  /** it names the order by its number */
+  /** true if the message refers to the order by its number */
   namesOrder: boolean;
 }
 
-/** What a message that found nothing tells, with the payment and the customer that are known of it. */
+/** Returns the event of a message that matched nothing, with the payment and customer as they are now known. */
 export async function readPending(db: Db, message: ShopMessage): Promise<PendingEvent | undefined> {
   const pending = pendingOf(message);
   if (pending === null || 'customerId' in pending || 'delivery' in pending) return undefined;
@@ -422,12 +422,12 @@ export async function readPending(db: Db, message: ShopMessage): Promise<Pending
   return { event: paid, also: besides(pending, message), names: key, namesOrder: false };
 }
 
-/** Reports whether one of a sender's ids leads to something, such as a customer's to an address. */
+/** Reports whether a sender's id is linked to something, for example a customer's id to an address. */
 export async function knowsLink(db: Db, shop: string, key: string): Promise<boolean> {
   return (await findLink(db, linkDigest(shop, key))) !== undefined;
 }
 
-/** Keeps that something is of an order, and does what waits for it. */
+/** Links an id to an order, and processes the messages that waited for it. */
 export async function linkWaiting(
   db: Db,
   shop: string,
@@ -443,7 +443,7 @@ export async function linkWaiting(
 
 type OrderLink = Pick<ShopLink, 'target' | 'paid' | 'currency'>;
 
-/** Follows links to an order. Where they end, the message waits. */
+/** Follows links from an id to an order. If there is no such link yet, the message waits for the last id. */
 async function resolve(
   db: Db,
   { id, shop }: ShopMessage,
@@ -453,16 +453,16 @@ async function resolve(
   if (link !== undefined) return { link, key };
   if (key !== named) {
     await setMessage(db, id, { awaits: linkDigest(shop, key) });
-    // It may have come before the message waited for it.
+    // Look again, because the link may have arrived before the message was set to wait for it.
     const next = await follow(db, shop, key);
     if (next.link !== undefined) return { link: next.link, key: next.key };
   }
-  // Where a number is an id as well, the order may be there without a link.
+  // If the id is also an order number, the order may exist without a link.
   const order = await findOrder(db, { digest: orderDigest(shop, key) });
   return order && { link: { target: key, paid: null, currency: null }, key };
 }
 
-/** @returns the link to an order, if there is one, and the id that it leads from, or where links end */
+/** Follows links from an id. @returns the link to an order, if one exists, and the last id before it */
 async function follow(
   db: Db,
   shop: string,
@@ -478,7 +478,7 @@ async function follow(
   return { link: undefined, key };
 }
 
-/** Records an event of an order, with the address that is known of its customer. */
+/** Records an event of an order, with the customer's address if it is known. */
 async function record(
   db: Db,
   { shop }: ShopMessage,
@@ -493,7 +493,7 @@ async function record(
   return recordOrder(db, { ...told, customer, shop, order }, { owner: null, ownOnly: false }, context);
 }
 
-/** An order without an address waits for that of its customer, once its message waits for nothing else. */
+/** Lets an order without an address wait for it, once its message waits for nothing else. */
 async function awaitCustomer(
   db: Db,
   message: ShopMessage,
@@ -509,7 +509,7 @@ async function findAddress(db: Db, shop: string, customerId: string): Promise<st
   return (await findLink(db, linkDigest(shop, customerId)))?.target ?? undefined;
 }
 
-/** Lets an order wait for the address of its customer, which another message may tell. */
+/** Lets an order wait for its customer's address, which another message may report. */
 export async function awaitAddress(
   db: Db,
   message: ShopMessage,

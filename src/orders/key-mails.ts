@@ -15,11 +15,11 @@ import type { NoMailReason } from '../texts/operators/failures';
 import { orderDigest } from './names';
 
 /**
- * How an order's keys reach the customer: by a mail, once for each time that the order issues, or in the answer to a sender
- * that shows them.
+ * Delivers an order's keys to the customer: by one mail each time the order issues, or in the reply to a sender that
+ * shows it.
  */
 
-/** Queues a mail of licences' keys, once for the first of them. */
+/** Queues a mail with licences' keys, unless one was queued before for the same first licence. */
 export async function queueKeys(
   trx: Transaction,
   order: Order,
@@ -31,14 +31,14 @@ export async function queueKeys(
   if (row !== undefined) await insertOutboxRowOnce(trx, { ...row, once: `order:${order.id}:${ids[0]}` });
 }
 
-/** undefined: there is nothing to send, or nobody to send it to */
+/** Returns the mail's row; undefined without licences or a valid address. */
 function rowOf(order: Order, ids: number[], mailing: Mailing, now: Date): NewOutboxRow | undefined {
   const { customer: address } = order;
   if (ids.length === 0 || address === null || findEmail(address) === undefined) return undefined;
   return orderMail(order, 'order_keys', { license_ids: ids }, address, mailing, now);
 }
 
-/** A mail about an order's licences, in the customer's language. @param address null: known when it is sent */
+/** Returns a mail about an order's licences, in the customer's language. @param address null: looked up when it is sent */
 export function orderMail(
   order: Order,
   type: 'order_keys' | 'payment_failed',
@@ -65,18 +65,18 @@ export function orderMail(
 export interface OrderMail {
   state: 'queued' | 'sent' | 'failed' | 'none';
   to: string | null;
-  /** when it was sent or given up, else queued */
+  /** the time when it was sent, given up or queued */
   at: Date | null;
-  /** a code: why there is none, or why it was refused (mail/failures.ts) */
+  /** a code for the reason that no mail exists, or that it was refused (mail/failures.ts) */
   reason: string | null;
 }
 
-/** An order that issues more later has a mail for each time, and one for each time that somebody sends its keys again. */
+/** The maximum number of mails to search: an order has one each time it issues, and one each time its keys are sent again. */
 const MOST_MAILS = 100;
 
 /**
- * What became of the latest mail of an order's keys.
- * @param isOn whether mail is set up @param licenseId only of mails with the key of this licence
+ * Returns the state of the latest mail with an order's keys.
+ * @param isOn whether mail is set up @param licenseId restricts it to mails with the key of this licence
  */
 export async function readOrderMail(
   db: Db,
@@ -119,7 +119,7 @@ interface SendKeysContext {
   now: Date;
 }
 
-/** Queues the keys of all that an order issued, again too. @throws OperatorError (CONFLICT) or SealError when it cannot */
+/** Queues a mail with all keys of an order, even if they were sent before. @throws OperatorError (CONFLICT) or SealError */
 export async function sendOrderKeys(
   db: Db,
   order: Order,
@@ -141,7 +141,7 @@ export async function sendOrderKeys(
   return { state: 'queued', to: order.customer, at: now, reason: null };
 }
 
-/** Returns the keys of all licences of an order's line, as far as they are kept and valid. */
+/** Returns the keys of the active licences of an order's line, where they are stored and can be opened. */
 export async function readItemKeys(
   db: Db,
   shop: string,
@@ -158,7 +158,7 @@ export async function readItemKeys(
     .flatMap((license) => keptKey(license, secret) ?? []);
 }
 
-/** Returns a licence's key; undefined: it is not kept, or cannot be opened. */
+/** Returns a licence's key; undefined if it is not stored or cannot be opened. */
 export function keptKey(license: License, secret: Buffer | undefined): string | undefined {
   try {
     return openKey(license.id, license, secret);

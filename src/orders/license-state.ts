@@ -2,27 +2,27 @@ import type { OrderEventName } from './order-events';
 import { isLiftedByPayment, type LineState } from './line-state';
 import { endOf, isLater, type Term } from './paid-time';
 
-/** What a licence should be, as a function of what its orders' lines say. */
+/** Computes the entitlement of a licence, its end and its holds, from the lines of all its orders. */
 
-/** What one order's line says of a licence. */
+/** The contribution of one order's line to a licence. */
 export interface Part {
   role: 'issued' | 'renewed';
-  /** of the row: they ascend as the orders came to the licence */
+  /** the id of the link, which ascends in the order in which the orders reached the licence */
   id: number;
-  /** of a renewal: the paid end before */
+  /** the paid-through date before a renewal */
   baseEndsAt: Date | null;
   standing: LineState;
 }
 
 type PartTerm = Term & { part: number };
 
-/** Whether a renewal is in force. */
+/** Reports whether a renewal is in force; a line that issued the licence always is. */
 export function isGiven({ role, standing: { state, holds, isPaid, terms } }: Part): boolean {
   if (role === 'issued') return true;
   return state !== 'none' && state !== 'cancelled' && holds.size === 0 && isPaid && terms.length > 0;
 }
 
-/** The paid times of a licence: those of the order that issued it, then those of orders that renew it. */
+/** Returns the paid periods of a licence: those of the order that issued it, then those of the orders that renew it. */
 export function termsOf(parts: Part[]): PartTerm[] {
   const tagged = ({ id, standing }: Part) => standing.terms.map((term) => ({ ...term, part: id }));
   const renewed = parts
@@ -35,7 +35,7 @@ export function termsOf(parts: Part[]): PartTerm[] {
   return [...issued.flatMap(tagged), ...renewed];
 }
 
-/** The paid end that a licence's orders give it; null: never. */
+/** Returns the paid-through date that follows from a licence's orders; null if it never ends. */
 export function licenseEnd(parts: Part[]): Date | null {
   const base = parts.some(({ role }) => role === 'issued')
     ? undefined
@@ -43,7 +43,7 @@ export function licenseEnd(parts: Part[]): Date | null {
   return endOf(termsOf(parts), base);
 }
 
-/** Whether one of a licence's orders renews it by itself, and the days of grace that its end has for that. */
+/** Reports whether a subscription renews the licence automatically, and returns the grace period that its end then has. */
 export function renewalOf(parts: Part[]): { renewsItself: boolean; graceDays: number } {
   const renewing = parts.filter((part) => part.standing.renewsItself && isGiven(part));
   return {
@@ -53,8 +53,8 @@ export function renewalOf(parts: Part[]): { renewsItself: boolean; graceDays: nu
 }
 
 /**
- * What holds a licence back: the holds of the order that issued it, but for those that a payment of an order which renews
- * it has lifted. Money of one payment that was given back holds nothing back while another payment covers the time since.
+ * Returns the refunds and chargebacks that suspend a licence: the holds of its own order that no payment of a renewing
+ * order has lifted. A refunded payment does not suspend it while another payment covers the time since.
  */
 export function holdsOf(parts: Part[]): ReadonlyMap<OrderEventName, Date> {
   const issued = parts.find(({ role }) => role === 'issued')?.standing;

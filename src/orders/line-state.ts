@@ -3,48 +3,48 @@ import { byTime, isPayment, type Effect, type LineEvent, type OrderEventName } f
 import { findReturned } from './refunds';
 
 /**
- * What a line's licence should be, as a function of the order's events alone: the time they happened decides, never
- * the time they arrived. No database, no clock.
+ * Projects the events of an order's line to the state of its licences, as a reducer without database and clock. The
+ * time when an event happened decides, never the time of its arrival.
  */
 
-/** What the line was sold as, or an upgrade of it. */
+/** The terms that a line, or an upgrade of it, was sold with. */
 export interface Meaning {
   duration: string | null;
-  /** licences */
+  /** the number of licences */
   count: number;
 }
 
 export interface Meanings {
   base: Meaning;
-  /** by the identity of the upgrade; one that is missing changes nothing */
+  /** by the identity of the upgrade; a missing one changes nothing */
   upgrades: ReadonlyMap<string, Meaning>;
-  /** the line concerns an earlier order's licence, so an upgrade may be its payment */
+  /** true if the line renews an earlier order's licence, so that an upgrade may be its payment */
   renews: boolean;
-  /** which of the line's licences it is, from 1 */
+  /** the number of the licence within the line, from 1 */
   n: number;
 }
 
 interface Renewal {
-  /** a subscription pays on by itself */
+  /** true for a subscription that renews automatically */
   renewsItself: boolean;
-  /** the grace of a line that renews itself; 0: none */
+  /** the grace period if the line renews automatically, otherwise 0 */
   graceDays: number;
 }
 
 export interface LineState extends Renewal {
-  /** none: not paid */
+  /** `none` if the line is not paid */
   state: 'none' | 'active' | 'suspended' | 'cancelled';
-  /** the event that suspended or cancelled */
+  /** the event that suspended or cancelled the line */
   by: OrderEventName | undefined;
-  /** when each event happened that suspends all of it; the latest last */
+  /** the times of the events that suspend the whole line; the latest is last */
   holds: Map<OrderEventName, Date>;
-  /** when a payment was given back without which nothing is paid any more */
+  /** the time of the refund after which nothing is paid */
   returnedAt: Date | undefined;
-  /** when it was last paid by a payment that was not given back */
+  /** the time of the last payment that was not refunded */
   paidAt: Date | undefined;
-  /** what is paid; once all was given back, what was paid last */
+  /** the paid periods; if everything was refunded, those of the last payment */
   terms: Term[];
-  /** false: all was given back */
+  /** false if everything was refunded */
   isPaid: boolean;
   /** the latest upgrade that counts */
   upgrade: { identity: string; at: Date } | undefined;
@@ -52,7 +52,7 @@ export interface LineState extends Renewal {
 
 const NO_RENEWAL: Renewal = { renewsItself: false, graceDays: 0 };
 
-/** Returns what the events of a line say before it has run. */
+/** Returns the state of a line before its first event. */
 export function notYet(): LineState {
   return {
     state: 'none',
@@ -67,24 +67,24 @@ export function notYet(): LineState {
   };
 }
 
-/** The state while the events are read one by one, and what is known of them as a whole. */
+/** The state between two events, with facts about all events. */
 interface Fold {
   line: LineState;
   meanings: Meanings;
-  /** payments that were given back, by identity, with their refunds */
+  /** the refunds of payments that were given back, by the payment's identity */
   returns: Map<string, string>;
-  /** the events that pay for a time */
+  /** the events that pay for a period */
   payments: LineEvent[];
-  /** once nothing is paid any more, the refund after which the end stays */
+  /** if everything was refunded, the refund that leaves the end unchanged */
   lastReturn: string | undefined;
   hasPaid: boolean;
   hasFirst: boolean;
-  /** the payment of the first time */
+  /** the payment for the first period */
   begunBy: string | null;
   count: number;
-  /** the largest count */
+  /** the largest count so far */
   most: number;
-  /** what the rules do with licences above the count */
+  /** the effect of the shop's rules on licences above the count */
   reduced: Effect | null;
 }
 
@@ -110,7 +110,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineState {
   };
   for (const one of sorted) {
     take(fold, one);
-    // Cancelling is final.
+    // Ignore later events, because a cancellation is final.
     if (fold.line.state === 'cancelled') return fold.line;
   }
   return judged(fold, sorted);
@@ -118,7 +118,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineState {
 
 function take(fold: Fold, one: LineEvent): void {
   const { line } = fold;
-  // As it was before the payment: what ended, or had not begun, has no grace.
+  // Take the grace period from before the payment: it is 0 for a line that had ended or not begun.
   const { graceDays } = line;
   Object.assign(line, renewalAfter(line, one));
   if (
@@ -137,7 +137,7 @@ function take(fold: Fold, one: LineEvent): void {
     case 'change_plan':
       return upgrade(fold, one, graceDays);
     case 'suspend':
-      // Again, so that the latest comes last.
+      // Delete it first, so that the latest hold is last.
       line.holds.delete(one.event);
       line.holds.set(one.event, one.at);
       return;
@@ -153,17 +153,17 @@ function cancel(line: LineState, by: OrderEventName): void {
   line.by = by;
 }
 
-/** Gives back what one payment gave; what gave no time, such as seats, leaves the end and the state. */
+/** Takes back what one payment gave. A payment without a period, such as for seats, changes neither end nor state. */
 function giveBack({ line, payments, returns }: Fold, { identity, effect, event, at }: LineEvent): void {
   if (!payments.some((paid) => returns.get(paid.identity) === identity)) return;
   const standing = line.terms.filter((term) => !returns.has(term.identity));
-  // Cancelling is final, so no later payment counts.
+  // Later payments do not count, because a cancellation is final.
   const isCovered = line.paidAt !== undefined && isLater(endOf(standing), at);
   if (effect === 'cancel' && !isCovered) cancel(line, event);
   else line.returnedAt = at;
 }
 
-/** The first payment that stands gives the time; another payment of the same adds none. */
+/** Begins the first period with the first payment that is not refunded. Another message about this payment adds no period. */
 function begin(fold: Fold, one: LineEvent, graceDays: number): void {
   const { line, begunBy } = fold;
   const [first] = line.terms;
@@ -172,13 +172,13 @@ function begin(fold: Fold, one: LineEvent, graceDays: number): void {
     fold.hasFirst = true;
     fold.begunBy = one.payment;
   } else if (begunBy !== null && begunBy === one.payment && first !== undefined)
-    // A session does not say until when its payment pays; its invoice does.
+    // Add the paid-through date, which the invoice has and its session lacks.
     first.until ??= one.paidUntil;
   pay(fold, one);
 }
 
 function renew(fold: Fold, one: LineEvent, graceDays: number): void {
-  // Nothing to renew yet.
+  // Nothing was paid that could be renewed.
   if (!fold.hasPaid) return;
   const stands = counts(fold, one);
   const changed = one.changes ? fold.meanings.upgrades.get(one.identity) : undefined;
@@ -194,13 +194,13 @@ function upgrade(fold: Fold, one: LineEvent, graceDays: number): void {
   const stands = counts(fold, one);
   const begins = meanings.renews && !fold.hasPaid;
   if (begins) pay(fold, one);
-  // What was bought stays bought once all was given back. A confirmation is not paid for: only its time is given back.
+  // A purchase stays a purchase after its refund. A confirmation is not paid for, so a refund only takes its period back.
   if (changed !== undefined && (one.confirms || (stands && !returns.has(one.identity))))
     change(fold, one, changed);
   if (stands && fold.hasPaid && (begins || one.paidUntil !== null)) addTerm(fold, one, graceDays, true);
 }
 
-/** Reports whether what a payment gave counts for the end. */
+/** Reports whether the period of a payment counts for the end. */
 function counts({ returns, lastReturn }: Fold, { identity }: LineEvent): boolean {
   const by = returns.get(identity);
   return by === undefined || by === lastReturn;
@@ -215,7 +215,7 @@ function addTerm(
   const { upgrades, base } = fold.meanings;
   const { upgrade: latest, terms } = fold.line;
   const { duration } = (latest && upgrades.get(latest.identity)) ?? base;
-  // Ends are stored to the second.
+  // Cut to the second, because ends are stored so.
   const second = new Date(Math.floor(at.getTime() / 1000) * 1000);
   terms.push({ identity, at: second, until: paidUntil, duration, isUpgrade, graceDays });
 }
@@ -236,7 +236,7 @@ function change(fold: Fold, { identity, at, reduced }: LineEvent, { count }: Mea
   fold.most = Math.max(fold.most, count);
 }
 
-/** Concludes the state from all events. */
+/** Concludes the state after all events. */
 function judged(
   { line, meanings, returns, count, most, reduced, hasPaid }: Fold,
   sorted: LineEvent[],
@@ -246,7 +246,7 @@ function judged(
     line.returnedAt = undefined;
   if (meanings.n > count) {
     const refunds = new Set(returns.values());
-    // Nothing that stands ever paid for so many.
+    // No payment that still counts paid for this number of licences.
     if (meanings.n > most) line.returnedAt = sorted.findLast(({ identity }) => refunds.has(identity))?.at;
     else if (reduced === 'cancel') {
       cancel(line, 'upgraded');
@@ -261,19 +261,19 @@ function judged(
   return line;
 }
 
-/** A payment that failed says nothing: the shop tries again, or ends the subscription. */
+/** Returns the renewal terms after an event. A failed payment does not change them: the shop tries again or ends it. */
 function renewalAfter(before: Renewal, one: LineEvent): Renewal {
   if (one.event === 'payment_failed' || (one.renewsItself === null && !isPayment(one))) return before;
   const renewsItself = one.renewsItself ?? before.renewsItself;
   return renewsItself ? { renewsItself, graceDays: one.graceDays } : NO_RENEWAL;
 }
 
-/** Reports whether a line renews itself, from its events in any order. */
+/** Reports whether a line renews automatically, from its events in any order. */
 export function renewsItself(events: LineEvent[]): boolean {
   return [...events].sort(byTime).reduce(renewalAfter, NO_RENEWAL).renewsItself;
 }
 
-/** The events that pay for a time. What comes before the first payment renews nothing. */
+/** Lists the events that pay for a period. Events before the first payment renew nothing. */
 function givingTime(sorted: LineEvent[], { renews }: Meanings): LineEvent[] {
   const isFirst = ({ effect }: LineEvent) => effect === 'issue' || (renews && effect === 'change_plan');
   const first = sorted.findIndex(isFirst);
@@ -285,7 +285,7 @@ function givingTime(sorted: LineEvent[], { renews }: Meanings): LineEvent[] {
     );
 }
 
-/** Money that was charged back may be in dispute still, whatever is paid besides: only its reversal ends that. */
+/** Reports whether a payment lifts a hold. A chargeback may still be in dispute, so only its reversal lifts it. */
 export function isLiftedByPayment(event: OrderEventName): boolean {
   return event !== 'charged_back';
 }

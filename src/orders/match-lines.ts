@@ -3,25 +3,25 @@ import { sortEvents, type StoredLine, type ToldEvent } from './order-events';
 import { findReturned } from './refunds';
 
 /**
- * Which line of an order a later message means. A shop names an item by its own id, its price and its product, of which all
- * may change but one; the company that it is in says nothing. A function of what the order has, so the order of arrival does
- * not matter.
+ * Matches the items of later messages to an order's lines. A shop names an item by its own id, its price and its
+ * product, and all but one of these may change; the items next to it prove nothing. The result depends only on the
+ * order's data, so the order of arrival does not matter.
  */
 
-/** What names a line: the shop's ids, the surest first. */
+/** The names of a line: the shop's ids, most reliable first. */
 interface LineNames {
   line: string;
   ids: Set<string>;
-  /** what it was sold as; changes with upgrades */
+  /** the article that it was sold as; upgrades change it */
   sku: string | undefined;
-  /** what was paid for it last, as the shop counts it */
+  /** the price of the last payment for it, by the shop's id */
   price: string | undefined;
   quantity: number | undefined;
-  /** the article that each of its prices was sold as */
+  /** the article that was sold at each of its prices */
   articles: Map<string, string | undefined>;
 }
 
-/** @returns the events, whose items have the names of the lines that they are */
+/** Matches items to lines. @returns the events with the lines' names in their items */
 export function placeLines(events: ToldEvent[], lines: Pick<OrderLine, 'line' | 'sku'>[]): ToldEvent[] {
   if (!events.some(({ items }) => items?.some(({ ids }) => ids !== undefined))) return events;
   const known: LineNames[] = lines.map(({ line, sku }) => ({
@@ -64,7 +64,7 @@ export function placeLines(events: ToldEvent[], lines: Pick<OrderLine, 'line' | 
           : event.event === 'renewed'
             ? renewedAs(item, one)
             : item;
-      // What was given back has changed nothing, so the next payment for it says that it does.
+      // A refunded change counts as no change, so that the next payment for it is a change again.
       const stands = item.confirms === true || !returned.has(event.identity);
       if (stands && (event.event === 'upgraded' || event.event === 'renewed')) {
         if (own.sku !== undefined) one.sku = own.sku;
@@ -73,7 +73,7 @@ export function placeLines(events: ToldEvent[], lines: Pick<OrderLine, 'line' | 
       learn(one.line, item.ids ?? []);
       return { ...own, line: one.line };
     });
-    // Money for the subscription that does not show its own line: it renews as a renewal without lines does, and is listed.
+    // Let money for a subscription without its own line renew all its lines, like a renewal without lines. It is listed.
     const isOfOthers = items.every((item) => open.every((line) => isOther(item, line)));
     if (event.event === 'renewed' && isOfOthers) named.push(...open.map(({ line }) => ({ line })));
     placed.set(event, named);
@@ -81,21 +81,21 @@ export function placeLines(events: ToldEvent[], lines: Pick<OrderLine, 'line' | 
   return events.map((event) => ({ ...event, items: placed.get(event) ?? event.items }));
 }
 
-/** Stripe's id of an item of a subscription. It stays while the price changes, so another id is another line. */
+/** Reports whether an id is Stripe's id of a subscription's item. It survives a new price, so another id is another line. */
 const isItemId = (id: string) => id.startsWith('si_');
 
 type Differs = (item: StoredLine, line: LineNames) => boolean;
 
-/** Reports whether an item is known to be another one than the line was. */
+/** Reports whether an item is certainly another one than the line. */
 const isKnownOther: Differs = (item, line) => mayBeOther(item, line) && [...line.ids].some(isItemId);
 
-/** Reports the same, also for an item whose line has not shown its id yet: a change by prorations alone waits for that. */
+/** Reports whether an item may be another one, even if its line has no item id yet, as for a change by prorations only. */
 const mayBeOther: Differs = ({ ids = [], first }, { ids: known }) => {
   const own = ids.find(isItemId);
   return own !== undefined && !known.has(own) && (first !== true || [...known].some(isItemId));
 };
 
-/** An item of no line, which may have been given the name of the order's first one. */
+/** Renames an item without a line, if it has the name of the order's first line by mistake. */
 function asStranger(item: StoredLine, known: LineNames[], isOther: Differs): StoredLine {
   const namesake = known.find(({ line }) => line === item.line);
   return namesake === undefined || !isOther(item, namesake)
@@ -103,7 +103,7 @@ function asStranger(item: StoredLine, known: LineNames[], isOther: Differs): Sto
     : { ...item, line: item.ids?.at(-1) ?? '' };
 }
 
-/** By the surest id that both have, each once; then what is left over of both, when there is one. */
+/** Matches by the most reliable id that only one item and one line share. Then it matches the last item and line left over. */
 function match(items: StoredLine[], lines: LineNames[], isOther: Differs): Map<StoredLine, LineNames> {
   const found = new Map<StoredLine, LineNames>();
   const left = () => ({
@@ -136,25 +136,25 @@ function match(items: StoredLine[], lines: LineNames[], isOther: Differs): Map<S
 }
 
 /**
- * What an upgrade changes: the article only at another price. What the subscription says of itself (`sku`) may be from
- * before; then its price says what it is.
+ * Returns the change of an upgrade. The article changes only with the price. The subscription's own `sku` may be out of
+ * date; then the price decides.
  */
 function changeOf({ price, sku, paidAs: _, ...item }: StoredLine, one: LineNames): StoredLine {
   if (price === undefined) return { ...item, sku };
   return price === one.price ? item : { ...item, sku: articleAt(price, sku, one) };
 }
 
-/** A price that the line had before is the article that it was then. */
+/** Returns the article for a price. A price that the line had before means the article of that time. */
 function articleAt(price: string, sku: string | undefined, { sku: had, articles }: LineNames): string {
   return articles.get(price) ?? (sku === undefined || sku === had ? price : sku);
 }
 
-/** What a renewal pays for, where that is not what was paid before: a shop may change it for the next period alone. */
+/** Returns the change that a renewal pays for, if it differs from the last payment. A shop may change one period only. */
 function renewedAs({ price, sku, quantity, paidAs, ...item }: StoredLine, one: LineNames): StoredLine {
   const told = paidAs ?? price;
   if (told === undefined || sku === undefined || one.price === undefined) return item;
   const article = paidAs === undefined ? articleAt(told, sku, one) : sku;
-  // The same at another price, such as a higher one, is no other plan: what its map says now is for who buys it now.
+  // Keep the plan if only the price differs, for example after an increase: the map of articles is for new buyers.
   const isOther = told !== one.price && article !== one.sku;
   const isMore = quantity !== undefined && one.quantity !== undefined && quantity !== one.quantity;
   if (!isOther && !isMore) return item;
@@ -166,7 +166,7 @@ function renewedAs({ price, sku, quantity, paidAs, ...item }: StoredLine, one: L
   };
 }
 
-/** Keeps what was paid for a line, which a later message is compared with. */
+/** Stores what was paid for a line, to compare later messages with it. */
 function paidAt(one: LineNames, { ids, price, paidAs = price, quantity }: StoredLine): void {
   if (ids === undefined) return;
   if (quantity !== undefined) one.quantity = quantity;

@@ -13,37 +13,37 @@ export { LINE_PROBLEMS, type LineProblem };
 
 export { MAX_AMOUNT, type Money };
 
-/** What a shop says of an order. */
+/** A shop's message about an event of an order. */
 export interface OrderMessage {
   shop: string;
   order: string;
   event: OrderEventName;
-  /** when it happened */
+  /** the time when the event happened */
   at: Date;
   eventId?: string | undefined;
-  /** by which an earlier version stored it; with `line` only if that is in it, with `at` only if it was at this second */
+  /** the id under which an earlier version stored the event; if set, `line` must be in it, and `at` means the same second */
   formerly?: { eventId: string; line?: string | undefined; at?: true } | undefined;
-  /** the sender's own mark */
+  /** the sender's own test mark */
   test?: boolean | undefined;
-  /** of `refunded`: a part of the money only; undefined: as `money` says, else all of it */
+  /** true for a refund of a part of the money; if undefined, `money` decides, or it was the whole */
   partial?: boolean | undefined;
-  /** the shop's name of the payment that the event is about: what a refund gives back is told by it */
+  /** the shop's name of the payment; a refund is matched to its payment by it */
   payment?: string | undefined;
-  /** what was paid or given back; undefined: it was not told, or cannot be stored */
+  /** the amount that was paid or refunded; undefined if it is unknown or cannot be stored */
   money?: Money | undefined;
-  /** a subscription that pays on by itself, until `renewal_stopped` or `subscription_ended` */
+  /** true for a subscription that renews automatically, until `renewal_stopped` or `subscription_ended` */
   renewsItself?: boolean | undefined;
   customer?: OrderCustomer | undefined;
-  /** the plugin that posts: the kind of a shop that nobody added */
+  /** the posting plugin, which becomes the kind of a shop that was not added by a seller */
   kind?: PluginKind | undefined;
-  /** undefined: all of the order's */
+  /** undefined for all lines of the order */
   lines?: LineMessage[] | undefined;
 }
 
 export interface OrderCustomer {
   email: string;
   name?: string | undefined;
-  /** `en` or `de`; another one counts as not given */
+  /** `en` or `de`; other languages count as missing */
   language?: string | undefined;
 }
 
@@ -55,38 +55,38 @@ export interface LineMessage {
   quantity?: number | undefined;
   paidUntil?: Date | undefined;
   /**
-   * A licence's id, or an order or `order:line` of the same shop: of `paid` what it renews, of `upgraded` what this order,
-   * which is a new one, changes.
+   * A licence's id, or an order or `order:line` of the same shop. For `paid`, it is what the line renews; for
+   * `upgraded`, what this new order changes.
    */
   renews?: string | number | undefined;
-  /** of a receiver: the sender's ids of the item, the surest first, by which it is the same line in a later message */
+  /** from a receiver: the sender's ids of the item, most reliable first, which match it to its line in later messages */
   ids?: string[] | undefined;
-  /** of a receiver: the sender's id of the item's price, which is the article where `sku` is from before a change */
+  /** from a receiver: the sender's id of the price, which is the article if `sku` is out of date */
   price?: string | undefined;
-  /** of a receiver whose `sku` is that of the price: the sender's id of what is paid, by which a renewal is compared */
+  /** from a receiver whose `sku` belongs to the price: the sender's id of what is paid, to compare renewals with */
   paidAs?: string | undefined;
-  /** of a receiver: it is paid once, so no later message is about it */
+  /** from a receiver: true if it is paid once, so that no later message is about it */
   once?: true | undefined;
-  /** of a receiver's `upgraded`: it says until when the payment before it pays, and is none itself */
+  /** from a receiver's `upgraded`: true if it only reports the paid-through date of the payment before it */
   confirms?: true | undefined;
-  /** of a receiver: where no id tells, an order's only line is this one */
+  /** from a receiver: the order's only line is this one if no id decides */
   first?: true | undefined;
-  /** of a receiver: why the sender's line cannot be taken as it is; it waits with this reason */
+  /** from a receiver: the reason that the line cannot be processed and waits */
   problem?: LineProblem | undefined;
 }
 
-/** Licences of a line. */
+/** The maximum number of licences of a line. */
 export const MAX_QUANTITY = 100;
-/** Of an article whose quantity are the slots of one licence. */
+/** The maximum quantity of an article that counts the slots of one licence. */
 export const MAX_SLOTS_QUANTITY = 10_000;
-/** Of a message to the API. An order of more waits until its seller confirms it. */
+/** The maximum number of lines in an API message. A receiver's order with more waits until its seller confirms it. */
 export const MAX_LINES = 100;
 export const MAX_NAME_LENGTH = 100;
 const MAX_SHOP_LENGTH = 40;
-/** A shop's clock may be a little ahead. */
+/** The tolerance for a shop's clock that is ahead. */
 const MAX_AHEAD_MS = 5 * 60 * 1000;
 
-/** @returns the message as it is stored @throws OperatorError that names the field by its path */
+/** Checks a message. @returns the message in the form that is stored @throws OperatorError with the path of the field */
 export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
   const { event, at, eventId, payment, customer, lines } = message;
   if (!ORDER_EVENTS.includes(event)) throw invalid(`It must be one of ${ORDER_EVENTS.join(', ')}.`, 'event');
@@ -112,14 +112,14 @@ export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
   };
 }
 
-/** Returns money as it is stored; undefined: it cannot be, and counts as not told. */
+/** Returns money in the form that is stored; undefined if it cannot be stored, which counts as unknown. */
 function asMoney(money: Money | undefined): Money | undefined {
   if (money === undefined || !/^[A-Z]{3}$/.test(money.currency)) return undefined;
   const isAmount = Number.isInteger(money.amount) && money.amount >= 0 && money.amount <= MAX_AMOUNT;
   return isAmount ? money : undefined;
 }
 
-/** @returns the address as it is stored @throws OperatorError */
+/** Checks a customer. @returns the customer in the form that is stored @throws OperatorError */
 export function requireOrderCustomer({ email, name, language }: OrderCustomer): OrderCustomer {
   return {
     email: inField('customer.email', () => requireCustomer(email)),
@@ -150,7 +150,7 @@ function requireLine(line: LineMessage, event: OrderEventName, path: string): Li
         ? undefined
         : requireWholeNumber(quantity, {
             least: 1,
-            // What an article's quantity counts is known when it is mapped.
+            // Allow the larger quantity for an article: whether it counts slots is known when it is mapped.
             most: planId === undefined ? MAX_SLOTS_QUANTITY : MAX_QUANTITY,
             field: `${path}.quantity`,
           }),
@@ -159,7 +159,7 @@ function requireLine(line: LineMessage, event: OrderEventName, path: string): Li
   };
 }
 
-/** Names the field of a refusal by its path in the message. */
+/** Reads a value, and adds the field's path in the message to its refusal. */
 function inField<T>(field: string, read: () => T): T {
   try {
     return read();
@@ -168,14 +168,14 @@ function inField<T>(field: string, read: () => T): T {
   }
 }
 
-/** @throws OperatorError */
+/** Checks the name of a shop. @throws OperatorError */
 export function requireShopName(text: string, field = 'name'): string {
   if (!/^[a-z0-9_-]+$/.test(text) || text.length > MAX_SHOP_LENGTH)
     throw invalid(`It must be 1 to ${MAX_SHOP_LENGTH} of a-z, 0-9, _ and -.`, field);
   return text;
 }
 
-/** A text that is kept to the byte. Licence keys are refused, because it is shown and logged. @throws OperatorError */
+/** Checks a text that is stored unchanged. Licence keys are refused, because it is shown and logged. @throws OperatorError */
 export function requireExactText(text: string, field: string, most = MAX_NAME_LENGTH): string {
   if (text === '' || Array.from(text).length > most || /\p{Cc}/u.test(text) || !text.isWellFormed())
     throw invalid(`It must be 1 to ${most} characters on one line.`, field);

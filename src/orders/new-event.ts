@@ -8,7 +8,7 @@ import type { OrderEventName, StoredLine } from './order-events';
 import { effectOf, readRules } from './rules';
 import { graceOf } from './shop-kinds';
 
-/** Returns an event of an order with what the shop's rules make of it now; it has not been processed. */
+/** Returns an unprocessed event of an order, with the effect that the shop's rules give it now. */
 export function newEvent(
   order: Order,
   shop: Shop,
@@ -17,7 +17,7 @@ export function newEvent(
 ): OrderEvent {
   const { event, at, eventId = null, test = false, payment = null, money, renewsItself, lines } = message;
   const rules = readRules(shop);
-  // What was sold is not changed by a test.
+  // A test event does not change what was sold.
   const isIgnored = message.partial === true || (test && !order.isTest);
   const effect = isIgnored ? 'none' : effectOf(event, rules);
   const isJudged = event === 'refunded' && message.partial === undefined && money !== undefined;
@@ -29,7 +29,7 @@ export function newEvent(
     at,
     atMs: at.getUTCMilliseconds(),
     actor,
-    // With an effect, the amounts say whether it is one (refunds.ts).
+    // An effect marks a refund whose amount decides whether it is partial (refunds.ts).
     partial: message.partial ?? (isJudged && effect !== 'none'),
     isTest: test,
     identity: eventIdentity(message),
@@ -52,7 +52,7 @@ const SAYS_WHETHER_IT_RENEWS: Partial<Record<OrderEventName, boolean>> = {
   renewal_resumed: true,
 };
 
-/** JSON leaves out what is undefined. */
+/** Returns a line in the form that is stored. JSON omits undefined fields. */
 function storedLine({ planId, paidUntil, ...line }: LineMessage): StoredLine {
   return { ...line, plan_id: planId, paid_until: paidUntil && formatTimestamp(paidUntil) };
 }

@@ -1,8 +1,8 @@
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
 
-/** The events of an order as they are stored, and as they concern one of its lines. */
+/** The events of an order in their stored form, and from the view of one line. */
 
-/** In the order that events of one moment take. */
+/** The events, in the order in which events of the same moment count. */
 export const ORDER_EVENTS = [
   'paid',
   'renewed',
@@ -19,11 +19,11 @@ export const ORDER_EVENTS = [
 ] as const;
 export type OrderEventName = (typeof ORDER_EVENTS)[number];
 
-/** no article; a quantity that cannot be licensed; an article's name that is too long or looks like a key; no id of its own */
+/** No article; a quantity that cannot be licensed; an article name that is too long or looks like a key; no id of its own. */
 export const LINE_PROBLEMS = ['no_article', 'bad_quantity', 'bad_article', 'unreadable'] as const;
 export type LineProblem = (typeof LINE_PROBLEMS)[number];
 
-/** What an event does, by the rules of its shop. */
+/** The effect of an event by the rules of its shop. */
 export type Effect = 'issue' | 'renew' | 'change_plan' | 'suspend' | 'reinstate' | 'cancel' | 'none';
 
 export type Action =
@@ -38,7 +38,7 @@ export type Action =
 
 export interface Outcome {
   action: Action;
-  /** why nothing was done, or why it waits */
+  /** the reason that nothing was done, or that the line waits */
   reason: string | null;
 }
 
@@ -50,7 +50,7 @@ export function none(reason: string): Outcome {
   return { action: 'none', reason };
 }
 
-/** An event's line as it came, as it is stored. */
+/** A line of an event in its stored form, as it was received. */
 export interface StoredLine {
   line: string;
   plan_id?: number | undefined;
@@ -58,7 +58,7 @@ export interface StoredLine {
   quantity?: number | undefined;
   paid_until?: string | undefined;
   renews?: string | number | undefined;
-  /** as in LineMessage */
+  /** see LineMessage for this and the following fields */
   ids?: string[] | undefined;
   price?: string | undefined;
   paidAs?: string | undefined;
@@ -66,18 +66,18 @@ export interface StoredLine {
   once?: true | undefined;
   confirms?: true | undefined;
   problem?: LineProblem | undefined;
-  /** of `renewed`: it pays for another article or quantity than before */
+  /** for `renewed`: true if it pays for another article or quantity than before */
   follows?: true | undefined;
 }
 
-/** A stored event with its lines read. */
+/** A stored event with parsed lines. */
 export interface ToldEvent extends Omit<OrderEvent, 'event' | 'effect' | 'reduced'> {
   event: OrderEventName;
   effect: Effect;
   reduced: Effect | null;
-  /** null: all lines of the order */
+  /** null for all lines of the order */
   items: StoredLine[] | null;
-  /** of a refund that its amount judges: why it is a part of the money */
+  /** for a refund that is judged by its amount: the reason that it is partial */
   part?: 'partial' | 'other_currency' | undefined;
 }
 
@@ -88,26 +88,26 @@ export function readEvent(event: OrderEvent): ToldEvent {
   };
 }
 
-/** An event as it concerns one line. */
+/** An event from the view of one line. */
 export interface LineEvent {
   event: OrderEventName;
-  /** tells it from the order's other events */
+  /** identifies the event among the order's events */
   identity: string;
   at: Date;
-  /** `none` too for a part of the money, or a test event of an order that is none */
+  /** also `none` for a part of the money, and for a test event of an order that is not a test */
   effect: Effect;
   paidUntil: Date | null;
-  /** the shop's name of the payment that it is about */
+  /** the shop's name of the payment */
   payment: string | null;
-  /** of an upgrade, or a renewal that pays for something else: it names an article or a quantity, whose meaning has to be known */
+  /** true for an upgrade, or a renewal for something else, that names an article or quantity, which must be resolved first */
   changes: boolean;
-  /** of an upgrade: what happens to licences that it takes away */
+  /** the effect of an upgrade on licences that it takes away */
   reduced: Effect | null;
-  /** of an upgrade: it says until when the payment before it pays, so it is given back with that one */
+  /** true for an upgrade that only reports the paid-through date of the payment before it, and is refunded with it */
   confirms: boolean;
-  /** whether a subscription pays on by itself from then on; null: it does not say */
+  /** whether a subscription renews automatically from then on; null if the event does not state it */
   renewsItself: boolean | null;
-  /** the shop's grace when it came */
+  /** the shop's grace period when the event arrived */
   graceDays: number;
 }
 
@@ -122,8 +122,8 @@ export function concerns(event: Pick<ToldEvent, 'items'>, { line }: Pick<OrderLi
 }
 
 /**
- * Returns the events as they concern a line. A payment whose article could not be read counts until another one names the
- * line's article.
+ * Returns the events from the view of a line. A payment whose article could not be read counts until another payment
+ * names the line's article.
  */
 export function lineEvents(events: ToldEvent[], { line }: Pick<OrderLine, 'line'>): LineEvent[] {
   const own = events.filter((event) => concerns(event, { line }));
@@ -145,7 +145,7 @@ function asLineEvent(told: ToldEvent, line: string): LineEvent {
     effect,
     paidUntil: item?.paid_until === undefined ? null : new Date(item.paid_until),
     payment,
-    // A shop that posts renews what it sold, whatever it names. What cannot be read changes the end alone.
+    // A posting shop renews what it sold, even if it names another article. An unreadable item only changes the end.
     changes: event === 'renewed' ? item?.follows === true : isNamed && item?.problem === undefined,
     reduced,
     confirms: item?.confirms ?? false,
@@ -161,7 +161,7 @@ interface Timed {
   paidUntil: Date | null;
 }
 
-/** Sorts by time, then by rank; of two renewals of one moment, the later paid end counts. Identity decides the rest. */
+/** Compares by time, then rank; of two renewals at once, the later paid-through date counts. Identity decides the rest. */
 export function byTime(a: Timed, b: Timed): number {
   const rank = ({ event }: Timed) => ORDER_EVENTS.indexOf(event);
   const until = ({ event, paidUntil }: Timed) => (event === 'renewed' ? (paidUntil?.getTime() ?? 0) : 0);
@@ -173,7 +173,7 @@ export function byTime(a: Timed, b: Timed): number {
   );
 }
 
-/** Sorts whole events by the same rule. */
+/** Sorts whole events by the same rule as `byTime`. */
 export function sortEvents(events: ToldEvent[]): ToldEvent[] {
   const until = ({ event, items }: ToldEvent) => {
     const ends = event === 'renewed' ? (items ?? []).flatMap(({ paid_until: end }) => end ?? []).sort() : [];
@@ -189,7 +189,7 @@ export function isPayment({ effect }: Pick<LineEvent, 'effect'>): boolean {
   return effect === 'issue' || effect === 'renew' || effect === 'change_plan';
 }
 
-/** Returns why an event has no effect at all. */
+/** Returns the reason that an event has no effect; undefined if it has one. */
 export function whyIgnored(event: ToldEvent | undefined): string | undefined {
   if (event?.effect !== 'none') return undefined;
   if (event.event === 'payment_failed') return 'payment_failed';
@@ -197,7 +197,7 @@ export function whyIgnored(event: ToldEvent | undefined): string | undefined {
   return event.part ?? (event.partial ? 'partial' : event.isTest ? 'test' : 'rule');
 }
 
-/** Reports whether a refund names a payment about which the line's events know nothing. */
+/** Reports whether a refund names a payment that the line's events do not contain. */
 export function isUnknownRefund({ event, payment }: ToldEvent, events: LineEvent[]): boolean {
   if (payment === null || (event !== 'refunded' && event !== 'refund_failed')) return false;
   return !events.some((one) => isPayment(one) && (one.payment === payment || one.payment === null));

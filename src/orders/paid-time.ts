@@ -3,24 +3,24 @@ import { addDuration } from '../licensing/durations';
 import { prolongedUntil } from '../licensing/lifecycle';
 import { nearestStorable } from '../store/engine/time';
 
-/** Paid times, and the ends that they come to. */
+/** Paid periods, and the paid-through date that follows from them. */
 
-/** A paid time: until a date, else for a plan's duration from `at`. */
+/** A paid period: until a date, or for a plan's duration from `at`. */
 export interface Term {
   identity: string;
   at: Date;
   until: Date | null;
-  /** of the plan at that time; null: for life */
+  /** the plan's duration at that time; null for lifetime */
   duration: string | null;
-  /** an upgrade moves an end on, never back */
+  /** true for an upgrade, which may move an end forward but never back */
   isUpgrade: boolean;
-  /** days by which it may be late and still count from the end before */
+  /** the days by which a payment may be late and still count from the end before it */
   graceDays: number;
 }
 
 /**
- * The paid end after paid times, each counted as `license renew` does with its `at` as now; null: never.
- * @param base the paid end before; undefined: the first of them begins it
+ * Returns the paid-through date after a list of paid periods; null if it never ends. Each counts like a `license renew`
+ * at its own `at`. @param base the paid-through date before them; undefined if the first period begins it
  */
 export function endOf(terms: Term[], base?: Date | null): Date | null {
   const end = terms.reduce<Date | null | undefined>(
@@ -38,8 +38,8 @@ export function endOf(terms: Term[], base?: Date | null): Date | null {
 }
 
 /**
- * Where an end goes when what the events say goes from `before` to `after`. A licence whose end is another one, since
- * somebody moved it by hand, keeps that difference.
+ * Returns the new end of a licence when the computed end changes from `before` to `after`. If the seller moved the end
+ * by hand, the difference is kept.
  */
 export function movedEnd(stored: Date | null, before: Date | null, after: Date | null): Date | null {
   if (isSame(before, after)) return stored;
@@ -52,7 +52,7 @@ export function isSame(a: Date | null, b: Date | null): boolean {
   return a?.getTime() === b?.getTime();
 }
 
-/** @param a, @param b ends; null: never */
+/** Reports whether an end is later than another. @param a an end, null if never @param b the other end, null if never */
 export function isLater(a: Date | null, b: Date | null): boolean {
   return b !== null && (a === null || a > b);
 }

@@ -1,34 +1,34 @@
 import type { LineMessage, OrderMessage } from './message';
 
-/** What an adapter finds in a message, as its sender wrote it: `fitMessage` (bounds.ts) makes it what can be stored. */
+/** The content of a webhook as its adapter found it, with the sender's texts. `fitMessage` (bounds.ts) makes it storable. */
 export interface ParsedMessage {
-  /** the sender's own id of the message: deliveries of the same one have the same */
+  /** the sender's own id of the message, which is equal for all its deliveries */
   id: string;
-  /** by which an earlier version kept it, and others with it */
+  /** the id under which an earlier version stored it, perhaps together with others */
   formerId?: string | undefined;
-  /** the sender's name of what it tells */
+  /** the sender's name for the type of event */
   type: string;
-  /** why it changes no order, or what the sender left out of it */
+  /** the reason that it changes no order, or a note about missing data */
   note?: Note | undefined;
-  /** money is concerned, and it cannot be told what for, or not for all of it. It is shown until somebody acts */
+  /** true for money whose purpose is unknown, wholly or in part; it is listed until a seller resolves it */
   unmatched?: boolean | undefined;
-  /** which lines of how many are missing, with `unmatched`: `11-13` */
+  /** the missing lines of an `unmatched` message, such as `11-13` */
   missing?: string | undefined;
-  /** with `unmatched`: what it is once somebody has said which licence it is about */
+  /** for an `unmatched` message: its event, once a seller has named the licence */
   meant?: ParsedEvent | undefined;
   event?: ParsedEvent | undefined;
-  /** what it tells besides of the same order */
+  /** further events of the same order */
   also?: ParsedEvent[];
   links?: Link[];
 }
 
-/** What a message tells, without what it is called. */
+/** The content of a message without its id and type. */
 export type Content = Omit<ParsedMessage, 'id' | 'type'>;
 
 /**
- * Why a message changes no order. `links`: for its links alone. `untold`: it cannot be told what it pays for. `cut`: the
- * sender left lines out. `no_quantity`: it counts as one. `many`: a list whose messages are each here. `free_pause`: the
- * subscription goes on without payments. `differs`: the order was changed in a way that no line shows.
+ * The reasons that a message changes no order. `links`: it only has links. `untold`: its purpose is unknown. `cut`: the
+ * sender left lines out. `no_quantity`: it counts as one. `many`: it is a list whose messages are processed one by one.
+ * `free_pause`: the subscription continues without payments. `differs`: the order's change is not visible in its lines.
  */
 export const NOTES = [
   'unused',
@@ -50,34 +50,34 @@ export type Note = (typeof NOTES)[number];
 
 export interface ParsedEvent extends Omit<OrderMessage, 'shop' | 'order' | 'at' | 'lines'> {
   order: OrderReference;
-  /** undefined: the sender does not say, so its receipt counts */
+  /** undefined if the sender gives no time, so that the time of receipt counts */
   at: Date | undefined;
   lines?: ParsedLine[] | undefined;
-  /** the sender's id of the customer, whose address another message may tell */
+  /** the sender's id of the customer, whose address another message may report */
   customerId?: string | undefined;
-  /** another message may have told of the same payment, in other words: the first counts */
+  /** true if another message may report the same payment in other words; the first one counts */
   mayRepeat?: true;
-  /** it is no money: where it finds no order, it waits and is not shown */
+  /** true for an event without money; if its order is unknown, it waits without being listed */
   isQuiet?: true;
-  /** each edit sends the whole order again: when the latest was, after which other lines than before are changes */
+  /** the time of the latest edit, if each edit sends the whole order again; lines that differ from before are then changes */
   editedAt?: Date | undefined;
 }
 
-/** A line whose texts and numbers are the sender's. */
+/** A line with the sender's texts and numbers. */
 export interface ParsedLine extends Omit<LineMessage, 'line' | 'problem'> {
-  /** undefined: it has no id */
+  /** undefined if the line has no id */
   line: string | undefined;
 }
 
 /**
- * An order by its number, or by the sender's id of something that belongs to it, such as a payment. `leads`: the number is
- * such an id as well, which a link may lead from.
+ * An order by its number, or by the sender's id of something that belongs to it, such as a payment. `leads`: the number
+ * is also such an id, and may be linked to another order.
  */
 export type OrderReference = { number: string; leads?: true } | { of: string };
 
-/** What one of the sender's ids leads to. */
+/** A link from one of the sender's ids (`key`) to an order, to another id, or to a customer's address. */
 export type Link =
   | { key: string; order: string; paid?: OrderMessage['money'] }
   | { key: string; other: string }
-  /** `at`: when the customer had this address; `language`: that of their checkout */
+  /** `at`: the time when the customer had this address. `language`: the language of the checkout. */
   | { key: string; email: string; at: Date | undefined; language?: string | undefined };

@@ -19,26 +19,26 @@ import { loadOrderFacts, type RecordContext } from './facts';
 import type { OrderMessage } from './message';
 import { isReceiver, belongsTo } from './whose';
 
-/** Processes one order: in its own transaction, with its own error handler, so that no order stops another. */
+/** Processes one order in its own transaction and with its own error handling, so that no order stops another. */
 
-/** Who sends an order's events. */
+/** The sender of an order's events. */
 export interface Poster {
-  /** the name of the token, which owns the orders it posts first; null: a receiver, or a Joomla account */
+  /** the name of the token, which owns the orders that it posts first; null for a receiver or a Joomla account */
   owner: string | null;
-  /** a token of the scope `issue`: it reaches nothing that another name owns */
+  /** true for a token of the scope `issue`, which cannot reach what another name owns */
   ownOnly: boolean;
 }
 
-/** What became of an order that was processed. */
+/** The result of processing an order. */
 export interface ProcessedOrder extends Pick<Order, 'id' | 'shop' | 'number' | 'state'> {
-  /** why it waits or failed; null: it is done */
+  /** the reason that it waits or failed; null if it is done */
   reason: string | null;
 }
 
-/** Orders that wait for the same thing, in one go. */
+/** The number of orders that are processed at once if they wait for the same thing. */
 const RUN_AT_ONCE = 100;
 
-/** Takes what was told of an order and has not been processed, then its lines that wait. Other orders may follow. */
+/** Processes the unprocessed events of an order, then its waiting lines. Orders that waited for this one follow. */
 export async function processOrder(db: Db, id: number, context: RecordContext): Promise<ProcessedOrder> {
   try {
     const { order, reason, hasIssued } = await inReadCommitted(db, (trx) => processIn(trx, id, context));
@@ -70,17 +70,17 @@ function raise(error: Error): never {
   throw error;
 }
 
-/** Whether an order has licences that it had not: other orders may wait to renew them. */
+/** Reports whether a decision gives an order licences, which other orders may wait to renew. */
 export function hasLinked({ changes }: OrderDecision): boolean {
   return changes.some(({ type }) => type === 'link');
 }
 
-/** Processes the orders that wait for one that has licences by now. */
+/** Processes the orders that waited for an order which has licences now. */
 export async function wakeAwaiting(db: Db, digest: string, context: RecordContext): Promise<void> {
   for (const id of await listAwaiting(db, digest, RUN_AT_ONCE)) await processOrder(db, id, context);
 }
 
-/** Whether an error is neither the caller's fault nor a database that is away; within a transaction, its owner handles it. */
+/** Reports whether an error is unexpected: not the caller's, no unavailable database, and not in a caller's transaction. */
 export function isUnexpected(db: Db, error: unknown): boolean {
   return !db.isTransaction && !(error instanceof OperatorError) && !isUnavailable(error);
 }
@@ -89,8 +89,8 @@ const FIRST_RETRY_MS = 60_000;
 const MAX_REASON = 190;
 
 /**
- * Keeps that an order failed, with the event that it failed at, which is processed when it is tried again: after a minute,
- * then after as long as it has failed already, a day at the most.
+ * Stores the failure of an order, with the event that failed and is processed at the retry. Backoff: the first retry is
+ * after a minute, the next ones after the time since the first failure, at most a day.
  */
 export async function keepFailed(
   trx: Transaction,
@@ -120,7 +120,7 @@ export async function keepFailed(
   return { ...order, ...changes };
 }
 
-/** Reports the first failure of an order. The job that tries the order again reports the others. */
+/** Reports the first failure of an order. The retry job reports later ones. */
 export function reportFailed({ id, failure, failedAt }: Order, { now, onFailed }: RecordContext): void {
   if (failedAt?.getTime() === now.getTime()) onFailed?.(id, failure ?? '');
 }
@@ -132,9 +132,9 @@ export function noOrder(): OperatorError {
 const NOBODY: Poster = { owner: null, ownOnly: false };
 
 /**
- * A shop belongs to its receiver, else to the name of the first `issue` token that posts for it.
- * @param posted `kind`: the plugin that posts, which is the kind of a shop that nobody added
- * @throws OperatorError (404) when it is another's
+ * Returns a shop, and adds an unknown one. It belongs to its receiver, or to the first `issue` token that posts for it.
+ * @param posted `kind`: the posting plugin, which becomes the kind of a shop that was not added by a seller
+ * @throws OperatorError (404) if it belongs to another
  */
 export async function requireShopOf(
   trx: Transaction,

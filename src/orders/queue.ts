@@ -5,13 +5,13 @@ import { listReceiverShops } from '../store/orders/shops';
 import { ADAPTERS } from './adapters';
 import { fromStored, takeDelivery, type TakeContext } from './take-message';
 
-/** Works on what a request left: the rest of a long list, and messages that met an error which may pass. */
+/** The retry queue of received messages: the rest of long lists, and messages that failed for a temporary reason. */
 
-/** Senders give up after three days, too. */
+/** The time for which a message is retried. Senders also give up after three days. */
 const TRIED_FOR_MS = 3 * DAY_MS;
 const AT_ONCE = 100;
 
-/** @param goesOn see `Turn` (runner/jobs.ts) */
+/** Processes the queue. @param goesOn see `Turn` (runner/jobs.ts) */
 export async function workOnQueued(
   db: Db,
   given: Omit<TakeContext, 'now'>,
@@ -31,7 +31,7 @@ export async function workOnQueued(
           continue;
         }
         await takeDelivery(db, { shop, adapter, delivery }, { ...given, now: now() });
-        // A single message has said itself what became of it.
+        // A single message has already stored its own result.
         const after = reason === 'many' ? await findMessage(db, id) : undefined;
         if (after?.pendingJson === pendingJson)
           await setMessage(db, id, { result: 'noted', reason: 'many', pendingJson: null });
@@ -39,7 +39,7 @@ export async function workOnQueued(
       }
       before = rows.at(-1)?.id;
       if (rows.length === AT_ONCE) continue;
-      // What a list still has is a newer message.
+      // Begin again, because the rest of a list is stored as a newer message.
       if (!hasMore) break;
       [before, hasMore] = [undefined, false];
     }

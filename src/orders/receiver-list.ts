@@ -9,13 +9,13 @@ export interface KnownReceiver {
   /** a ShopKind (orders/shop-kinds.ts) */
   kind: string;
   adapter: ShopAdapter;
-  /** null: it has none yet; undefined: it cannot be opened, because LICENSING_KEY_SECRET is another one now or is not set */
+  /** null if none is entered yet; undefined if LICENSING_KEY_SECRET is missing or differs, so that it cannot be opened */
   secret: string | null | undefined;
-  /** for its sender's API; undefined: it has none that can be opened */
+  /** for the sender's API; undefined if none exists or it cannot be opened */
   apiKey: string | undefined;
 }
 
-/** A new receiver works in every instance within two seconds. */
+/** The age at which the list is read again, so that every instance knows a new receiver within two seconds. */
 const KEPT_MS = 1_000;
 
 function secretOf(shop: Shop, keySecret: Buffer | undefined): KnownReceiver['secret'] {
@@ -24,8 +24,8 @@ function secretOf(shop: Shop, keySecret: Buffer | undefined): KnownReceiver['sec
 }
 
 /**
- * Knows the receivers, so that a message is verified before the database is asked anything for it. They are read again
- * when a message comes and they are a second old; while the database is away, they count as they were.
+ * Caches the receivers, so that an unsigned message causes no database query. The list is read again if a message
+ * arrives and the list is a second old. While the database is unavailable, the old list remains in use.
  */
 export function createReceiverList(
   db: Db,

@@ -36,32 +36,32 @@ import {
   type Poster,
 } from './process';
 
-/** The door for what shops say about orders. */
+/** The entrance for shops' messages about orders, from receivers and from the API. */
 
 export type { RecordContext };
 
 interface RecordedLine extends Outcome {
   line: string;
-  /** `key` is undefined when it is not shown, or cannot be */
+  /** `key` is undefined if it is not shown, not stored or cannot be opened */
   licenses: { license: License; key: string | undefined }[];
 }
 
 export interface Recorded {
   order: Order;
-  /** false: the event was recorded before */
+  /** false if the event was recorded before */
   isNew: boolean;
-  /** those of the event */
+  /** the lines of the event */
   lines: RecordedLine[];
 }
 
-/** Two callers that insert the same order; the third attempt finds it. */
+/** The maximum number of attempts. If callers insert the same order in parallel, the last attempt finds it. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * Records an event of an order, and does to its licences what follows. The same event again changes nothing, and
- * returns the same with the licences as they stand now. After an unexpected error the event is stored, and the order
- * is tried again later.
- * @throws OperatorError: INVALID_REQUEST with its field; NOT_FOUND when the shop or the order is another's
+ * Records an event of an order, and applies it to the licences. It is idempotent: a repeated event changes nothing and
+ * gets the same reply, with the licences' present state. After an unexpected error the event is stored, and the order
+ * is retried later.
+ * @throws OperatorError: INVALID_REQUEST with the field; NOT_FOUND if the shop or order belongs to another
  */
 export async function recordOrder(
   db: Db,
@@ -78,7 +78,7 @@ export async function recordOrder(
       if (hasIssued) await wakeAwaiting(db, recorded.order.digest, context);
       return recorded;
     } catch (error) {
-      // Another caller has inserted the same order, or its shop, meanwhile.
+      // Try again, because another caller has inserted the same order or shop in the meantime.
       if (isDuplicate(error) && attempt < MAX_ATTEMPTS) continue;
       if (!isUnexpected(db, error)) throw error;
       const failed = await inOrder(db, message, poster, context, async ({ trx, order, shop }) => {
@@ -98,7 +98,7 @@ interface Opened {
   isNew: boolean;
 }
 
-/** Runs `work` on an order under its lock; all code that locks licences too does so after it. */
+/** Runs `work` with the order locked. Code that also locks licences must do so afterwards. */
 async function inOrder<T>(
   db: Db,
   message: OrderMessage,
@@ -153,7 +153,7 @@ async function recordIn(
 ): Promise<{ recorded: Recorded; hasIssued: boolean }> {
   const known = isNew ? [] : await listOrderEvents(trx, order.id);
   const repeated = known.find((one) => isSameEvent(one, message));
-  // A sender repeats a message for days, so it costs no more than its answer.
+  // Answer a repeated message without further reads, because a sender repeats it for days.
   if (repeated !== undefined) {
     const lines = await listOrderLines(trx, [order.id]);
     const links = await listOrderLicenses(trx, [order.id]);
@@ -169,7 +169,7 @@ async function recordIn(
   return { recorded, hasIssued: hasLinked(decision) };
 }
 
-/** @throws OperatorError that names the first line with a plan that does not exist */
+/** Checks that all plans exist. @throws OperatorError for the first line whose plan does not exist */
 function requirePlans({ plans }: OrderFacts, { lines = [] }: OrderMessage): void {
   for (const [i, { line, planId }] of lines.entries())
     if (planId !== undefined && !plans.some(({ id }) => id === planId))
@@ -179,7 +179,7 @@ function requirePlans({ plans }: OrderFacts, { lines = [] }: OrderMessage): void
       });
 }
 
-/** Names the customer of an order that came without one, and of its licences. The first address stays. */
+/** Sets the customer of an order without one, and of its licences. An address that exists stays. */
 export async function nameOrderCustomer(
   db: Db,
   { shop, order: number }: Pick<OrderMessage, 'shop' | 'order'>,
@@ -202,7 +202,7 @@ export async function nameOrderCustomer(
   });
 }
 
-/** What an event answers that has not been processed. */
+/** Returns the reply to an event that is not processed yet. */
 function waitingLines({ linesJson }: OrderEvent, reason: string): RecordedLine[] {
   const items = JSON.parse(linesJson ?? '[]') as StoredLine[];
   return items.map(({ line }) => ({ line, action: 'waiting', reason, licenses: [] }));

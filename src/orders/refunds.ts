@@ -1,9 +1,9 @@
 import type { OrderEvent } from '../store/orders/orders';
 import { isPayment, readEvent, sortEvents, type LineEvent, type ToldEvent } from './order-events';
 
-/** What refunds give back: all of the money or a part of it, and of which payments. */
+/** Refunds: whether they are partial, and which payments they give back. */
 
-/** Marks a stored refund whose amount says whether it is a part: its sender did not. */
+/** Reports whether the amount of a stored refund decides if it is partial, because its sender did not state it. */
 export function isJudgedByMoney({
   event,
   partial,
@@ -13,8 +13,8 @@ export function isJudgedByMoney({
 }
 
 /**
- * Reads stored events. A refund that says its amount, and not whether it is a part, is one while the refunds of its payment
- * come to less than the payment, or when it is in another currency. A payment without an amount was given back whole.
+ * Parses stored events. A refund that is judged by its amount is partial while the refunds of its payment sum up to
+ * less than the payment, or if its currency differs. If the payment has no amount, the refund counts as full.
  */
 export function readEvents(stored: OrderEvent[]): ToldEvent[] {
   const events = stored.map(readEvent);
@@ -40,7 +40,7 @@ export function readEvents(stored: OrderEvent[]): ToldEvent[] {
   return events.map((event) => judged.get(event) ?? event);
 }
 
-/** Returns what was paid as a payment, of which several messages may tell; as all payments, when none is named. */
+/** Returns the amount of a payment, which several messages may report; without a name, the sum of all payments. */
 function paidFor(
   events: ToldEvent[],
   payment: string | null,
@@ -62,9 +62,9 @@ function paidFor(
 const PAYS = new Set(['paid', 'renewed', 'upgraded']);
 
 /**
- * Returns the payments that refunds which name a payment have given back, each with its refund. A refund that failed gives
- * nothing back, nor does one that is older than the payment.
- * @param sorted by time @returns identities of payments' events, with those of the refunds
+ * Returns the payments that refunds have given back, for refunds that name a payment. A failed refund gives nothing
+ * back, and a refund that is older than the payment does not count.
+ * @param sorted by time @returns the identity of the refund, by the identity of the payment's event
  */
 export function findReturned(
   sorted: Pick<LineEvent, 'event' | 'identity' | 'effect' | 'payment' | 'confirms'>[],
@@ -77,7 +77,7 @@ export function findReturned(
     const confirmed = one.confirms ? before.at(-1) : undefined;
     const payment = one.payment ?? confirmed?.payment ?? null;
     if (confirmed !== undefined) {
-      // It pays for nothing, so what was given back stays so.
+      // A confirmation pays for nothing, so a refund of the payment before it remains.
       before.push({ identity, payment });
       const by = returns.get(confirmed.identity);
       if (by !== undefined) returns.set(identity, by);
@@ -86,7 +86,7 @@ export function findReturned(
       if (payment !== null)
         for (const other of before) if (other.payment === payment) returns.delete(other.identity);
     } else if (effect !== 'none' && (event === 'refunded' || event === 'refund_failed')) {
-      // A shop that named no payment when it was paid means one of those.
+      // If the shop named no payment when it was paid, the refund is for one of those payments.
       const meant = before.filter((other) =>
         payment === null
           ? event === 'refund_failed'

@@ -4,8 +4,8 @@ import { countMessages, listMessages } from '../store/orders/shop-messages';
 import { addRefused, listRefusedDays, type RefusedDay } from '../store/orders/shop-refusals';
 
 /**
- * Counts messages that receivers refuse for their signature. A flood of them must not become a flood of statements: what
- * comes while one runs is added by the next.
+ * Counts messages that receivers refuse for their signature. Writes are coalesced, so that a flood of messages is not a
+ * flood of statements: messages that arrive while one statement runs are added by the next.
  */
 export function createRefusedCounter(db: Db): (shop: string, at: Date) => void {
   const counts = new Map<string, RefusedDay>();
@@ -20,7 +20,7 @@ export function createRefusedCounter(db: Db): (shop: string, at: Date) => void {
         await addRefused(db, count);
       }
     } catch {
-      // While the database is away, messages are refused and not counted.
+      // Drop the counts while the database is unavailable. The messages are still refused.
       counts.clear();
     } finally {
       isWriting = false;
@@ -38,22 +38,22 @@ export function createRefusedCounter(db: Db): (shop: string, at: Date) => void {
 }
 
 export interface Refused {
-  /** the newest first */
+  /** newest first */
   days: RefusedDay[];
   times: number;
-  /** none was taken on the latest of these days or since: the secret may be another address's */
+  /** true if no message was accepted on the latest of these days or later, so that the secret may belong to another address */
   isAlone: boolean;
 }
 
 const SHOWN_DAYS = 7;
 
-/** How many messages all receivers refused for their signature within the last days. */
+/** Returns the number of messages that all receivers refused for their signature in the last 7 days. */
 export async function countRefused(db: Db, now: Date): Promise<number> {
   const days = await listRefusedDays(db, firstShown(now));
   return days.reduce((sum, { times }) => sum + times, 0);
 }
 
-/** How many messages of each shop within the last week had no order in them, or could not be stored. */
+/** Counts the messages of each shop in the last week that contained no order, or could not be stored. */
 export async function countUnreadable(db: Db, now: Date): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const since = new Date(now.getTime() - SHOWN_DAYS * DAY_MS);
@@ -66,7 +66,7 @@ function firstShown(now: Date): string {
   return dayOf(new Date(now.getTime() - (SHOWN_DAYS - 1) * DAY_MS));
 }
 
-/** What a receiver refused for its signature within the last days. */
+/** Returns the messages of a shop that were refused for their signature in the last 7 days. */
 export async function readRefused(db: Db, shop: string, now: Date): Promise<Refused> {
   const days = await listRefusedDays(db, firstShown(now), shop);
   const [latest] = days;

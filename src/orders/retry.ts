@@ -5,23 +5,23 @@ import { listReady, listRetried, listWaiting, lockOrder, setOrder } from '../sto
 import { noOrder, processOrder, type ProcessedOrder } from './process';
 import type { RecordContext } from './facts';
 
-/** Orders that are tried again: those that wait, those that are ready by now, and those that failed. */
+/** Retries orders: those that wait, those whose missing data has arrived, and those that failed. */
 
 export interface Ran {
-  /** orders that wait no more */
+  /** the number of orders that no longer wait */
   done: number;
   waiting: number;
-  /** by an unexpected error; they are tried again */
+  /** the number of orders that failed with an unexpected error and are retried later */
   failed: number;
-  /** the first of them, with what became of each */
+  /** the results of the first orders */
   orders: ProcessedOrder[];
 }
 
 const RUN_AT_ONCE = 100;
-/** Orders that are listed one by one. */
+/** The maximum number of orders with a listed result. */
 const MOST_LISTED = 100;
 
-/** The orders of a list by id, which is read in parts. */
+/** Iterates over the ids of a list, which it reads in parts. */
 async function* eachOf(list: (place: { after: number; limit: number }) => Promise<number[]>) {
   for (let after = 0; ;) {
     const ids = await list({ after, limit: RUN_AT_ONCE });
@@ -31,7 +31,7 @@ async function* eachOf(list: (place: { after: number; limit: number }) => Promis
   }
 }
 
-/** Runs the orders of a shop that wait or failed: what is mapped by now issues. */
+/** Processes the waiting and failed orders of a shop, for example after an article was mapped. */
 export async function runWaiting(db: Db, shop: string, context: RecordContext): Promise<Ran> {
   const ran: Ran = { done: 0, waiting: 0, failed: 0, orders: [] };
   for await (const id of eachOf((place) => listWaiting(db, { ...place, shop }))) {
@@ -43,9 +43,9 @@ export async function runWaiting(db: Db, shop: string, context: RecordContext): 
 }
 
 /**
- * Runs orders whose article or earlier order has come since, as the process that brought it may have been killed, and those
- * that failed and are due.
- * @throws CodedError that names the first order that failed, once the others are run
+ * Processes the orders whose article or earlier order has arrived, because the process that stored it may have been
+ * killed, and the failed orders that are due.
+ * @throws CodedError for the first order that failed, after the others were processed
  */
 export async function runReady(
   db: Db,
@@ -62,7 +62,7 @@ export async function runReady(
   if (failed !== undefined) throw new CodedError<string>(`order ${failed.id}: ${failed.reason ?? ''}`, '');
 }
 
-/** Confirms that an order has as many lines as it names, and processes it. @throws OperatorError (404) */
+/** Confirms that an order may have as many lines as it names, and processes it. @throws OperatorError (404) */
 export async function confirmOrder(db: Db, id: number, context: RecordContext): Promise<ProcessedOrder> {
   await inReadCommitted(db, async (trx: Transaction) => {
     const order = await lockOrder(trx, id);

@@ -1,7 +1,7 @@
 import { invalid } from './message';
 import { ORDER_EVENTS, type Effect, type OrderEventName } from './order-events';
 
-/** What a shop's events do. */
+/** The rules of a shop, which give each event its effect. */
 
 const WITHOUT_RULE = ['refund_failed', 'payment_failed', 'renewal_stopped', 'renewal_resumed'] as const;
 type WithoutRule = (typeof WITHOUT_RULE)[number];
@@ -11,14 +11,14 @@ function hasRule(event: OrderEventName): event is Exclude<OrderEventName, Withou
 }
 
 /**
- * What has a rule: the events that may do more than one thing, and `reduced`, an upgrade to fewer licences. A failed refund
- * undoes the refund, a failed payment does nothing, and a stopped or resumed renewal changes the end's grace alone.
+ * The events whose effect a seller may choose, and `reduced`, an upgrade to fewer licences. A failed refund undoes the
+ * refund, a failed payment changes nothing, and a stopped or resumed renewal only changes the end's grace period.
  */
 export const RULES = [...ORDER_EVENTS.filter(hasRule), 'reduced'] as const;
 type RuleName = (typeof RULES)[number];
 export type Rules = Record<RuleName, Effect>;
 
-/** `cancel` is final, so it is the default only for an order that never became valid. */
+/** The default effects. `cancel` is final, so it is only the default for an order that never became valid. */
 export const DEFAULT_RULES: Rules = {
   paid: 'issue',
   renewed: 'renew',
@@ -33,13 +33,13 @@ export const DEFAULT_RULES: Rules = {
 
 const STOPPING: readonly RuleName[] = ['refunded', 'charged_back', 'subscription_ended', 'cancelled'];
 
-/** The effects that a rule may give. */
+/** Lists the effects that a rule may have. */
 export function effectsOf(rule: RuleName): Effect[] {
   if (rule === 'reduced') return ['none', 'cancel'];
   return STOPPING.includes(rule) ? ['none', 'suspend', 'cancel'] : [DEFAULT_RULES[rule], 'none'];
 }
 
-/** What an event does by these rules. */
+/** Returns the effect of an event by these rules. */
 export function effectOf(event: OrderEventName, rules: Rules): Effect {
   if (hasRule(event)) return rules[event];
   return event === 'refund_failed' ? 'reinstate' : 'none';
@@ -49,7 +49,7 @@ export function readRules({ rulesJson }: { rulesJson: string | null }): Rules {
   return { ...DEFAULT_RULES, ...(rulesJson === null ? {} : (JSON.parse(rulesJson) as Partial<Rules>)) };
 }
 
-/** @returns what differs from the default; null: nothing */
+/** Returns the rules that differ from the default, as JSON; null if all are default. */
 export function storedRules(rules: Rules): string | null {
   const changed = RULES.filter((rule) => rules[rule] !== DEFAULT_RULES[rule]);
   return changed.length === 0
@@ -57,7 +57,7 @@ export function storedRules(rules: Rules): string | null {
     : JSON.stringify(Object.fromEntries(changed.map((rule) => [rule, rules[rule]])));
 }
 
-/** @throws OperatorError for a rule or effect that there is not */
+/** Checks a rule and its effect. @throws OperatorError if it does not exist */
 export function requireRule(rule: string, effect: string, field: string): [RuleName, Effect] {
   const known = RULES.find((one) => one === rule);
   if (known === undefined)

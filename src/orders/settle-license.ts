@@ -9,17 +9,17 @@ import { isUnknownRefund, type Action, type LineEvent, type ToldEvent } from './
 import { endOf, isLater, isSame, movedEnd } from './paid-time';
 import { type Link, limitOf, meaningsOf, planOf, type Plans, type Sold } from './sold';
 
-/** Brings one licence from what the events said before to what they say now: its plan, its end, its state. */
+/** Reconciles one licence with new events: plan, end and state. Only what the events change is applied. */
 
 export type Done = Exclude<Action, 'none' | 'waiting'>;
 
-/** What one order says of a licence, and what its line means. */
+/** The contribution of one order to a licence, with the plans of its line. */
 type PlannedPart = Part & { plans: Plans };
 
 export interface SettledLicense {
   done: Done[];
   standing: LineState;
-  /** why something was not changed */
+  /** the reason that something was not changed */
   reason: string | undefined;
 }
 
@@ -27,16 +27,16 @@ interface Given {
   link: Link;
   line: OrderLine;
   license: LicenseFacts;
-  /** which of the line's licences it is */
+  /** the number of the licence within the line */
   n: number;
   was: Plans;
   is: Plans;
   isNew: boolean;
-  /** of the line */
+  /** the line's events before the new one */
   before: LineEvent[];
   after: LineEvent[];
   latest: ToldEvent | undefined;
-  /** the order's events before */
+  /** the order's events before the new one */
   told: ToldEvent[];
 }
 
@@ -70,7 +70,7 @@ export function settleLicense(draft: Draft, given: Given): SettledLicense {
     }
   }
   const isIssued = isNew && link.role === 'issued';
-  // A cancelled order has no terms; the end that they gave stays.
+  // A cancelled order has no periods, but the end that they gave stays.
   const isCancelled = parts.some(({ role, standing }) => role === 'issued' && standing.state === 'cancelled');
   const paid = paidEnd(license);
   const paidIs = isIssued ? licenseEnd(parts) : isCancelled ? paid : nextEnd(paid, partsWere, parts);
@@ -88,14 +88,14 @@ export function settleLicense(draft: Draft, given: Given): SettledLicense {
     } else if (!isIssued && isMeantToProlong(latest, before, after))
       reason = paidIs === null ? 'lifetime' : 'no_duration';
   };
-  // What is to be suspended is judged before its end moves back.
+  // Decide about a suspension before the end moves back.
   const isEarly = live === 'active';
   if (!isEarly) move();
   if (!isIssued) {
     const { did, refused } = moveToState(draft, link, license, { partsWere, parts, after, isMoved });
     if (did !== undefined) done.push(did);
     reason ??= refused;
-    // A charge-back of a renewal was reversed, which gives back what the renewal had added.
+    // The reversed chargeback of a renewal gives back what the renewal had added.
     const isRestored = before.state !== 'active' && after.state === 'active';
     if (link.role === 'renewed' && latest?.effect === 'reinstate' && isRestored) done.push('reinstated');
   }
@@ -112,11 +112,11 @@ interface ChosenPlan {
   key: string;
   sold?: Sold | undefined;
   had?: Plans['had'];
-  /** the upgrade that it is of */
+  /** the upgrade that gave the plan */
   of?: { part: number; identity: string };
 }
 
-/** The plan that the latest upgrade gives, else that which the licence was sold on, or had before orders changed it. */
+/** Returns the plan of the latest upgrade, or the plan that was sold, or the plan before any order changed the licence. */
 function chosenPlan(parts: PlannedPart[]): ChosenPlan {
   let latest: { part: PlannedPart; at: Date; identity: string } | undefined;
   for (const part of parts) {
@@ -134,7 +134,7 @@ function chosenPlan(parts: PlannedPart[]): ChosenPlan {
   return { key: 'base', sold: issued?.plans.base, had: issued ? undefined : parts[0]?.plans.had };
 }
 
-/** The end to store: the grace is added to what is paid, while an order renews the licence by itself. */
+/** Returns the end to store. While an order renews the licence automatically, the grace period is added to the paid end. */
 function endAfter(
   { graceDays, renewsItself }: LicenseFacts,
   paid: Date | null,
@@ -143,14 +143,14 @@ function endAfter(
 ) {
   const [was, is] = [renewalOf(before), renewalOf(after)];
   const isOther = was.renewsItself !== is.renewsItself;
-  // Without a difference, what was set by hand stays.
+  // Keep a grace period that was set by hand, unless the events changed it.
   const isGraced =
     isOther || was.graceDays !== is.graceDays || !isSame(licenseEnd(before), licenseEnd(after));
   const end = endWithGrace(paid, isGraced ? is.graceDays : graceDays);
   return { ...end, renewsItself: isOther ? is.renewsItself : renewsItself };
 }
 
-/** The licence's paid end once the events say what `after` says. */
+/** Returns the paid-through date of the licence after the new events. */
 function nextEnd(paid: Date | null, before: Part[], after: Part[]): Date | null {
   const [from, to] = [licenseEnd(before), licenseEnd(after)];
   const [terms, termsWere] = [termsOf(after), termsOf(before)];
@@ -159,19 +159,19 @@ function nextEnd(paid: Date | null, before: Part[], after: Part[]): Date | null 
     last !== undefined &&
     terms.length === termsWere.length + 1 &&
     termsWere.every(({ identity, part }, i) => identity === terms[i]?.identity && part === terms[i].part);
-  // Somebody moved the end by hand: a new term counts from where it is now.
+  // If the seller moved the end by hand, a new period begins at the present end.
   if (isAppended && !isSame(paid, from)) return endOf([last], paid);
   return movedEnd(paid, from, to);
 }
 
-/** Whether the new event's term is the latest, which should have moved the end. */
+/** Reports whether the new event has the latest period, and so should have extended the licence. */
 function isMeantToProlong(latest: ToldEvent | undefined, before: LineState, after: LineState): boolean {
   const last = after.terms.at(-1);
   const isLatest = last !== undefined && last.identity === latest?.identity;
   return isLatest && latest.event !== 'upgraded' && before.terms.length < after.terms.length;
 }
 
-/** @returns why it was refused */
+/** Moves a licence to a plan. @returns the reason for a refusal */
 function moveToPlan(draft: Draft, license: LicenseFacts, { sold, had }: ChosenPlan): string | undefined {
   const id = sold?.plan ?? had?.plan;
   const plan = id === undefined ? undefined : planOf(draft, id);
@@ -194,8 +194,8 @@ function moveToPlan(draft: Draft, license: LicenseFacts, { sold, had }: ChosenPl
 }
 
 /**
- * Suspends, reinstates or cancels what the events want otherwise than before. Without a difference, a state that was
- * changed by hand stays.
+ * Suspends, reinstates or cancels a licence if the new events require it. A state that was changed by hand stays if the
+ * events make no difference.
  */
 function moveToState(
   draft: Draft,
@@ -238,7 +238,7 @@ function moveToState(
   return live === 'suspended' && after.state === 'active' ? { refused: 'suspended' } : {};
 }
 
-/** Why an event that has an effect changed nothing. */
+/** Returns the reason that an event changed nothing, although it has an effect. */
 function whyUnchanged(
   { order }: Draft,
   { after: events, latest }: Given,

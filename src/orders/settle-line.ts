@@ -33,21 +33,21 @@ import {
 } from './sold';
 
 /**
- * Brings a line's licences from what the events said before to what they say now. Only the difference that new events
- * make is applied, so what a seller changed by hand in between stays.
+ * Reconciles a line's licences with new events. Only the difference that these events make is applied, so that changes
+ * that a seller made by hand in between stay.
  */
 
 export interface SettledLine {
-  /** of the new event */
+  /** the outcome of the new event */
   outcome: Outcome;
   waits: Waits | undefined;
-  /** upgrades that wait */
+  /** the upgrades that wait */
   waitingUpgrades: Set<string>;
 }
 
 /**
- * @param before the events before, @param after those and the new one, if there is one
- * @returns what the new event did to the line, and what the line waits for
+ * @param before the events before @param after the events with the new one, if there is one
+ * @returns the effect of the new event on the line, and the data that the line waits for
  */
 export function settleLine(
   draft: Draft,
@@ -78,7 +78,7 @@ export function settleLine(
   const settled: Settled[] = [];
   for (const link of linksOf(draft, line)) {
     const license = draft.licenses.get(link.licenseId);
-    // Only a row that was deleted by hand is missing.
+    // Skip a licence whose row was deleted by hand.
     if (license === undefined) continue;
     const was = link.plans;
     const resolved = resolveUpgrades(draft, was, after, {
@@ -125,7 +125,7 @@ interface Settled extends Pick<SettledLicense, 'standing'> {
   plans: Plans;
 }
 
-/** Gives a line that has no licence those that it issues or renews. @returns why it has none; undefined: it has */
+/** Issues or renews the licences of a line without licences. @returns the reason if it remains without; otherwise undefined */
 function beginLine(
   draft: Draft,
   line: OrderLine,
@@ -143,7 +143,7 @@ function beginLine(
   return 'reason' in sold || isWaiting(sold) ? sold : issueLine(draft, line, events, sold);
 }
 
-/** Why a line cannot be read, as the first event that brought it says; a later payment may have named its article. */
+/** Returns the problem of a line that cannot be read, from its first event. A later payment may have named its article. */
 function problemOf(
   draft: Draft,
   { line, renewsJson }: OrderLine,
@@ -157,13 +157,13 @@ function problemOf(
   return isLeft ? { reason: 'left' } : { waitsFor: problem, awaited: null };
 }
 
-/** Returns the first payment of a line that cannot be read; undefined: another payment says what the line is. */
+/** Returns the first payment of a line that cannot be read; undefined if another payment names its article. */
 export function broughtBy(told: ToldEvent[], line: string): ToldEvent | undefined {
   const paid = told.filter((event) => event.event === 'paid' && itemOf(event, line) !== undefined);
   return paid.every((event) => itemOf(event, line)?.problem !== undefined) ? paid[0] : undefined;
 }
 
-/** What a line is sold as, or what it waits for. */
+/** Returns the plans that a line is sold as, or the data that it waits for. */
 function soldLine(draft: Draft, line: OrderLine): Required<Sold>[] | Waits {
   const { order, shop } = draft;
   return order.isTest && shop.testPlanId !== null
@@ -171,7 +171,7 @@ function soldLine(draft: Draft, line: OrderLine): Required<Sold>[] | Waits {
     : soldAs(draft, line);
 }
 
-/** What a line's events need to be folded before it has licences: an upgrade may be resolved later. */
+/** Returns the terms of a line before it has licences. Its upgrades are resolved later. */
 function meaningsAhead(
   draft: Draft,
   renews: boolean,
@@ -185,7 +185,7 @@ function meaningsAhead(
   return { base, upgrades, renews, n: 1 };
 }
 
-/** Issues a line's licences on what it was sold as; what has happened to them since follows. */
+/** Issues a line's licences on the plans that were sold. Later events are applied afterwards. */
 function issueLine(
   draft: Draft,
   line: OrderLine,
@@ -220,7 +220,7 @@ export function issueMore(
   return undefined;
 }
 
-/** The references of a line's next licences; undefined: another licence has one. */
+/** Returns the references of a line's next licences; undefined if another licence has one of them. */
 function freeReferences(
   { facts, shop, order, links }: Draft,
   { id, line }: OrderLine,
@@ -271,20 +271,20 @@ function issueOn(
   }
 }
 
-/** Gives a line the licences that it renews; it waits while there are none. */
+/** Links a line to the licences that it renews. It waits while none is known. */
 function adoptRenewed(draft: Draft, line: OrderLine): Waits | { reason: string } | undefined {
   const { facts, order, shop } = draft;
   const { ids, awaited } = facts.renewed[line.renewsJson ?? ''] ?? { ids: [], awaited: null };
   const ownersOf = (id: number) =>
     facts.owners.filter((one) => one.licenseId === id && one.shop === shop.name);
-  // What an order of the shop names is the shop's.
+  // A licence of an order of this shop belongs to the shop.
   const isOwn = (id: number) =>
     !order.ownOnly || line.renewsJson?.startsWith('"') === true || ownersOf(id).length > 0;
   const allowed = ids
     .flatMap((id) => draft.licenses.get(id) ?? [])
     .filter(({ id, issuedBy }) => isOwn(id) || issuedBy === order.owner);
   if (allowed.length === 0) return { waitsFor: 'unknown_order', awaited };
-  // A test must not prolong what was sold.
+  // A test order must not extend what was sold.
   if (order.isTest && !allowed.every(({ id }) => ownersOf(id).some(({ isTest }) => isTest)))
     return { reason: 'test' };
   const sold = soldAs(draft, line);
@@ -303,7 +303,7 @@ function adoptRenewed(draft: Draft, line: OrderLine): Waits | { reason: string }
   return undefined;
 }
 
-/** What was bought anew says how long, where it is a plan of the same product. */
+/** Returns the plan that decides the duration of a renewal: the bought one, if it is for the same product. */
 function planForRenewal(draft: Draft, bought: Sold[], license: LicenseFacts): Sold | undefined {
   const own = planOf(draft, license.planId);
   return bought.find((sold) => {
@@ -313,8 +313,8 @@ function planForRenewal(draft: Draft, bought: Sold[], license: LicenseFacts): So
 }
 
 /**
- * Issues the licences that an upgrade has given the line more.
- * @returns `reduced`: the new event gives fewer, and those above stay by the rules of the shop
+ * Issues the licences that an upgrade adds to the line.
+ * @returns `reduced` if the new event reduces the number; the shop's rules decide about the licences above it
  */
 function settleCount(
   draft: Draft,
@@ -353,7 +353,7 @@ function isUpgrade({ effect }: Pick<LineEvent, 'effect'>): boolean {
   return effect === 'change_plan';
 }
 
-/** An event may change several things; the answer names the one it was sent for. */
+/** Chooses the action that the reply names: an event may have done several things, and its own purpose comes first. */
 function chosenAction(done: Done[], event: OrderEventName | undefined): Action {
   const first: Done[] = event === 'renewed' ? ['renewed'] : [];
   if (event === 'chargeback_reversed' || event === 'refund_failed') first.push('issued', 'reinstated');

@@ -34,17 +34,17 @@ import { awaitAddress, linkWaiting, readPending, type PendingEvent } from './inb
 import { recordOrder } from './record';
 
 /**
- * What a seller does with money that found nothing it belongs to. Each is done once: a second call finds it done. A
- * message becomes an event of an order first, so the rest is about orders alone.
+ * Resolves money that matched nothing, as the seller decided. Each action takes effect once; a repeated call returns
+ * its result. A message first becomes an event of an order, so that the rest only concerns orders.
  */
 
 const STATES = { assign: 'assigned', issue: 'issued', leave: 'left' } as const;
 const POSTER = { owner: null, ownOnly: false };
 
 /**
- * Says which licence it is about, which its order renews from now on; or issues a licence for it, which belongs to the
- * customer that the shop told; or settles it without a change.
- * @throws OperatorError: NOT_FOUND; CONFLICT when something else was done, it pays for nothing, or the licence is another's
+ * Resolves an unmatched event: its order renews a licence from now on, or it issues a licence for the customer that the
+ * shop named, or nothing changes.
+ * @throws OperatorError: NOT_FOUND; CONFLICT if it is already resolved differently, has no payment, or has another licence
  */
 export async function settleUnmatched(
   db: Db,
@@ -55,7 +55,7 @@ export async function settleUnmatched(
   const seen = await findUnmatched(db, id);
   if (seen === undefined) throw noUnmatched(id);
   return inReadCommitted(db, async (trx) => {
-    // The order's lock first, as in all code that takes both.
+    // Lock the order first, like all code that locks both.
     if (seen.orderId !== null) await lockOrder(trx, seen.orderId);
     const state = STATES[act.type];
     const isOpen = await closeUnmatched(trx, id, { state, actedBy: context.actor, actedAt: context.now });
@@ -77,7 +77,7 @@ async function isSame(trx: Transaction, { licenseId }: Unmatched, act: Unmatched
   return licenseId !== null && (await findLicense(trx, licenseId))?.plan.id === act.planId;
 }
 
-/** @returns the licence that it is about */
+/** Applies the action. @returns the licence that the money belongs to */
 async function settleIn(
   trx: Transaction,
   one: Unmatched,
@@ -144,15 +144,15 @@ function conflict(
   return new OperatorError(message, { code: 'CONFLICT', facts: { reason, unmatched: id } });
 }
 
-/** What a message tells; undefined: it does not say what it is about. */
+/** Returns the event of the message; undefined if it does not refer to anything. */
 async function readTold(trx: Transaction, { messageId }: Unmatched): Promise<PendingEvent | undefined> {
   const message = messageId === null ? undefined : await findMessage(trx, messageId);
   return message && (await readPending(trx, message));
 }
 
 /**
- * Makes a message an event of an order: of the licence's own in this shop, else of a new one. Other messages that name the
- * same payment or subscription are of that order too. @returns the order's id
+ * Makes a message an event of the licence's own order in this shop, or of a new order. Other messages that name the
+ * same payment or subscription then belong to this order too. @returns the order's id
  */
 async function toOrder(
   trx: Transaction,
@@ -171,7 +171,7 @@ async function toOrder(
   const named = found && licenseId !== undefined ? await listOrderLines(trx, [found.id]) : undefined;
   const ownLines = named?.filter((line) => of.includes(line.id)).map(({ line }) => ({ line }));
   const message = { ...event, shop, order: number, lines: event.lines ?? ownLines };
-  // The seller says of which order it is, so a payment that is not known is all that was paid.
+  // The seller names the order, so a refund of an unknown payment is for all its payments.
   const isRefund = event.event === 'refunded' || event.event === 'refund_failed';
   if (isRefund && found !== undefined && !known.some((one) => one.payment === event.payment))
     message.payment = undefined;
@@ -184,7 +184,7 @@ async function toOrder(
   return order.id;
 }
 
-/** Keeps that a message is an event of an order. One without an address waits for that of its customer. */
+/** Stores that a message is an event of an order. An order without an address then waits for its customer's address. */
 async function closeMessage(
   trx: Transaction,
   id: number,
@@ -198,7 +198,7 @@ async function closeMessage(
     await awaitAddress(trx, message, { order, customerId }, context);
 }
 
-/** The order of the shop that issued the licence, else one that renews it. */
+/** Returns the order of the shop that issued the licence, otherwise one that renews it. */
 async function ownOrder(trx: Transaction, shop: string, licenseId: number) {
   const orders = (await findOrdersOfLicenses(trx, [licenseId])).filter(
     (one) => one.shop === shop && !one.isTest,
@@ -206,7 +206,7 @@ async function ownOrder(trx: Transaction, shop: string, licenseId: number) {
   return orders.find(({ role }) => role === 'issued') ?? orders[0];
 }
 
-/** Issues a licence for a message of no order. */
+/** Issues a licence for a message without an order. */
 async function issueAlone(
   trx: Transaction,
   one: Unmatched,

@@ -34,11 +34,11 @@ import { cleanCopied, copyFault, type SecretLook } from './adapters/secrets';
 import { readRules, requireRule, storedRules } from './rules';
 import { isPosting, mailOf, MAX_GRACE_DAYS, type ShopKind, type ShopMail } from './shop-kinds';
 
-/** Shops that orders come from, what their article numbers mean, and what their events do. */
+/** Shops: their kind and secrets, the plans of their article numbers, and the effects of their events. */
 
 export { findShop, listShops, listSkus, type Shop, type ShopSku };
 
-/** Whether a quantity of three is three licences, or one with the slots of three. */
+/** The meaning of a quantity of three: three licences, or one licence with three times the slots. */
 export const SKU_QUANTITIES = ['licenses', 'slots'] as const;
 export type SkuQuantity = (typeof SKU_QUANTITIES)[number];
 
@@ -47,35 +47,35 @@ const GIVEN_AT_ONCE = 500;
 
 interface ShopSettings {
   kind?: ShopKind | undefined;
-  /** what the sender signs with */
+  /** the secret that the sender signs with */
   secret?: string | undefined;
   test?: boolean | undefined;
-  /** null: test orders issue nothing */
+  /** null if test orders issue nothing */
   testPlanId?: number | null | undefined;
-  /** the name of the `issue` tokens that its orders belong to */
+  /** the name of the `issue` tokens that own its orders */
   token?: string | undefined;
-  /** effects by event; the others stay */
+  /** effects by event; missing events keep theirs */
   rules?: Record<string, string> | undefined;
-  /** whether an order's keys are mailed to the customer; undefined: as before, at first as the kind does */
+  /** which mails customers get; by default unchanged, at first as the kind requires */
   mail?: ShopMail | undefined;
-  /** for the sender's list of what it told; null: it loses its key */
+  /** the key for the sender's API; null removes it */
   apiKey?: string | null | undefined;
-  /** where a shop is that runs on a site of its own; null: unknown */
+  /** the URL of a shop that runs on a website of its own; null if unknown */
   siteUrl?: string | null | undefined;
-  /** days; null: LICENSING_GRACE_DAYS */
+  /** in days; null for LICENSING_GRACE_DAYS */
   graceDays?: number | null | undefined;
-  /** https; null: customers are not mailed that a payment failed */
+  /** an https URL; null if customers are not notified of failed payments */
   billingUrl?: string | null | undefined;
 }
 
 interface ShopContext {
   actor: string;
   now: Date;
-  /** LICENSING_KEY_SECRET, which seals secrets */
+  /** LICENSING_KEY_SECRET, which encrypts secrets */
   keySecret: Buffer | undefined;
 }
 
-/** A receiver's secret may come later: the sender shows it for the address. @throws OperatorError when there is such a shop */
+/** Adds a shop. Its secret may follow, because senders show it for an address. @throws OperatorError if the shop exists */
 export async function addShop(
   db: Db,
   name: string,
@@ -83,7 +83,7 @@ export async function addShop(
   context: ShopContext,
 ): Promise<Shop> {
   const earlier = await findShop(db, requireShopName(name));
-  // A shop that has only posted so far may still be set up.
+  // Set up a shop that is only known because it posted orders.
   if (earlier !== undefined && earlier.createdBy !== null) throw exists(name);
   const changes = await requireSettings(db, earlier ?? { ...PLAIN_SHOP, name }, settings, context);
   const made = { ...changes, createdBy: context.actor };
@@ -152,7 +152,7 @@ async function requireSettings(
   };
 }
 
-/** @throws OperatorError for a receiver, whose orders are its own */
+/** Checks the owning token. @throws OperatorError for a receiver, which owns its orders itself */
 function requireOwner(kind: ShopKind, token: string): string {
   if (kind in ADAPTERS)
     throw invalid('The orders of a receiver come from its messages, not from a token.', 'token');
@@ -173,7 +173,7 @@ function requireSecret(
   }
   if (keySecret === undefined) throw noKeySecret();
   if (secret === undefined) {
-    // Another sender has another, and what is a good one there may be none here.
+    // Another kind of sender needs another secret, and the old one may be invalid for it.
     if (shop.secretSealed !== null && kind !== shop.kind)
       throw refused(`A receiver of the kind "${kind}" needs the secret it signs with.`);
     return shop.secretSealed;
@@ -186,7 +186,7 @@ function requireSecret(
   return sealKey(text, sealedFor(shop), keySecret);
 }
 
-/** What reads the sender's list of what it told: a key, and the shop's site where it runs on one. @throws OperatorError */
+/** Checks the access to the sender's API: a key, and the website of a shop that runs on its own. @throws OperatorError */
 function requireApiAccess(
   shop: Pick<Shop, 'name' | 'kind' | 'apiKeySealed' | 'siteUrl'>,
   kind: ShopKind,
@@ -198,7 +198,7 @@ function requireApiAccess(
     throw invalid(`A shop of the kind "${kind}" keeps no list that an API key would read.`, 'api_key');
   if (typeof siteUrl === 'string' && list?.isOnSite !== true)
     throw invalid(`A shop of the kind "${kind}" has no site to ask.`, 'site_url');
-  // Another sender has another key.
+  // Drop the key of another kind of sender.
   const before = kind === shop.kind ? shop : { apiKeySealed: null, siteUrl: null };
   const site = siteUrl === undefined ? before.siteUrl : siteUrl && requireSite(siteUrl);
   if (apiKey === undefined && before.apiKeySealed !== null && !isSameOrigin(site, before.siteUrl))
@@ -220,7 +220,7 @@ const KEY_LOOKS = {
   other: '',
 };
 
-/** What a text looks like that cannot be an API key of this kind; undefined: it can. */
+/** Returns the kind of a text that cannot be an API key of this sender; undefined if it can. */
 export function apiKeyLook(kind: string, copied: string): keyof typeof KEY_LOOKS | undefined {
   const text = cleanCopied(copied);
   const fault = copyFault(text);
@@ -230,7 +230,7 @@ export function apiKeyLook(kind: string, copied: string): keyof typeof KEY_LOOKS
   return /^pk_|^(?:live|test)_[0-9a-f]{27}$/.test(text) ? 'public_key' : 'other';
 }
 
-/** @throws OperatorError */
+/** Checks a website's URL. @throws OperatorError */
 function requireSite(text: string): string {
   const url = new URL(requireHttpsUrl(text, 'site_url'));
   return `${url.origin}${url.pathname}`;
@@ -244,24 +244,24 @@ function noKeySecret(): OperatorError {
 
 type ReceiverKind = keyof typeof ADAPTERS;
 
-/** The secret in what was copied from a sender's settings. */
+/** Extracts the secret from a text that was copied from a sender's settings. */
 function cleanSecret(kind: ReceiverKind, copied: string): string {
   const text = copied.trim();
   return ADAPTERS[kind].cleanSecret?.(text) ?? text;
 }
 
-/** What a text looks like that cannot be a secret of this kind; undefined: it can. */
+/** Returns the kind of a text that cannot be a secret of this sender; undefined if it can. */
 export function secretLook(kind: string, copied: string): SecretLook | undefined {
   const known = kind as ReceiverKind;
   return Object.hasOwn(ADAPTERS, kind) ? ADAPTERS[known].secretLook?.(cleanSecret(known, copied)) : undefined;
 }
 
-/** So that a sealed secret opens only in its shop's row. */
+/** Returns the context in which a secret is sealed: it opens only in its shop's row. */
 function sealedFor({ name }: Pick<Shop, 'name'>): string {
   return `shop ${name}`;
 }
 
-/** The secret that a receiver's sender signs with. @throws SealError when it was sealed with another LICENSING_KEY_SECRET */
+/** Opens the secret that a sender signs with. @throws SealError if it was sealed with another LICENSING_KEY_SECRET */
 export function openShopSecret(
   shop: Pick<Shop, 'name' | 'secretSealed'>,
   keySecret: Buffer,
@@ -271,7 +271,7 @@ export function openShopSecret(
     : openSealedKey(shop.secretSealed, sealedFor(shop), keySecret);
 }
 
-/** What opening a sealed text returns; undefined: it was sealed with another LICENSING_KEY_SECRET. */
+/** Opens a sealed text; undefined if it was sealed with another LICENSING_KEY_SECRET. */
 export function ifOpens<T>(open: () => T): T | undefined {
   try {
     return open();
@@ -281,7 +281,7 @@ export function ifOpens<T>(open: () => T): T | undefined {
   }
 }
 
-/** Whether a receiver's secret can be opened. */
+/** Reports whether a receiver's secret can be opened. */
 export function opensSecret(
   shop: Pick<Shop, 'name' | 'secretSealed'>,
   keySecret: Buffer | undefined,
@@ -298,7 +298,7 @@ declare module '../licensing/operator-error' {
   }
 }
 
-/** @throws OperatorError (404) */
+/** Returns a shop. @throws OperatorError (404) */
 export async function requireShop(db: Db, name: string): Promise<Shop> {
   const shop = /^[a-z0-9_-]+$/.test(name) ? await findShop(db, name) : undefined;
   if (shop !== undefined) return shop;
@@ -308,7 +308,7 @@ export async function requireShop(db: Db, name: string): Promise<Shop> {
   );
 }
 
-/** Removes a shop with its secret, map and rules. Its orders and their licences stay. */
+/** Removes a shop with its secret, article map and rules. Its orders and their licences stay. */
 export async function removeShop(db: Db, name: string): Promise<Shop> {
   const shop = await requireShop(db, name);
   await inTransaction(db, async (trx) => {
@@ -319,8 +319,8 @@ export async function removeShop(db: Db, name: string): Promise<Shop> {
 }
 
 /**
- * Lets an article mean a plan, besides those it means already. Waiting orders run afterwards: `runWaiting`.
- * @returns the entry; `isNew` false: it was there
+ * Maps an article to a plan, in addition to the plans that it is already mapped to. Then call `runWaiting`.
+ * @returns the entry; `isNew` is false if it existed
  */
 export async function mapSku(
   db: Db,
@@ -344,7 +344,7 @@ export async function mapSku(
   return { entry: (await find()) as ShopSku, isNew: earlier === undefined };
 }
 
-/** @throws OperatorError (404) when the article is not mapped */
+/** Removes an article from the map. @throws OperatorError (404) if it is not mapped */
 export async function unmapSku(db: Db, name: string, sku: string): Promise<void> {
   const shop = await requireShop(db, name);
   if ((await deleteSkus(db, skuDigest(shop.name, sku.trim()))) === 0)

@@ -8,22 +8,22 @@ import { skuDigest } from './names';
 import { byTime, itemOf, lineEvents, type ToldEvent } from './order-events';
 import { findReturned } from './refunds';
 
-/** What an article or an upgrade means: plans, kept as they were when it ran. */
+/** Resolves articles and upgrades to plans. The result is stored, so that later changes of the map do not alter it. */
 
-/** A plan, and how often its limit counts. */
+/** A plan, and the number by which its limit is multiplied. */
 export interface Sold {
   plan: number;
   slots: number;
-  /** licences of it; undefined: those that there are */
+  /** the number of licences; undefined if it does not change */
   count?: number;
 }
 
-/** `OrderLicense.plansJson` */
+/** The content of `OrderLicense.plansJson`. */
 export interface Plans {
   base: Sold;
-  /** of a line that renews: the licence's plan and limit before it */
+  /** for a line that renews: the licence's plan and limit before it */
   had?: { plan: number; limit: number };
-  /** null: the upgrade is impossible for this licence. `of`: the article and quantity that it was resolved for */
+  /** null if the upgrade is impossible for this licence. `of`: the article and quantity that were resolved */
   upgrades: Record<string, (Sold & { of?: string }) | null>;
 }
 
@@ -39,7 +39,7 @@ export interface Waits {
 
 export const isWaiting = (found: object): found is Waits => 'waitsFor' in found;
 
-/** What has to be known of a shop's articles and of plans. */
+/** The articles of a shop and the plans that a resolution needs. */
 export interface Catalogue {
   shop: { name: string };
   plans: Plan[];
@@ -50,13 +50,13 @@ export function planOf({ plans }: Pick<Catalogue, 'plans'>, id: number): Plan | 
   return plans.find((plan) => plan.id === id);
 }
 
-/** Returns what an article is mapped to. */
+/** Returns the entries that an article is mapped to. */
 export function mappedTo({ shop, skus }: Catalogue, sku: string): ShopSku[] {
   const digest = skuDigest(shop.name, sku);
   return skus.filter(({ awaited }) => awaited === digest);
 }
 
-/** The plans that an article, or a plan's id, means, or why it means none yet. */
+/** Returns the plans of an article or a plan id, or the reason to wait. */
 export function soldAs(
   catalogue: Catalogue,
   { planId, sku, quantity }: { planId: number | null; sku: string | null; quantity: number },
@@ -65,7 +65,7 @@ export function soldAs(
   const entries = sku === null ? [] : mappedTo(catalogue, sku);
   if (entries.length === 0)
     return { waitsFor: 'not_mapped', awaited: skuDigest(catalogue.shop.name, sku ?? '') };
-  // It runs when the article's quantity is changed to slots.
+  // Wait, because the article may be changed to count slots, which allows this quantity.
   if (quantity > MAX_QUANTITY && entries.some((entry) => entry.quantity !== 'slots'))
     return { waitsFor: 'too_many', awaited: null };
   return entries.map((entry) =>
@@ -79,7 +79,7 @@ export function limitOf(plan: Plan, { slots }: Sold): number {
   return Math.min(plan.activationLimit * slots, MAX_UINT32);
 }
 
-/** What a line's events need to know to be folded, for the `n`th of its licences. */
+/** Returns the terms of a line and its upgrades, for the `n`th of its licences. */
 export function meaningsOf(
   catalogue: Pick<Catalogue, 'plans'>,
   { base, upgrades }: Plans,
@@ -96,7 +96,7 @@ export function meaningsOf(
   return { base: meaning(base), upgrades: known, renews: line.renewsJson !== null, n };
 }
 
-/** Which of its line's licences each is, from 1, counted for each plan that the line was sold as. Cancelled ones count no more. */
+/** Numbers the licences of each line and plan, from 1. Cancelled licences do not count. */
 export function numbersOf(links: Link[]): Map<number, number> {
   const counts = new Map<string, number>();
   const numbers = new Map<number, number>();
@@ -113,11 +113,11 @@ export function numbersOf(links: Link[]): Map<number, number> {
 interface Upgrading {
   line: OrderLine;
   isTest: boolean;
-  /** whether a seller has settled that an event's line cannot be read */
+  /** reports whether a seller has resolved an event whose line could not be read */
   isSettled: (identity: string) => boolean;
 }
 
-/** What the order's upgrades mean for a licence. Those known before stay what they were while they name the same. */
+/** Resolves an order's upgrades for a licence. A resolved one keeps its plan until its article or quantity changes. */
 export function resolveUpgrades(
   catalogue: Catalogue,
   plans: Plans,
@@ -138,7 +138,7 @@ export function resolveUpgrades(
       waiting.set(identity, { waitsFor: wanted.problem, awaited: null });
     if (!changes) continue;
     const { plan_id: planId = null, sku = null } = wanted ?? {};
-    // What it does not name stays as it was.
+    // Keep the article and quantity that the event does not name.
     const named = planId === null && sku === null ? article : { planId, sku };
     const many = wanted?.quantity ?? quantity;
     const of = JSON.stringify([named.planId, named.sku, many]);
@@ -146,19 +146,19 @@ export function resolveUpgrades(
     const isKnown = before !== undefined && (before === null || before.of === of);
     const sold = isKnown ? [] : soldAs(catalogue, { ...named, quantity: many });
     const waits = isWaiting(sold) ? sold : undefined;
-    // A renewal at a price that nobody has mapped, such as one for this customer alone, renews what there is.
+    // Renew the present plan if no article is mapped to the price, such as a price for one customer only.
     if (waits !== undefined && effect === 'renew') continue;
     if (!returned.has(identity)) [article, quantity] = [named, many];
     if (isKnown) upgrades[identity] = before;
     else if (waits !== undefined) waiting.set(identity, waits);
     else upgrades[identity] = { ...choosePlan(catalogue, sold as Sold[], plans), of };
   }
-  // A test licence stays on the plan for tests.
+  // Keep a test licence on the test plan.
   if (isTest) for (const identity of Object.keys(upgrades)) upgrades[identity] = null;
   return { plans: { ...plans, upgrades }, waiting };
 }
 
-/** Of an article with several plans, that of the licence's own product. */
+/** Returns the plan of the licence's own product, if an article has several plans. */
 function choosePlan(catalogue: Catalogue, sold: Sold[], { base, had }: Plans): Sold {
   const own = planOf(catalogue, had?.plan ?? base.plan);
   const product = (one: Sold) => planOf(catalogue, one.plan)?.productId;

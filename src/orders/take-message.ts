@@ -7,10 +7,10 @@ import { InvalidRequestError } from '../base/errors';
 import { keepQueued, keepUnreadable, receive, type Received, type StoredDelivery } from './inbox';
 import type { RecordContext } from './record';
 
-/** What becomes of a message that is known to be its sender's: one that came, one that its list tells, one that is queued. */
+/** Processes a message whose sender is verified: a received webhook, an entry of its list, or a queued one. */
 
 export interface TakeContext extends Omit<RecordContext, 'actor'>, Pick<ParseContext, 'readOrder'> {
-  /** What is wrong with a message that cannot be taken; undefined: it is not the message's fault. */
+  /** Returns an error message if the message itself is at fault, otherwise undefined. */
   faultOf: (error: unknown) => string | undefined;
 }
 
@@ -20,12 +20,12 @@ export interface ShopDelivery {
   delivery: Delivery;
 }
 
-/** Messages of one body that are worked on in one go. */
+/** The maximum number of messages of one body that are processed at once. */
 const MOST_AT_ONCE = 100;
 
 /**
- * Does what a message tells. The same one again changes nothing. It is kept whatever is in it, and what may go right later
- * is left to a job. @throws the error of a database that is away
+ * Processes a message. It is idempotent. An unreadable message is stored, and one that failed for a temporary reason is
+ * queued for a job. @throws the error of an unavailable database
  */
 export async function takeMessage(db: Db, about: ShopDelivery, context: TakeContext): Promise<Received> {
   const { shop, adapter, delivery } = about;
@@ -42,9 +42,9 @@ export async function takeMessage(db: Db, about: ShopDelivery, context: TakeCont
 }
 
 /**
- * Takes the messages of a body, which may be a list: the first hundred, and until a time. A job takes the others.
- * @param whole a message with what its sender left out @param until by `performance.now()`
- * @returns what became of the first one
+ * Processes the messages of a body, which may be a list: at most a hundred, and until a deadline. A job takes the others.
+ * @param whole adds data that the sender left out of a message @param until the deadline, by `performance.now()`
+ * @returns the result of the first message
  */
 export async function takeDelivery(
   db: Db,
@@ -76,7 +76,7 @@ export async function takeDelivery(
   return first as Received;
 }
 
-/** A body's messages; a body that is one, as it is. @throws InvalidRequestError */
+/** Returns the messages of a body that is a list, otherwise one entry. @throws InvalidRequestError if the list is missing */
 function partsOf({ list }: ShopAdapter, delivery: Delivery): unknown[] {
   if (list === undefined) return [undefined];
   const parts = listAt(parseObject(delivery.body), list);
@@ -88,7 +88,7 @@ function partOf(delivery: Delivery, part: unknown): Delivery {
   return part === undefined ? delivery : { ...delivery, body: Buffer.from(JSON.stringify(part)) };
 }
 
-/** What is wrong with a message, whatever reading it throws: nothing of it has been done. */
+/** Reads a message, and returns an error message for anything that reading throws. Nothing has been done then. */
 function reading<T>(read: () => T, { faultOf }: TakeContext): { found: T } | { fault: string } {
   try {
     return { found: read() };
@@ -97,7 +97,7 @@ function reading<T>(read: () => T, { faultOf }: TakeContext): { found: T } | { f
   }
 }
 
-/** The headers that adapters read besides signatures. */
+/** The headers that adapters read in addition to signatures. */
 const KEPT_HEADERS = ['webhook-id', 'x-wc-webhook-topic'];
 
 function toStored({ body, header }: Delivery): StoredDelivery {
@@ -108,7 +108,7 @@ function toStored({ body, header }: Delivery): StoredDelivery {
   return { body: body.toString('utf8'), headers: Object.fromEntries(headers) };
 }
 
-/** The delivery that a queued message has; undefined: it has none. */
+/** Returns the delivery of a queued message; undefined for other messages. */
 export function fromStored(pendingJson: string | null): Delivery | undefined {
   const { delivery } = JSON.parse(pendingJson ?? '{}') as { delivery?: StoredDelivery };
   return delivery && { body: Buffer.from(delivery.body), header: (name) => delivery.headers[name] };

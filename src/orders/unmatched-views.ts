@@ -6,25 +6,25 @@ import { findMessage } from '../store/orders/shop-messages';
 import { countUnmatched, findUnmatched, listUnmatched, type Unmatched } from '../store/orders/unmatched';
 import { readPending } from './inbox';
 
-/** What is unmatched, as it is shown. */
+/** Unmatched events, in the form that is shown to sellers. */
 
 export { countUnmatched, type Unmatched };
 
 export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
 
 export interface UnmatchedView extends Unmatched {
-  /** the shop's number of the order; else what a message names, such as a payment */
+  /** the shop's number of the order, otherwise the id that the message refers to, such as a payment */
   names: string | null;
   customer: string | null;
 }
 
-/** The newest first. */
+/** Lists unmatched events, newest first. */
 export async function listUnmatchedPage(
   db: Db,
   filter: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
   { after, limit }: PageRequest,
 ): Promise<Page<UnmatchedView>> {
-  // A column of ASCII cannot be compared with other text.
+  // Return nothing for text outside ASCII, which cannot be compared with an ASCII column.
   if (filter.shop !== undefined && !isAscii(filter.shop)) return { items: [], next: null };
   const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
   const { items, next } = toPage(

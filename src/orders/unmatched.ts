@@ -7,11 +7,11 @@ import { messageDigest } from './names';
 import { concerns, isUnknownRefund, lineEvents, type ToldEvent } from './order-events';
 
 /**
- * Nothing that was paid is only noted: what finds no order, no line or no payment is kept until it finds it or somebody
- * acts. What waits for an article's plan is an order that waits.
+ * Unmatched money. A payment or refund whose order, line or payment is unknown is stored until it is found or a seller
+ * resolves it. A line whose article has no plan is not unmatched: its order waits.
  */
 
-/** Why an event finds nothing in its order; undefined: it finds it. */
+/** Returns the reason that an event matches nothing in its order; undefined if it matches. */
 export function whyUnmatched(
   { lines, links }: { lines: OrderLine[]; links: Link[] },
   event: ToldEvent,
@@ -35,7 +35,7 @@ export function whyUnmatched(
   return isImpossible ? 'other_activation_type' : undefined;
 }
 
-/** The others begin an order, change nothing by themselves, or say that there is nothing to pay. */
+/** Events about money. The others begin an order, change nothing, or report that nothing has to be paid. */
 const OF_MONEY = new Set([
   'renewed',
   'upgraded',
@@ -45,7 +45,7 @@ const OF_MONEY = new Set([
   'chargeback_reversed',
 ]);
 
-/** Keeps that a receiver's message found nothing, or forgets it once it has. */
+/** Lists a receiver's message as unmatched, or removes it from the list once it matches. */
 export async function followMessage(
   db: Db,
   { id, shop, digest, type, reason, receivedAt }: ShopMessage,

@@ -36,7 +36,7 @@ import type { Recorded } from './record';
 import { lineEvents, type LineOutcome, type StoredLine } from './order-events';
 import { readEvents } from './refunds';
 
-/** Orders as they are shown. */
+/** Orders, in the form that is shown to sellers. */
 
 export {
   foreignRefunds,
@@ -54,7 +54,7 @@ export {
 
 export interface OrderView {
   order: Order;
-  /** what was paid and given back, by currency */
+  /** the paid and refunded amounts, by currency */
   amounts: Amounts[];
   lines: { line: OrderLine; licenses: License[] }[];
 }
@@ -63,10 +63,10 @@ export interface OrderDetails extends OrderView {
   events: OrderEvent[];
 }
 
-/** By when they came. */
+/** The sort orders, by arrival. */
 export const ORDER_SORTS = ['id', '-id'] as const;
 
-/** @param sort one of ORDER_SORTS; undefined: the newest first */
+/** Lists a page of orders. @param sort one of ORDER_SORTS; by default newest first */
 export async function listOrderPage(
   db: Db,
   filter: OrderFilter,
@@ -74,7 +74,7 @@ export async function listOrderPage(
   sort?: string,
 ): Promise<Page<OrderView>> {
   const { isDown } = columnOf(readSort(ORDER_SORTS, sort) ?? '-id');
-  // A column of ASCII cannot be compared with other text.
+  // Return nothing for text outside ASCII, which cannot be compared with an ASCII column.
   if (filter.shop !== undefined && !isAscii(filter.shop)) return { items: [], next: null };
   const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
   const { items, next } = toPage(
@@ -121,7 +121,7 @@ function licenseJson({ id, status, expiresAt }: License, now: Date) {
   return { id, status: liveStatus({ status, expiresAt }, now), expires_at: formatTimestampOrNull(expiresAt) };
 }
 
-/** What a call that records an event answers. */
+/** Returns the reply to a call that records an event. */
 export function recordedJson({ order, lines }: Recorded, now: Date) {
   return {
     id: order.id,
@@ -151,7 +151,7 @@ export function orderJson(view: OrderView, now: Date) {
   };
 }
 
-/** One order as it is asked for: with its mail, its events, and what its lines are paid until. */
+/** Returns one order with its mail, its events, and the paid-through dates of its lines. */
 export async function shownOrderJson(db: Db, details: OrderDetails, mail: OrderMail, now: Date) {
   const { order, amounts, lines, events } = details;
   const standings = await readLineStandings(db, details);
@@ -172,7 +172,7 @@ export async function shownOrderJson(db: Db, details: OrderDetails, mail: OrderM
   };
 }
 
-/** With its events, and its licences by their ids. */
+/** Returns an order with its events, and its licences by their ids. */
 export function orderDetailsJson({ order, amounts, lines, events }: OrderDetails) {
   return {
     ...orderFields(order),
@@ -208,7 +208,7 @@ function lineFields({ line, sku, planId, quantity, renewsJson, waitsFor }: Order
   };
 }
 
-/** Events as they are shown. What a refund's amount says about it depends on the others. */
+/** Returns events for display. They are read together, because a refund's amount is compared with the others. */
 export function orderEventsJson(events: OrderEvent[]) {
   return readEvents(events).map((event) => ({
     ...jsonOf(event, 'id', 'event', 'eventId', 'at', 'receivedAt', 'actor'),
@@ -223,12 +223,12 @@ function shownLine({ ids: _, price: __, first: ___, once: ____, ...line }: Store
   return line;
 }
 
-/** A message that a receiver took. */
+/** Returns a message that a receiver accepted. */
 export function messageJson(message: ShopMessage) {
   return jsonOf(message, 'id', 'type', 'result', 'reason', 'orderId', 'receivedAt');
 }
 
-/** Returns the article that a line waits for: that of an upgrade, if the upgrade waits. */
+/** Returns the article that a line waits for: the upgrade's article, if an upgrade waits. */
 export function awaitedSku(
   shop: string,
   { sku, awaited }: Pick<OrderLine, 'sku' | 'awaited'>,
@@ -241,7 +241,7 @@ export function awaitedSku(
   return lines.map((line) => line.sku).find(isAwaited) ?? sku;
 }
 
-/** Lists the articles that orders wait for, and how many do. */
+/** Lists the articles that orders wait for, with the number of orders. */
 export async function listUnmappedArticles(
   db: Db,
   limit: number,
@@ -255,13 +255,13 @@ export async function listUnmappedArticles(
 }
 
 export interface LineStanding {
-  /** the end that the orders of the line's first licence paid for; null: none, or for life */
+  /** the paid-through date of the line's first licence; null if nothing is paid, or for lifetime */
   paidUntil: Date | null;
-  /** a subscription pays on by itself */
+  /** true for a subscription that renews automatically */
   renewsItself: boolean;
 }
 
-/** What an order's lines are paid until, and whether they renew themselves; by the line's id. */
+/** Returns the paid-through date of each line, and whether it renews automatically; keyed by the line's id. */
 export async function readLineStandings(
   db: Db,
   { order, lines: shown, events }: { order: Order; lines: { line: OrderLine }[]; events: OrderEvent[] },

@@ -3,20 +3,20 @@ import type { Db } from '../store/engine/database';
 import { findShop, type Shop } from '../store/orders/shops';
 import { isPosting } from './shop-kinds';
 
-/** Whose a shop is: its receiver's, else that of the `issue` tokens of one name. */
+/** The ownership of shops: a shop belongs to its receiver, otherwise to the `issue` tokens of one name. */
 
 export function isReceiver({ kind }: Pick<Shop, 'kind'>): boolean {
   return !isPosting(kind);
 }
 
-/** @param owner the name of a token of the scope `issue` */
+/** Reports whether a shop belongs to a token. @param owner the name of a token of the scope `issue` */
 export function belongsTo(shop: Pick<Shop, 'kind' | 'owner'>, owner: string | null): boolean {
   return !isReceiver(shop) && shop.owner === owner;
 }
 
 /**
- * A licence that somebody issues must not take the reference that another's order will have.
- * @throws OperatorError (404), whether the order is there or not
+ * Refuses a reference that the order of another's shop will have, because a licence issued by hand must not take it.
+ * @throws OperatorError (404), whether the order exists or not
  */
 export async function refuseForeignReference(db: Db, reference: string, owner: string): Promise<void> {
   const [name = '', ...rest] = reference.split(':');

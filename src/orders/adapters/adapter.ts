@@ -3,56 +3,56 @@ import type { ParsedMessage } from '../parsed-message';
 import type { Secrets } from './secrets';
 
 /**
- * How one kind of sender signs its messages, and what they mean: a file for each kind in this folder. Verifying and
- * reading ask nothing and nobody; src/orders/inbox.ts does what was told.
+ * The adapter of one kind of sender, which verifies and parses its inbound webhooks. This folder has a file for each
+ * kind. Adapters have no database and no network; src/orders/inbox.ts does what the messages report.
  */
 export interface ShopAdapter extends Partial<Secrets> {
-  /** the only type of its bodies */
+  /** the content type of all its bodies */
   contentType: string;
-  /** bytes; undefined: a mebibyte */
+  /** the maximum size in bytes; 1 MiB if undefined */
   maxBody?: number;
-  /** Verifying takes far longer than an HMAC over the raw bytes: nothing is read of a client with too many failures. */
+  /** Set if verifying takes far longer than an HMAC over the raw bytes: clients with many failures are then not read. */
   verifiesSlowly?: true;
-  /** An unsigned message that says nothing, by which the sender tries an address. */
+  /** The unsigned message without content by which the sender tests an address. */
   ping?: { contentType: string; body: RegExp };
-  /** Messages are taken, without effect, until the secret is known: the sender would give up. */
+  /** Set if messages are accepted, without effect, before the seller enters the secret, because the sender would give up. */
   takesBeforeSecret?: true;
   verify(delivery: Delivery, secret: string, now: Date): SignatureVerdict;
-  /** The name of the list that a body is; undefined: a body is one message. */
+  /** The field that holds the messages of a body; undefined if a body is one message. */
   list?: string;
   /**
-   * A verified message whose sender left a part out, with that part from its API; as it came when nothing is left out.
-   * @param get the JSON at a path of the API @param knows whether an id of the sender leads somewhere
-   * @throws what `get` throws
+   * Adds data that the sender left out of a verified message, from its API. Returns a complete message unchanged.
+   * @param get returns the JSON at a path of the API
+   * @param knows reports whether one of the sender's ids is linked @throws the errors of `get`
    */
   complete?(
     delivery: Delivery,
     get: (path: string) => Promise<object>,
     knows: (key: string) => Promise<boolean>,
   ): Promise<Delivery>;
-  /** Called with a verified body. @throws InvalidRequestError when it is not what this sender sends */
+  /** Parses a verified body. @throws InvalidRequestError for a body that this sender does not send */
   parse(delivery: Delivery, context: ParseContext): ParsedMessage;
-  /** The answer for a sender that shows it to its customer, with the keys of all licences of the item that it is about. */
+  /** The reply to a sender that shows it to its customer, with the keys of all licences of the message's item. */
   answer?: {
-    /** undefined: it is about none */
+    /** undefined if the message is not about an item */
     item: (delivery: Delivery) => { order: string; line: string } | undefined;
     text: (delivery: Delivery, keys: string[]) => string;
   };
 }
 
-/** A request's body, as it came, and its headers by their names in lower case. */
+/** The unchanged body of a request, and its headers by lower-case name. */
 export interface Delivery {
   body: Buffer;
   header: (name: string) => string | undefined;
 }
 
-/** `old`: the signature is right, but made too long ago, or ahead of this machine's clock. */
+/** The result of a verification. `old`: the signature is right, but its time is too long ago or in the future. */
 export type SignatureVerdict = 'right' | 'wrong' | 'old';
 
 export interface ParseContext {
-  /** the receiver's name, which is the shop's */
+  /** the receiver's name, which is also the shop's name */
   shop: string;
   now: Date;
-  /** reads an order's event in the form of the operator's API. @throws an error for the sender */
+  /** parses an event in the form of the operator's API; throws an error that the sender can read */
   readOrder: (body: object) => OrderMessage;
 }

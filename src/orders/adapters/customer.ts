@@ -1,8 +1,8 @@
 import { requireOrderCustomer, type OrderMessage } from '../message';
 
 /**
- * Who bought, as far as it can be stored: an order is not lost for an address that cannot be.
- * @param named the name, or its parts
+ * Returns the customer in a form that can be stored. An invalid name or address does not lose the order.
+ * @param named the name or its parts
  */
 export function customerOf(
   email: string | undefined,
@@ -18,7 +18,7 @@ export function customerOf(
     try {
       return requireOrderCustomer(customer);
     } catch {
-      // Then without the name, or not at all.
+      // Try without the name, or return no customer.
     }
   return undefined;
 }

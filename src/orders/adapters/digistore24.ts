@@ -16,25 +16,26 @@ const { secretLook, secretFault } = secretsOfChoice(
 );
 
 /**
- * Digistore24 (https://dev.digistore24.com/en/articles/13-events, /5-ipn-integration): a form whose `sha_sign` is SHA-512 over its fields, sorted and without empty ones, each as `name=value` and
- * the passphrase. One message for each item of an order; a message has no time, so its receipt counts.
+ * Digistore24 (https://dev.digistore24.com/en/articles/13-events, /5-ipn-integration) posts a form. Its `sha_sign` is
+ * the SHA-512 of the fields that are not empty, sorted, each as `name=value` and the passphrase. Each item of an order
+ * has a message of its own. A message has no time, so the time of its receipt counts.
  */
 export const digistore24: ShopAdapter = {
   contentType: 'application/x-www-form-urlencoded',
-  // Its forms have some 5 KiB.
+  // A form has about 5 KiB.
   maxBody: 64 * 1024,
   verifiesSlowly: true,
 
-  // The seller makes it up, so nothing of it is dropped.
+  // Keep every character, because the seller makes the passphrase up.
   secretLook,
   secretFault,
 
   verify(delivery, secret) {
-    // Sorting and hashing many fields takes long, also for who has no secret.
+    // Limit the fields: sorting and hashing many takes long, and a caller without the secret could send them.
     if (delivery.body.toString('latin1').split('&', MAX_FIELDS + 1).length > MAX_FIELDS) return 'wrong';
     const form = fieldsOf(delivery);
     const signature = form.get('sha_sign')?.toUpperCase() ?? '';
-    // Its own sample signs what is left when HTML is decoded.
+    // Accept both signatures, because Digistore24's own sample signs the values after HTML decoding.
     const right = [signatureOf(form, secret, (value) => value), signatureOf(form, secret, decodeHTMLStrict)];
     return isAmong(right, signature) ? 'right' : 'wrong';
   },
@@ -44,7 +45,7 @@ export const digistore24: ShopAdapter = {
     const type = form.get('event') ?? '';
     const about = form.get('transaction_id') || form.get('order_item_id') || form.get('order_id') || '';
     const digest = createHash('sha256').update(delivery.body).digest('hex');
-    // These have no payment that distinguishes them from the one before.
+    // Add the body's digest: these events have no payment id that distinguishes one from the next.
     const id = WITHOUT_PAYMENT.has(type) ? `${type}:${digest}` : `${type}:${about}:${itemOf(form)}`;
     return { id, formerId: `${type}:${about}`, type, ...readForm(form, type, id) };
   },
@@ -66,12 +67,12 @@ export const digistore24: ShopAdapter = {
 
 const WITHOUT_PAYMENT = new Set(['on_payment_missed', 'on_rebill_cancelled', 'on_rebill_resumed']);
 
-/** Where these are what is signed, the values as sent could be others that decode to the same. */
+/** Returns the fields with decoded values. A signature may cover the decoded values, and then several raw values match it. */
 function decodedFieldsOf(delivery: Delivery): Map<string, string> {
   return new Map([...fieldsOf(delivery)].map(([name, value]) => [name, decodeHTMLStrict(value)]));
 }
 
-/** It sends about 150. */
+/** The maximum number of fields; Digistore24 sends about 150. */
 const MAX_FIELDS = 1_000;
 
 function fieldsOf({ body }: Delivery): Map<string, string> {
@@ -91,7 +92,7 @@ function readForm(form: Map<string, string>, type: string, id: string): Content 
   const transaction = form.get('transaction_id') || undefined;
   const test = (form.get('api_mode') || 'live') !== 'live';
   const line = itemOf(form);
-  // An earlier version knew payments without their item.
+  // Accept the id of an earlier version, which identified payments without their item.
   const formerly = { eventId: `${type}:${transaction ?? line}`, line };
   const buyer = form.get('buyer_id') || undefined;
   const shared = { at: undefined, test, eventId: id, formerly, customerId: buyer && `buyer-${buyer}` };
@@ -132,7 +133,7 @@ function readPayment(
   const money = moneyOf(form);
   const links: Link[] = transaction === undefined ? [] : [{ key: transaction, order: number, paid: money }];
   const isLater = Number(form.get('pay_sequence_no')) > 1;
-  // The parts of one price: they extend nothing.
+  // Later instalments pay parts of one price, so they extend nothing.
   if (isLater && form.get('billing_type') === 'installment') return { note: 'links', links };
   const line = itemOf(form);
   const sku = form.get('product_id') || undefined;
@@ -161,6 +162,6 @@ function itemOf(form: Map<string, string>): string {
 function moneyOf(form: Map<string, string>, isReturned = false): ParsedEvent['money'] {
   const text = form.get('transaction_amount') || form.get('amount_brutto') || '';
   const currency = form.get('transaction_currency') || form.get('currency');
-  // What is given back is negative.
+  // Remove the minus sign of a returned amount.
   return decimalMoney(isReturned ? text.replace(/^-/, '') : text, currency);
 }

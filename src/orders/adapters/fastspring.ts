@@ -20,8 +20,9 @@ import { secretsOfChoice } from './secrets';
 import { signedIn } from './signature';
 
 /**
- * FastSpring (https://developer.fastspring.com/docs/webhooks, /docs/subscriptions-1): `X-FS-Signature`, base64 of HMAC-SHA256 over the body, which is a list of events. An order's line is the item's
- * subscription, else its product. Objects are ids, or whole where "webhook expansion" is on.
+ * FastSpring (https://developer.fastspring.com/docs/webhooks, /docs/subscriptions-1) signs with `X-FS-Signature`, the
+ * base64 of HMAC-SHA256 over the body, which is a list of events. An order's line is the item's subscription, or its
+ * product if it has no subscription. Objects are ids, or complete if "webhook expansion" is on.
  */
 export const fastspring: ShopAdapter = {
   contentType: 'application/json',
@@ -49,7 +50,7 @@ export const fastspring: ShopAdapter = {
 
 interface About {
   type: string;
-  /** of the event */
+  /** the event's id */
   id: string;
   object: unknown;
   event: Pick<ParsedEvent, 'at' | 'test'>;
@@ -67,7 +68,7 @@ const READERS = new Map<string, (about: About) => Content>([
   ['return.created', readReturn],
 ]);
 
-/** Some objects have their id under their own name alone. */
+/** Returns the id of an object, which some messages have only in a field with the object's name. */
 function thingAt(value: unknown, name: string): string | undefined {
   return referenceAt(value, name) ?? textAt(value, name, name);
 }
@@ -81,7 +82,7 @@ function requireThing(value: unknown, name: string): string {
 function readOrder({ object, event }: About): Content {
   const order = requireId(object, 'order');
   if (valueAt(object, 'completed') === false) return { note: 'unpaid' };
-  // Fees have no article.
+  // Skip fees, which have no article.
   const items = listAt(object, 'items').filter(
     (item) => thingAt(item, 'product') ?? thingAt(item, 'subscription') ?? textAt(item, 'sku'),
   );
@@ -111,7 +112,7 @@ function itemOf(item: unknown) {
   };
 }
 
-/** A subscription is paid until its next charge. */
+/** Returns the paid-through date of a subscription, which is its next charge. */
 function nextOf(subscription: unknown): { paidUntil?: Date } {
   const next = numberAt(subscription, 'next') ?? numberAt(subscription, 'nextValue');
   return next === undefined ? {} : { paidUntil: new Date(next) };
@@ -123,7 +124,7 @@ function buyerOf(object: unknown): ParsedEvent['customer'] {
   return customerOf(textAt(buyer, 'email'), name, textAt(object, 'language'));
 }
 
-/** Whole where the webhook is expanded, else an id. */
+/** Returns the account's id. An expanded webhook has the whole account instead of the id. */
 function accountOf(object: unknown): string | undefined {
   const account = thingAt(object, 'account');
   return account && `account-${account}`;
@@ -133,7 +134,7 @@ function moneyOf(object: unknown, name: string): ParsedEvent['money'] {
   return decimalMoney(numberAt(object, name), textAt(object, 'currency'));
 }
 
-/** A renewal, or the price of a change for the rest of the period: both are paid until the next charge. */
+/** Reads a renewal, or the prorated price of a change. Both pay until the next charge. */
 function readCharge({ object, event }: About): Content {
   const subscription = requireThing(object, 'subscription');
   const payment = requireThing(object, 'order');
@@ -164,7 +165,7 @@ function readFailedCharge({ object, event }: About): Content {
   };
 }
 
-/** `subscription.canceled` comes while it still runs, `deactivated` when it is over. */
+/** Reads whether a subscription renews. `subscription.canceled` arrives while it still runs, `deactivated` at its end. */
 function readRenewal({ type, id, object, event }: About): Content {
   const of = idAt(object, 'id') ?? requireThing(object, 'subscription');
   const isStopped = type === 'subscription.canceled' || type === 'subscription.paused';
@@ -188,7 +189,7 @@ function readReturn({ object, event }: About): Content {
   };
 }
 
-/** By the amounts where the original is whole; else the payment's tells. */
+/** Reports whether a refund is partial, from the amounts of an expanded original; undefined if only its payment can decide. */
 function isPart(object: unknown, original: unknown): boolean | undefined {
   const [returned, total] = [numberAt(object, 'totalReturn'), numberAt(original, 'total')];
   if (returned === undefined || total === undefined) return undefined;

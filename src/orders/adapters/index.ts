@@ -8,7 +8,7 @@ import { standard } from './standard';
 import { stripe } from './stripe';
 import { woocommerce } from './woocommerce';
 
-/** The kinds of shops whose signed messages are received. */
+/** The adapters by kind of shop, for all kinds whose signed messages are received. */
 export const ADAPTERS: Record<Exclude<ShopKind, PostingKind>, ShopAdapter> = {
   stripe,
   paddle,

@@ -1,9 +1,9 @@
 import { asStorable } from '../../licensing/timestamps';
 import { InvalidRequestError } from '../../base/errors';
 
-/** Reads a sender's JSON, whose shape differs between its versions: what is not there, or of another type, is undefined. */
+/** Reads a sender's JSON, whose shape differs between versions. A missing value, or one of another type, is undefined. */
 
-/** @throws InvalidRequestError when it is not a JSON object */
+/** Parses a body. @throws InvalidRequestError if it is not a JSON object */
 export function parseObject(body: Buffer): object {
   let value: unknown;
   try {
@@ -26,7 +26,7 @@ export function valueAt(value: unknown, ...path: (string | number)[]): unknown {
   );
 }
 
-/** @returns undefined for an empty text too */
+/** Returns the text at a path; undefined also if the text is empty. */
 export function textAt(value: unknown, ...path: (string | number)[]): string | undefined {
   const found = valueAt(value, ...path);
   return typeof found === 'string' && found !== '' ? found : undefined;
@@ -42,25 +42,25 @@ export function listAt(value: unknown, ...path: (string | number)[]): unknown[] 
   return Array.isArray(found) ? (found as unknown[]) : [];
 }
 
-/** @throws InvalidRequestError */
+/** Returns the text at a path. @throws InvalidRequestError if it is missing or empty */
 export function requireText(value: unknown, ...path: (string | number)[]): string {
   const found = textAt(value, ...path);
   if (found === undefined) throw new InvalidRequestError(`"${path.join('.')}" is missing.`);
   return found;
 }
 
-/** Seconds since 1970. */
+/** Returns the time at a path, from its seconds since 1970. */
 export function secondsAt(value: unknown, ...path: (string | number)[]): Date | undefined {
   const found = numberAt(value, ...path);
   return found === undefined ? undefined : asStorable(new Date(found * 1000));
 }
 
-/** RFC 3339, and in the years that are stored. */
+/** Returns the RFC 3339 time at a path; undefined if it is outside the years that can be stored. */
 export function timeAt(value: unknown, ...path: (string | number)[]): Date | undefined {
   return asStorable(new Date(textAt(value, ...path) ?? NaN));
 }
 
-/** An id, which some messages have as a number and others as a text. */
+/** Returns the id at a path, which some messages have as a number and others as text. */
 export function idAt(value: unknown, ...path: (string | number)[]): string | undefined {
   const found = valueAt(value, ...path);
   return typeof found === 'number' && Number.isSafeInteger(found) && found > 0
@@ -68,21 +68,21 @@ export function idAt(value: unknown, ...path: (string | number)[]): string | und
     : textAt(value, ...path);
 }
 
-/** @throws InvalidRequestError */
+/** Returns the id at a path. @throws InvalidRequestError if it is missing */
 export function requireId(value: unknown, ...path: (string | number)[]): string {
   const found = idAt(value, ...path);
   if (found === undefined) throw new InvalidRequestError(`"${path.join('.')}" is missing.`);
   return found;
 }
 
-/** How many; 1 where nothing is said. What is not a number is not a quantity (bounds.ts). */
+/** Returns the quantity at a path, or 1 if it is missing. NaN stands for a value that is not a number (bounds.ts). */
 export function quantityAt(value: unknown, ...path: (string | number)[]): number {
   const found = valueAt(value, ...path);
   if (found === undefined || found === null || found === '') return 1;
   return typeof found === 'number' || typeof found === 'string' ? Number(found) : NaN;
 }
 
-/** An id, or that of the whole object in its place. */
+/** Returns the id at a path, or the id of a whole object at this path. */
 export function referenceAt(value: unknown, ...path: (string | number)[]): string | undefined {
   return textAt(value, ...path) ?? textAt(value, ...path, 'id');
 }

@@ -19,8 +19,9 @@ import { secretsOfChoice } from './secrets';
 import { signedIn } from './signature';
 
 /**
- * Lemon Squeezy (https://docs.lemonsqueezy.com/help/webhooks/event-types, /api/subscriptions): `X-Signature`, hex of HMAC-SHA256 over the body. An order has one item, which is its line; what a subscription
- * tells belongs to the order that began it. Messages have no id and no time of their own: a repeated one is the same to the byte.
+ * Lemon Squeezy (https://docs.lemonsqueezy.com/help/webhooks/event-types, /api/subscriptions) signs with `X-Signature`,
+ * the hex of HMAC-SHA256 over the body. An order has one item, which is its line. Messages about a subscription belong
+ * to the order that began it. A message has no id and no time of its own; a repeated message has the same bytes.
  */
 export const lemonsqueezy: ShopAdapter = {
   contentType: 'application/json',
@@ -42,7 +43,7 @@ export const lemonsqueezy: ShopAdapter = {
 
 interface About {
   id: string;
-  /** the attributes of what the message is about */
+  /** the attributes of the object that the message is about */
   object: unknown;
   at: Date | undefined;
   test: boolean;
@@ -80,7 +81,7 @@ function moneyOf(object: unknown, name: 'total' | 'refunded_amount'): ParsedEven
 const paymentOfOrder = (order: string) => `order-${order}`;
 const paymentOfInvoice = (invoice: string) => `invoice-${invoice}`;
 const keyOf = (subscription: string) => `subscription-${subscription}`;
-/** A subscription's first invoice is paid by its order. */
+/** The id of a subscription's first invoice, which its order pays. */
 const firstPaymentOf = (subscription: string) => `first-of-${keyOf(subscription)}`;
 
 function readOrder(about: About): Content {
@@ -98,7 +99,7 @@ function readOrder(about: About): Content {
       { line: idAt(item, 'id'), sku: idAt(item, 'variant_id'), quantity: quantityAt(item, 'quantity') },
     ],
   };
-  // The payment is kept with it, so that the order is shown.
+  // Also record the payment, so that the order is shown.
   if (status === 'refunded') return { links, ...readOrderRefund(about), also: [paid] };
   if (status !== 'fraudulent') return { links, event: paid };
   const fraud = { event: 'charged_back', at, test, eventId: `fraud:${id}`, order: { number: id } } as const;
@@ -120,14 +121,14 @@ function readOrderRefund({ id, object, at, test, customerId }: About): Content {
   };
 }
 
-/** By the amounts; without them by the status. */
+/** Reports whether a refund is partial, from its amounts; without amounts, from its status. */
 function isPartOf(object: unknown): boolean {
   const [refunded, total] = [numberAt(object, 'refunded_amount'), numberAt(object, 'total')];
   if (refunded !== undefined && total !== undefined) return refunded < total;
   return textAt(object, 'status') === 'partial_refund';
 }
 
-/** Says until when the order pays, which the order itself does not. */
+/** Reads the beginning of a subscription, which has the paid-through date that the order's own message lacks. */
 function readBeginning({ id, object, at, test, customerId }: About): Content {
   const order = requireId(object, 'order_id');
   const payment = paymentOfOrder(order);
@@ -145,7 +146,7 @@ function readBeginning({ id, object, at, test, customerId }: About): Content {
   };
 }
 
-/** States of a subscription in which its payment did not come, or that it left behind. */
+/** States of a subscription whose payment failed or that ended unpaid. */
 const UNPAID = ['past_due', 'unpaid', 'expired'];
 
 function lineOf(object: unknown) {
@@ -153,7 +154,7 @@ function lineOf(object: unknown) {
   return {
     line: idAt(object, 'order_item_id'),
     sku: idAt(object, 'variant_id'),
-    // Usage is counted afterwards, so a metered subscription begins with 0.
+    // Count a metered subscription as one: it begins with 0, because usage is counted later.
     quantity: quantityAt(item, 'quantity') || (valueAt(item, 'is_usage_based') === true ? 1 : 0),
     paidUntil: endOf(object),
   };
@@ -165,7 +166,7 @@ function endOf(object: unknown): Date | undefined {
   return (status === 'on_trial' ? timeAt(object, 'trial_ends_at') : undefined) ?? timeAt(object, 'renews_at');
 }
 
-/** It comes with every change. What is not paid, as while a card fails, moves no end. */
+/** Reads a change of a subscription. States that are not paid, such as a failing card, do not move the end. */
 function readChange({ object, at, test }: About): Content {
   const status = textAt(object, 'status') ?? '';
   if (!['active', 'on_trial', 'cancelled'].includes(status)) return { note: 'unused' };
@@ -176,14 +177,14 @@ function readChange({ object, at, test }: About): Content {
   return {
     event: {
       ...{ event: 'upgraded', at, test, order, lines: [told], renewsItself: status !== 'cancelled' },
-      // What it was before may come again later. An earlier version took the same state for the same change.
+      // Add the time, because the same state may return later. An earlier version took equal states for the same change.
       eventId: at === undefined ? state : `${state}:${at.toISOString()}`,
       formerly: { eventId: state, at: true },
     },
   };
 }
 
-/** Paused with the mode `free`, it goes on without payments (docs.lemonsqueezy.com/api/subscriptions/the-subscription-object). */
+/** Reads the renewal. If paused as `free`, it continues (docs.lemonsqueezy.com/api/subscriptions/the-subscription-object). */
 function readRenewal({ id, object, at, test }: About): Content {
   const status = textAt(object, 'status') ?? '';
   if (textAt(object, 'pause', 'mode') === 'free') return { note: 'free_pause' };
@@ -199,7 +200,7 @@ function readEnd({ object, at, test }: About): Content {
   };
 }
 
-/** What a subscription's invoice is of. */
+/** Reads the parts that all messages about a subscription's invoice share. */
 function invoiceOf({ id, object, at, test, customerId }: About) {
   const subscription = requireId(object, 'subscription_id');
   return {
@@ -215,7 +216,7 @@ function invoiceOf({ id, object, at, test, customerId }: About) {
 function readPayment(about: About): Content {
   const { isFirst, event } = invoiceOf(about);
   if (isFirst) return { note: 'first_payment' };
-  // A change that is paid at once is told by `subscription_updated`.
+  // Skip other reasons: `subscription_updated` reports a change that is paid at once.
   if (textAt(about.object, 'billing_reason') !== 'renewal') return { note: 'unused' };
   const money = moneyOf(about.object, 'total');
   return { event: { ...event, event: 'renewed', eventId: event.payment, renewsItself: true, money } };

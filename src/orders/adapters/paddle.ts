@@ -19,9 +19,10 @@ import { secretsLike } from './secrets';
 import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
- * Paddle Billing (https://developer.paddle.com/webhooks/about/overview): `Paddle-Signature: ts=seconds;h1=hex`, HMAC-SHA256 over `ts:body`, which a repeated try may keep from the
- * first. A transaction is the order `txn_...`, those of a subscription are the order `sub_...`; a line is a product,
- * and stays the same when its price, or what is beside it, changes.
+ * Paddle Billing (https://developer.paddle.com/webhooks/about/overview) signs with `Paddle-Signature:
+ * ts=seconds;h1=hex`, the HMAC-SHA256 over `ts:body`. A retry may have the first attempt's signature. A transaction is
+ * the order `txn_...`; the transactions of a subscription are the order `sub_...`. A line is a product, whatever its
+ * price and the other items are.
  */
 export const paddle: ShopAdapter = {
   contentType: 'application/json',
@@ -75,18 +76,18 @@ const READERS = new Map<string, (data: unknown, at: Date | undefined, id: string
   ['customer.updated', readCustomer],
 ]);
 
-/** The types of events that mean something here. */
+/** The types of events that have a meaning here. */
 export const PADDLE_EVENTS: ReadonlySet<string> = new Set(READERS.keys());
 
 function readTransaction(data: unknown, at: Date | undefined): Content {
   const transaction = requireText(data, 'id');
   const origin = textAt(data, 'origin') ?? '';
   const subscription = textAt(data, 'subscription_id');
-  // Something bought beside a subscription is an order of its own.
+  // A one-time charge on a subscription is an order of its own.
   const isBeside = origin === 'subscription_charge';
   const isFirst = !['subscription_update', 'subscription_recurring'].includes(origin);
   const number = isBeside ? transaction : (subscription ?? transaction);
-  // A subscription leads to its first transaction's order, which another message may say.
+  // Let the subscription's id lead to the order of its first transaction, which another message may report.
   const own: OrderReference = number === subscription && !isFirst ? { number, leads: true } : { number };
   const money = minorMoney(
     idAt(data, 'details', 'totals', 'grand_total') ?? idAt(data, 'details', 'totals', 'total'),
@@ -115,7 +116,7 @@ function readTransaction(data: unknown, at: Date | undefined): Content {
     return { links, event: { ...shared, event: 'upgraded', lines: recurring } };
   }
   if (origin === 'subscription_recurring') {
-    // It may pay for something else than before: what was to change with the period, or was changed in between.
+    // The lines may differ from those before: a change may have been made in between, or be due with the new period.
     const lines = recurring.length === 0 ? undefined : recurring;
     return { links, event: { ...shared, event: 'renewed', lines } };
   }
@@ -123,7 +124,7 @@ function readTransaction(data: unknown, at: Date | undefined): Content {
   return { links, event: { ...shared, event: 'paid', lines } };
 }
 
-/** The address is known by another message, or was fetched, or a checkout kept it. */
+/** Returns the buyer. The address may be in another message, from the API, or in custom data of the checkout. */
 function buyerOf(data: unknown): Pick<ParsedEvent, 'customerId' | 'customer'> {
   return {
     customerId: textAt(data, 'customer_id'),
@@ -135,7 +136,7 @@ function buyerOf(data: unknown): Pick<ParsedEvent, 'customerId' | 'customer'> {
   };
 }
 
-/** Each try of a renewal tells it; another payment that fails is for something that is not sold yet. */
+/** Reads a failed payment, which each attempt at a renewal reports. Other failures concern something that is not sold yet. */
 function readFailedTransaction(data: unknown, at: Date | undefined): Content {
   const number = textAt(data, 'subscription_id');
   if (number === undefined || textAt(data, 'origin') !== 'subscription_recurring') return { note: 'unpaid' };
@@ -145,7 +146,7 @@ function readFailedTransaction(data: unknown, at: Date | undefined): Content {
   };
 }
 
-/** What was bought, without what is credited for it. A line keeps its price and product, whatever is beside it. */
+/** Returns the bought items, without credited ones. A line keeps its price and product, whatever the other items are. */
 function itemsOf(transaction: unknown): ParsedLine[] {
   const paidUntil = timeAt(transaction, 'billing_period', 'ends_at');
   const isChange = (textAt(transaction, 'origin') ?? '').startsWith('subscription_');
@@ -159,7 +160,7 @@ function itemsOf(transaction: unknown): ParsedLine[] {
     return {
       line: lineOf(item, shared),
       ids: [price ?? [], textAt(item, 'price', 'product_id') ?? []].flat(),
-      // The rest of a period that another payment paid for is given back with that one.
+      // Give the rest of a period no end: it is refunded together with the payment for the period.
       ...(isRecurring ? { paidUntil: isRestOf(item) ? undefined : paidUntil } : { once: true as const }),
       sku: textAt(item, 'price', 'custom_data', 'sku') ?? price,
       paidAs: price,
@@ -168,7 +169,7 @@ function itemsOf(transaction: unknown): ParsedLine[] {
   });
 }
 
-/** Whether it pays for a part of the period: what is changed within it. */
+/** Reports whether an item pays for a part of the period, by proration after a change. */
 function isRestOf(item: unknown): boolean {
   const rate = numberAt(item, 'proration', 'rate') ?? Number(textAt(item, 'proration', 'rate') ?? 1);
   return rate < 1;
@@ -176,7 +177,7 @@ function isRestOf(item: unknown): boolean {
 
 const productOf = (item: unknown) => textAt(item, 'price', 'product_id');
 
-/** If two prices are of one product, these distinguish them. @param shared products of more than one item */
+/** Returns the line of an item: its product, or its price if several items have this product. @param shared such products */
 function lineOf(item: unknown, shared: ReadonlySet<string | undefined>): string | undefined {
   const product = productOf(item);
   return (shared.has(product) ? undefined : product) ?? textAt(item, 'price', 'id');
@@ -211,7 +212,7 @@ function readAdjustment(data: unknown, at: Date | undefined): Content {
   };
 }
 
-/** Before `type` was added, the items alone told. */
+/** Reports whether an adjustment is for the full amount. In messages from before `type` was added, only the items show it. */
 function isFull(adjustment: unknown): boolean {
   const type = textAt(adjustment, 'type');
   if (type !== undefined) return type === 'full';
@@ -225,7 +226,7 @@ function readEnd(data: unknown, at: Date | undefined): Content {
   };
 }
 
-/** The transaction that began it may have been told before it was a subscription: it is the same order. */
+/** Reads a new subscription. Its first transaction may have been reported without it, so both ids lead to the same order. */
 function readSubscription(data: unknown): Content {
   const [id, transaction] = [requireText(data, 'id'), textAt(data, 'transaction_id')];
   return transaction === undefined
@@ -233,7 +234,7 @@ function readSubscription(data: unknown): Content {
     : { note: 'links', links: [{ key: id, other: transaction }] };
 }
 
-/** Whether it renews: what is scheduled stops that, but for a return from a pause. */
+/** Reads whether a subscription renews. A scheduled change stops the renewal, unless it is the return from a pause. */
 function readRenewal(data: unknown, at: Date | undefined, id: string): Content {
   const status = textAt(data, 'status') ?? '';
   if (status === 'canceled') return { note: 'unused' };

@@ -1,9 +1,9 @@
 import type { Link, ParsedEvent, ParsedMessage } from '../parsed-message';
 
 /**
- * A subscription that will not renew, or will again. Senders say that it will with many other changes, so this waits until a
- * message has said that it will not: a link that only such a message makes leads to the order.
- * @param subscription the sender's id of it
+ * Returns the event of a subscription that will not renew, or will renew again. Senders also report renewal with many
+ * other changes, so `renewal_resumed` needs a link to the order that only an earlier `renewal_stopped` makes.
+ * @param subscription the sender's id of the subscription
  */
 export function renewalOf(
   isStopped: boolean,

@@ -1,6 +1,6 @@
-/** What senders' secrets look like, so that another text of their settings is not taken for one. */
+/** Recognises senders' secrets, so that another text of the sender's settings is not accepted as one. */
 
-/** What a text that is not this sender's secret looks like. */
+/** The kinds of texts that are not the sender's secret. */
 export const SECRET_LOOKS = [
   'cut',
   'twice',
@@ -21,16 +21,16 @@ const LOOKS: [RegExp, SecretLook][] = [
   [/^(?:whsec|whsk|pdl_ntfset)_/, 'other_sender'],
 ];
 
-/** How secrets and API keys begin whose other characters are letters, digits and those of base64. */
+/** The prefixes of secrets and API keys; the rest has only letters, digits and base64 characters. */
 const BEGINNINGS = 'whsec_|pdl_ntfset_|[rs]k_(?:live|test)_|pdl_(?:(?:live|sdbx)_)?apikey_|c[ks]_';
-/** The signs that a page shows instead of a hidden part. */
+/** The characters with which a page replaces a hidden part. */
 const HIDDEN = '(?:…|[.•*]{3,})';
 const COPIED_WRONG: [RegExp, 'cut' | 'twice'][] = [
   [new RegExp(`^(${BEGINNINGS})\\1`), 'twice'],
   [new RegExp(`${HIDDEN}$|^(?:${BEGINNINGS}).*${HIDDEN}`), 'cut'],
 ];
 
-/** Returns what went wrong when a secret or an API key was copied; undefined: nothing that shows. */
+/** Returns what went wrong when a secret or API key was copied; undefined if nothing is visibly wrong. */
 export function copyFault(text: string): 'cut' | 'twice' | undefined {
   return COPIED_WRONG.find(([look]) => look.test(text))?.[1];
 }
@@ -48,24 +48,24 @@ const IN_WORDS: Record<SecretLook, string> = {
 
 const QUOTED = /^(?:"(.*)"|'(.*)'|`(.*)`|“(.*)”|„(.*)[“”])$/;
 
-/** Files of settings show a text with quotes. */
+/** Trims a copied text and removes quotes, with which settings files show it. */
 export function cleanCopied(copied: string): string {
   const text = copied.trim();
   return (QUOTED.exec(text)?.slice(1).find(Boolean) ?? text).trim();
 }
 
-/** Some settings show it with the version of the signature. */
+/** Removes the signature's version too, which some settings show before the secret. */
 function clean(copied: string): string {
   return cleanCopied(copied).replace(/^v1,/, '');
 }
 
-/** How an adapter judges what a seller enters as its sender's secret. */
+/** The functions by which an adapter judges the text that a seller enters as the sender's secret. */
 export interface Secrets {
-  /** The secret in what was copied from the sender's settings. */
+  /** Extracts the secret from a text that was copied from the sender's settings. */
   cleanSecret: (copied: string) => string;
-  /** What a text looks like that cannot be one of this sender's secrets; undefined: it can. */
+  /** Returns the kind of a text that cannot be a secret of this sender; undefined if it can. */
   secretLook: (secret: string) => SecretLook | undefined;
-  /** The same in words, with what the sender's secrets look like. */
+  /** Returns an error message for such a text, with the form of the sender's secrets. */
   secretFault: (secret: string) => string | undefined;
 }
 
@@ -82,8 +82,8 @@ function judgedBy(look: Secrets['secretLook'], needs: string): Secrets {
 }
 
 /**
- * The secrets of a sender that begin all alike.
- * @param needs says what they look like, as a sentence @param isRest whether they may go on so; by default without spaces
+ * Judges the secrets of a sender that all have the same prefix.
+ * @param needs a sentence about the form of a secret @param isRest checks the part after the prefix; by default no spaces
  */
 export function secretsLike(
   prefix: string,
@@ -96,7 +96,7 @@ export function secretsLike(
   }, needs);
 }
 
-/** The secrets of a sender whose user makes them up, or may: any text but one that is known for something else. */
+/** Judges secrets that the sender's user makes up, or may make up: any text that is not known to be something else. */
 export function secretsOfChoice(needs: string): Secrets {
   const known = LOOKS.filter(([, look]) => look !== 'hex' && look !== 'id');
   return judgedBy((secret) => known.find(([look]) => look.test(secret))?.[1], needs);

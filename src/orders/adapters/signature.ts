@@ -2,22 +2,22 @@ import { createHmac, timingSafeEqual, type BinaryToTextEncoding } from 'node:cry
 import { MINUTE_MS } from '../../base/days';
 import type { ShopAdapter } from './adapter';
 
-/** What the senders' signatures have in common. */
+/** HMAC signatures and timestamps, for all adapters. */
 
-/** For senders that sign anew for each try. */
+/** The accepted age of a signature from senders that sign each attempt again. */
 export const FIVE_MINUTES_MS = 5 * MINUTE_MS;
 
 export function hmac(text: string | Buffer, secret: string | Buffer, encoding: BinaryToTextEncoding): string {
   return createHmac('sha256', secret).update(text).digest(encoding);
 }
 
-/** Verifies a header that has an HMAC-SHA256 over the body. */
+/** Returns a function that verifies a header with an HMAC-SHA256 over the body. */
 export function signedIn(name: string, encoding: BinaryToTextEncoding): ShopAdapter['verify'] {
   return ({ body, header }, secret) =>
     isEqual(header(name) ?? '', hmac(body, secret, encoding)) ? 'right' : 'wrong';
 }
 
-/** Whether one of the given signatures, of which there are several while a secret is changed, is the right one. */
+/** Reports whether one of several signatures is right. A sender sends several while its secret is being changed. */
 export function isAmong(given: string[], right: string): boolean {
   return given.some((one) => isEqual(one, right));
 }
@@ -27,13 +27,13 @@ export function isEqual(given: string, right: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/** @param seconds since 1970, as a sender writes them @returns whether the time is within `maxAge` (ms), or ahead by five minutes at most */
+/** Reports whether a time is at most `maxAge` (ms) old and at most five minutes ahead. @param seconds since 1970, as text */
 export function isFresh(seconds: string, now: Date, maxAge = FIVE_MINUTES_MS): boolean {
   const age = now.getTime() - Number(seconds) * 1000;
   return age <= maxAge && age >= -FIVE_MINUTES_MS;
 }
 
-/** The values of `name=value` parts. */
+/** Returns the values of all `name=value` parts. */
 export function partsOf(header: string, separator: string, name: string): string[] {
   return header
     .split(separator)

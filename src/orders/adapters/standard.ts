@@ -5,12 +5,13 @@ import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh } from './signature';
 
-/** The specification has 24 to 64. */
+/** The specification asks for 24 to 64 bytes. */
 const LEAST_BYTES = 24;
 
 /**
- * Standard Webhooks 1.0: `webhook-signature` has `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`, several apart by
- * spaces. `type` is `order.` and an event, `data` an order's event as the operator's API takes it.
+ * Standard Webhooks 1.0: `webhook-signature` has `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; several
+ * signatures are separated by spaces. `type` is `order.` and an event. `data` is an event in the form of the operator's
+ * API.
  */
 export const standard: ShopAdapter = {
   contentType: 'application/json',
@@ -33,13 +34,13 @@ export const standard: ShopAdapter = {
     const data = valueAt(message, 'data');
     const id = header('webhook-id') ?? '';
     const event = ORDER_EVENTS.find((one) => type === `order.${one}`);
-    // Such as `order.shipped`: a refusal would make the sender repeat it, and then stop.
+    // Accept other types, such as `order.shipped`: a refused sender would repeat the message and then stop sending.
     if (event === undefined) return { id, type, note: 'unused' };
     if (typeof data !== 'object' || data === null) throw new InvalidRequestError('"data" must be an object.');
     requireSame(valueAt(data, 'shop'), shop, 'shop');
     requireSame(valueAt(data, 'event'), event, 'event');
     const { order, ...told } = readOrder({ ...data, shop, event });
-    // The API's times have no fractions.
+    // Read the time again, because the API's times have no fractions.
     const at = timeAt(data, 'at') ?? told.at;
     return { id, type, event: { ...told, at, order: { number: order } } };
   },

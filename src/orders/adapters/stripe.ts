@@ -20,8 +20,9 @@ import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
- * Stripe (https://docs.stripe.com/api/events/types, /webhooks/signature, /currencies): `Stripe-Signature: t=seconds,v1=hex`, HMAC-SHA256 over `t.body`. A payment is the order `pi_...`, one with an invoice
- * `in_...`, and a subscription the order `sub_...`. Objects are read in their shapes before and since API 2025-03-31.
+ * Stripe (https://docs.stripe.com/api/events/types, /webhooks/signature, /currencies) signs with `Stripe-Signature:
+ * t=seconds,v1=hex`, the HMAC-SHA256 over `t.body`. The order is `pi_...` for a payment, `in_...` for an invoice and
+ * `sub_...` for a subscription. Objects are read in their shapes before and since API 2025-03-31.
  */
 export const stripe: ShopAdapter = {
   contentType: 'application/json',
@@ -56,7 +57,7 @@ export const stripe: ShopAdapter = {
     const id = requireText(message, 'id');
     const type = requireText(message, 'type');
     const read = READERS.get(type);
-    // Its time may have another form, as that of a thin event has.
+    // Do not read the time: a thin event, for example, has it in another form.
     if (read === undefined) return { id, type, note: 'unused' };
     const at = secondsAt(message, 'created');
     const test = valueAt(message, 'livemode') === false;
@@ -72,10 +73,10 @@ export const stripe: ShopAdapter = {
   },
 };
 
-/** Of a hundred entries each. What has more is read as far as it was told. */
+/** The maximum number of pages, of a hundred entries each. The rest of a longer list is ignored. */
 const MAX_PAGES = 5;
 
-/** A list of the API, as an object has it. */
+/** Reads a list of the API, and returns it in the form that it has inside an object. */
 async function listAll(get: (path: string) => Promise<object>, path: string): Promise<object> {
   const data: unknown[] = [];
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -89,19 +90,19 @@ async function listAll(get: (path: string) => Promise<object>, path: string): Pr
   return { data, has_more: true };
 }
 
-/** Minor units of Stripe that differ from ISO 4217 (docs.stripe.com/currencies#special-cases, #zero-decimal). */
+/** Currencies whose minor units at Stripe differ from ISO 4217 (docs.stripe.com/currencies#special-cases, #zero-decimal). */
 const OWN_DIGITS: Partial<Record<string, number>> = { ISK: 2, UGX: 2, MGA: 0 };
 
-/** An amount of an object, in its currency. */
+/** Returns the amount in the first of the named fields, in the object's currency. */
 function moneyAt(object: unknown, ...names: string[]) {
   const amount = names.map((name) => numberAt(object, name)).find((one) => one !== undefined);
   return minorMoney(amount, textAt(object, 'currency'), (code) => OWN_DIGITS[code] ?? minorDigits(code));
 }
 
 interface About {
-  /** what the message is about */
+  /** the object of the message */
   object: unknown;
-  /** what of it was another before, with the former values */
+  /** the former values of the fields that changed */
   before: unknown;
   event: Pick<ParsedEvent, 'at' | 'eventId' | 'test'>;
 }
@@ -114,11 +115,11 @@ const READERS = new Map<string, (about: About) => Content>([
   ['invoice.payment_failed', readFailedPayment],
   ['charge.refunded', readRefund],
   ['refund.failed', readFailedRefund],
-  // Before API 2024-10-28, and where a refund is cancelled.
+  // Sent before API 2024-10-28, and when a refund is cancelled.
   ['refund.updated', readFailedRefund],
   ['charge.refund.updated', readFailedRefund],
   ['charge.dispute.created', readDispute],
-  // An inquiry that becomes a dispute is not created again.
+  // Sent when an inquiry becomes a dispute, which is not reported as created again.
   ['charge.dispute.funds_withdrawn', readDispute],
   ['charge.dispute.closed', readDispute],
   ['customer.subscription.deleted', readEnd],
@@ -127,10 +128,10 @@ const READERS = new Map<string, (about: About) => Content>([
   ['customer.subscription.resumed', readRenewal],
 ]);
 
-/** The types of events that mean something here. */
+/** The types of events that have a meaning here. */
 export const STRIPE_EVENTS: readonly string[] = [...READERS.keys()];
 
-/** The article of a session that names none, so that its order is seen and can be mapped. */
+/** The article of a session that names none. Its order is shown with it, and the seller can map it. */
 const UNNAMED = 'checkout';
 
 function readSession({ object, event }: About): Content {
@@ -167,10 +168,10 @@ function readSession({ object, event }: About): Content {
   };
 }
 
-/** The line of a session's order, which has one. */
+/** The only line of a session's order. */
 const ONLY = '1';
 
-/** What a payment of an order is found by later, when it is given back: by its invoice, where it has one. */
+/** Returns the links by which a later refund finds the order: its payments lead to the invoice, or to the order itself. */
 function linksOf(order: string, invoice: string | undefined, payments: (string | undefined)[]): Link[] {
   const keys = payments.flatMap((key) => key ?? []);
   if (invoice === undefined) return keys.map((key) => ({ key, order }));
@@ -218,13 +219,13 @@ function readInvoice({ object, event }: About): Content {
       if (lines.length === 0) return nothing;
       return { links, ...(sku === undefined && rest), event: { ...paid, renewsItself: true, lines } };
     }
-    // Prorations pay for what was changed in between. What is sold from now on is in the whole lines.
+    // Read the whole lines, which show what is sold from now on. Prorations only pay for changes in between.
     case 'subscription_cycle': {
-      // It may pay for something else than before: what was to change with the period.
+      // The invoice may pay for something else than before, because a change may have been due with the period.
       const isCounted = textAt(details, 'metadata', 'sku') === undefined && haveQuantities(own);
       const lines = itemsOf(own).map((item) => (isCounted ? item : { ...item, quantity: undefined }));
       const event = { ...renews, event: 'renewed', lines: lines.length === 0 ? undefined : lines } as const;
-      // Without its own line it renews as the plan does, and is listed.
+      // Without a line of its own, the subscription renews as its plan does, and the payment is listed for the seller.
       const isUntold = lines.length === 0 && isMoney(object) && !('unmatched' in rest);
       return { links, ...rest, ...(isUntold && { note: 'untold', unmatched: true }), event };
     }
@@ -235,7 +236,7 @@ function readInvoice({ object, event }: About): Content {
   }
 }
 
-/** The subscription that an invoice is of, before and since API 2025-03-31. */
+/** Returns the subscription of an invoice, in the shapes before and since API 2025-03-31. */
 function subscriptionOf(invoice: unknown): { subscription: string | undefined; details: unknown } {
   const details =
     valueAt(invoice, 'parent', 'subscription_details') ?? valueAt(invoice, 'subscription_details');
@@ -245,7 +246,7 @@ function subscriptionOf(invoice: unknown): { subscription: string | undefined; d
   };
 }
 
-/** Which lines a message leaves out: it has ten at most (docs.stripe.com/api/invoices/object#invoice_object-lines). */
+/** Returns which lines a message lacks: it has at most ten (docs.stripe.com/api/invoices/object#invoice_object-lines). */
 function cutOf(invoice: unknown): Pick<Content, 'note' | 'unmatched' | 'missing'> | object {
   if (valueAt(invoice, 'lines', 'has_more') !== true) return {};
   const [told, total] = [listAt(invoice, 'lines', 'data').length, numberAt(invoice, 'lines', 'total_count')];
@@ -257,13 +258,13 @@ function isMoney(invoice: unknown): boolean {
   return (numberAt(invoice, 'amount_paid') ?? 0) > 0;
 }
 
-/** The lines of a subscription's own items, without usage that is paid afterwards. */
+/** Lists the lines of the subscription's own items, without usage that is paid afterwards. */
 function ownLines(invoice: unknown, subscription: string): unknown[] {
   const made = numberAt(invoice, 'created') ?? numberAt(invoice, 'period_end');
   return listAt(invoice, 'lines', 'data').filter((line) => {
     const of = referenceAt(parentOf(line), 'subscription') ?? referenceAt(line, 'subscription');
     if (of !== undefined && of !== subscription) return false;
-    // Something added to the invoice besides; a proration is an item of the invoice too.
+    // Skip items that were added to the invoice. A proration is an invoice item too, but belongs to the subscription.
     const isAdded =
       textAt(line, 'type') === 'invoiceitem' ||
       textAt(line, 'parent', 'type') === 'invoice_item_details' ||
@@ -275,7 +276,7 @@ function ownLines(invoice: unknown, subscription: string): unknown[] {
       ['plan'],
       ['pricing', 'price_details', 'price', 'recurring'],
     ].some((path) => textAt(line, ...path, 'usage_type') === 'metered');
-    // A proration may end with the period that the invoice closes.
+    // Keep prorations, because one may end with the period that the invoice closes.
     return !isMetered && (isProration(line) || end === undefined || made === undefined || end > made);
   });
 }
@@ -300,7 +301,7 @@ interface Item {
   first?: true;
 }
 
-/** Order lines by the subscription's items; a session's only line is the one that ends first, unless its ids say another. */
+/** Returns an order line for each price. The line that ends first is the session's only line, unless its ids say otherwise. */
 function itemsOf(lines: unknown[]): Item[] {
   const read = lines.map((line): Item => {
     const price = priceOf(line);
@@ -324,7 +325,7 @@ function itemsOf(lines: unknown[]): Item[] {
     if (other === undefined || endOf(item) > endOf(other)) latest.set(item.line, item);
   }
   const items = [...latest.values()];
-  // There are as many seats as licences, or more.
+  // At the same end, take the smaller quantity: there are at least as many seats as licences.
   const [first] = [...items].sort((a, b) => endOf(a) - endOf(b) || a.quantity - b.quantity);
   return items.map((item) => (item === first ? { ...item, line: ONLY, first: true } : item));
 }
@@ -333,7 +334,7 @@ function endOf({ paidUntil }: Item): number {
   return paidUntil?.getTime() ?? Infinity;
 }
 
-/** What an invoice for a change pays for: the items as they are now, or as they are for the rest of the period. */
+/** Returns the items that an invoice for a change pays for: whole ones, or those that cost more for the rest of the period. */
 function changesOf(invoice: unknown, subscription: string): ParsedEvent['lines'] {
   const own = ownLines(invoice, subscription);
   const whole = own.filter((line) => !isProration(line));
@@ -346,10 +347,10 @@ function changesOf(invoice: unknown, subscription: string): ParsedEvent['lines']
     const line = byLine.get(price ?? ONLY);
     return {
       ...item,
-      // The price is as before, so the article is too.
+      // Omit the article if the price has not changed.
       ...(price !== undefined && before.has(price) ? {} : { sku, price }),
       quantity: lineQuantity(line),
-      // Prorations alone count for an item that is known.
+      // A proration gives no end; it only counts for a line that is known.
       ...(isNew && { paidUntil, ...(first && { first }) }),
     };
   });
@@ -358,8 +359,8 @@ function changesOf(invoice: unknown, subscription: string): ParsedEvent['lines']
 }
 
 /**
- * Whether their quantities are those that are paid: what a subscription says of itself may be from before, and of a price in
- * several lines, as of tiers, each has a part.
+ * Reports whether the lines have the quantities that were paid. The subscription's own figures may be out of date, and
+ * a price in several lines, such as tiers, has only a part of the quantity in each.
  */
 function haveQuantities(lines: unknown[]): boolean {
   return (
@@ -372,7 +373,7 @@ function lineQuantity(line: unknown): number | undefined {
   return Number.isInteger(quantity) && quantity > 0 ? quantity : undefined;
 }
 
-/** The articles of an invoice without a subscription, or of a session. */
+/** Returns the articles of a session, or those of an invoice that has no subscription. */
 function articlesOf(lines: unknown[]): ParsedLine[] {
   return lines.map((line, i) => ({
     line: String(i + 1),
@@ -389,7 +390,7 @@ function priceOf(line: unknown): string | undefined {
   );
 }
 
-/** Tells which payment paid an invoice; the invoice tells its subscription. */
+/** Links a payment to the invoice that it paid. The invoice's own message links it to its subscription. */
 function readInvoicePayment({ object }: About): Content {
   const key = referenceAt(object, 'payment', 'payment_intent');
   const other = referenceAt(object, 'invoice');
@@ -400,24 +401,24 @@ function readInvoicePayment({ object }: About): Content {
 
 function readRefund({ object, before, event }: About): Content {
   const refunded = numberAt(object, 'amount_refunded') ?? 0;
-  // The charge has the sum of all its refunds.
+  // Subtract the earlier refunds, because the charge has the sum of all.
   const own = { ...Object(object), amount: refunded - (numberAt(before, 'amount_refunded') ?? 0) } as object;
   const partial = refunded < (numberAt(object, 'amount') ?? 0);
   const money = moneyAt(own, 'amount');
   return { event: { ...event, event: 'refunded', order: { of: paymentOf(object) }, partial, money } };
 }
 
-/** A refund that did not reach the customer, or was taken back: the money is with the seller. */
+/** Reads a refund that did not reach the customer, or was cancelled: the seller has the money. */
 function readFailedRefund({ object, event }: About): Content {
   if (!['failed', 'canceled'].includes(textAt(object, 'status') ?? '')) return { note: 'not_final' };
-  // Two messages tell of it.
+  // Use the refund's id, because two messages report the same failure.
   const eventId = `refund_failed:${requireText(object, 'id')}`;
   const of = referenceAt(object, 'payment_intent') ?? referenceAt(object, 'charge');
   if (of === undefined) return { note: 'unused' };
   return { event: { ...event, eventId, event: 'refund_failed', order: { of } } };
 }
 
-/** The first payment of a subscription has no order yet. */
+/** Reads a failed payment. The first payment of a subscription has no order yet. */
 function readFailedPayment({ object, event }: About): Content {
   const { subscription } = subscriptionOf(object);
   if (subscription === undefined || textAt(object, 'billing_reason') === 'subscription_create')
@@ -428,7 +429,7 @@ function readFailedPayment({ object, event }: About): Content {
   return { event: { ...event, event: 'payment_failed', order, payment, customerId } };
 }
 
-/** A charge of before payment intents has its invoice alone. */
+/** Returns the payment of a charge. Charges from before payment intents have only an invoice. */
 function paymentOf(charge: unknown): string {
   return referenceAt(charge, 'payment_intent') ?? referenceAt(charge, 'invoice') ?? requireText(charge, 'id');
 }
@@ -438,7 +439,7 @@ function readDispute({ object, event }: About): Content {
   const order = {
     of: referenceAt(object, 'payment_intent') ?? referenceAt(object, 'charge') ?? requireText(object, 'id'),
   };
-  // An inquiry: no money has moved.
+  // Ignore an inquiry, which moves no money.
   if (status.startsWith('warning_')) return { note: 'not_final' };
   return { event: { ...event, event: status === 'won' ? 'chargeback_reversed' : 'charged_back', order } };
 }
@@ -447,7 +448,7 @@ function readEnd({ object, event }: About): Content {
   return { event: { ...event, event: 'subscription_ended', order: { number: requireText(object, 'id') } } };
 }
 
-/** Whether it renews: to end with its period, no collection and a pause all stop that. */
+/** Reads whether a subscription renews: an end with the period, paused collection and a pause all stop the renewal. */
 function readRenewal({ object, before, event }: About): Content {
   const changed = ['cancel_at_period_end', 'cancel_at', 'pause_collection', 'status'].some(
     (name) => valueAt(before, name) !== undefined,

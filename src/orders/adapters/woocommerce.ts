@@ -17,15 +17,16 @@ import { secretsOfChoice } from './secrets';
 import { signedIn } from './signature';
 
 /**
- * WooCommerce (https://woocommerce.github.io/woocommerce-rest-api-docs/#orders; WooCommerce Subscriptions: `WC_Subscription`,
- * `WC_Subscriptions_Manager::process_renewal`): `X-WC-Webhook-Signature`, base64 of HMAC-SHA256 over the body, which is an order or a subscription as the REST
- * API has it. What it means is judged by its status. A subscription belongs to the order that began it; each renewal is an
- * order of its own there, and a payment of that one here.
+ * WooCommerce (https://woocommerce.github.io/woocommerce-rest-api-docs/#orders; WooCommerce Subscriptions:
+ * `WC_Subscription`, `WC_Subscriptions_Manager::process_renewal`) signs with `X-WC-Webhook-Signature`, the base64 of
+ * HMAC-SHA256 over the body. The body is an order or a subscription in the form of the REST API, and its status decides
+ * what it means. A subscription belongs to the order that began it. Each renewal is an order of its own there, and here
+ * a payment of the first order.
  */
 export const woocommerce: ShopAdapter = {
   contentType: 'application/json',
   ping: { contentType: 'application/x-www-form-urlencoded', body: /^webhook_id=\d{1,20}$/ },
-  // It switches a webhook off that failed more than five times in a row.
+  // WooCommerce disables a webhook that failed more than five times in a row.
   takesBeforeSecret: true,
 
   ...secretsOfChoice('The secret is the text in the webhook\'s field "Secret".'),
@@ -54,7 +55,7 @@ function idOf(object: unknown): string {
   return requireId(object, 'id');
 }
 
-/** Times are UTC without saying so. */
+/** Returns the time in a field, which is UTC without a mark. */
 export function timeAtUtc(object: unknown, name: string): Date | undefined {
   const text = textAt(object, name);
   return text === undefined
@@ -79,7 +80,7 @@ function readOrder(object: unknown, at: Date | undefined): Content {
   const money = moneyOf(object, textAt(object, 'total'));
   const items = itemsOf(object);
   const links = renews === undefined ? [{ key: payment, order: id, paid: money }] : [];
-  // Fees, shipping and taxes are lists of their own.
+  // Items do not include fees, shipping and taxes, which have lists of their own.
   if (renews === undefined && items.length === 0) return { links, note: 'no_article' };
   const paid = (): ParsedEvent => {
     const told = { ...shared, eventId: `paid:${id}`, at: paidAt ?? at, money, customer: buyerOf(object) };
@@ -91,7 +92,7 @@ function readOrder(object: unknown, at: Date | undefined): Content {
       lines: items.map(({ line, ids }) => ({ line, ids })),
     };
   };
-  // A refund of all sets the status.
+  // These are partial refunds; a full refund sets the status.
   const refunds = listAt(object, 'refunds').map((one): ParsedEvent => ({
     ...{ ...shared, event: 'refunded', at, eventId: `refund:${idAt(one, 'id') ?? ''}`, partial: true },
     money: moneyOf(object, textAt(one, 'total')?.replace(/^-/, '')),
@@ -101,14 +102,14 @@ function readOrder(object: unknown, at: Date | undefined): Content {
     case 'processing':
       return { links, event: { ...paid(), editedAt: renews === undefined ? at : undefined }, also: refunds };
     case 'refunded':
-      // The message of its payment may have been lost.
+      // Also report the payment, whose own message may have been lost.
       return {
         links,
         event: { ...shared, event: 'refunded', at, ...(refunds.length === 0 && { money }), partial: false },
         also: [...(paidAt === undefined ? [] : [paid()]), ...refunds],
       };
     case 'cancelled':
-      // Of a renewal, nothing but that payment.
+      // A cancelled renewal is only a payment that does not come.
       return renews === undefined ? { event: { ...shared, event: 'cancelled', at } } : { note: 'unpaid' };
     case 'failed':
       return renews === undefined
@@ -123,10 +124,10 @@ function moneyOf(object: unknown, amount: string | undefined): ParsedEvent['mone
   return decimalMoney(amount, textAt(object, 'currency'));
 }
 
-/** The items of an order have ids of their own in each renewal: products tell which is which. */
+/** Returns the items of an order, identified by their products, because each renewal gives them new ids. */
 function itemsOf(object: unknown) {
   return listAt(object, 'line_items').map((item) => {
-    // A product that was deleted has the id 0.
+    // A deleted product has the id 0.
     const product = idAt(item, 'variation_id') ?? idAt(item, 'product_id');
     return {
       line: idAt(item, 'id'),
@@ -148,7 +149,7 @@ function buyerOf(object: unknown): ParsedEvent['customer'] {
   return customerOf(textAt(billing, 'email'), name, metaOf(object, 'wpml_language'));
 }
 
-/** Until when its items are paid; what of them changed. */
+/** Reads a subscription: the paid-through date and the changes of its items. */
 function readSubscription(object: unknown, at: Date | undefined): Content {
   const id = idOf(object);
   const order = idAt(object, 'parent_id') ?? keyOf(id);
@@ -172,18 +173,18 @@ function readSubscription(object: unknown, at: Date | undefined): Content {
   const isLast = status !== 'active';
   const change: ParsedEvent = {
     ...{ ...shared, event: 'upgraded', renewsItself: !isLast, lines },
-    // What it was before may come again, such as one that was to end and goes on.
+    // Add the time, because an earlier state may return, such as an active subscription after a pending cancellation.
     eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${isLast ? ':ends' : ''}:${at?.toISOString() ?? ''}`,
   };
-  // The message of its last change may have been lost.
+  // Also report the last change, whose own message may have been lost.
   return hasEnded
     ? { links, event: endedAs, also: lines.length === 0 ? [] : [change] }
     : { links, event: change };
 }
 
 /**
- * Each renewal sets its subscription to `on-hold` and makes a pending order, until that is paid: the date of the next payment
- * has come then, and stays. Before that date it is a pause.
+ * Reads the status `on-hold`. Each renewal sets it, with a pending order, until the order is paid; the date of the next
+ * payment is then in the past. If that date is in the future, the subscription is paused.
  */
 function pauseOf(
   object: unknown,

@@ -6,7 +6,7 @@ import { createAddressRules } from '../../webhooks/addresses';
 import { failureOf, readRetryAfter } from '../../webhooks/post';
 import type { AskFailure } from '../../texts/operators/failures';
 
-/** Asks a shop's own API. Headers carry the key; it is in no address, error or log. */
+/** Requests to a shop's API, with timeout, retry and backoff. The key is sent in headers, and never in a URL, error or log. */
 
 export class AskError extends CodedError<AskFailure> {
   constructor(
@@ -16,7 +16,7 @@ export class AskError extends CodedError<AskFailure> {
     super(code);
   }
 
-  /** as it is stored */
+  /** the failure in the form that is stored */
   get stored(): string {
     return this.status === undefined ? this.code : `${this.code} ${this.status}`;
   }
@@ -28,29 +28,29 @@ export interface ShopAnswer {
   header: (name: string) => string | undefined;
 }
 
-/** @throws AskError when there is no answer within the limit, and the cut's reason when it is cut */
+/** Sends one request. @throws AskError without a response within the limit, and the signal's reason if it is aborted */
 export type Ask = (url: string, headers: Record<string, string>, limits: AskLimits) => Promise<ShopAnswer>;
 
 export interface AskLimits {
-  /** for one answer */
+  /** for one response */
   ms: number;
-  /** ends the request: nobody waits for it any more */
+  /** aborts the request, because its result is no longer needed */
   cut?: AbortSignal | undefined;
 }
 
-/** A hundred events with an invoice of a hundred lines each. */
+/** The maximum size of a response: a hundred events with an invoice of a hundred lines each. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
-/** Whether shops' APIs may be asked there instead of at their own addresses: on this machine, for a test. */
+/** Reports whether a URL, set for a test instead of the shops' own APIs, is on this machine. */
 export function isTestApi(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
 }
 
 /**
- * @param networks that may be reached besides public addresses, as webhooks may
- * @param isTest asks this machine, and nothing else
+ * @param networks that may be reached in addition to public addresses, like those of webhooks
+ * @param isTest allows this machine only
  */
 export function createAsk(networks: readonly string[], isTest: boolean): Ask {
   const rules = createAddressRules(isTest ? LOOPBACK : networks);
@@ -67,7 +67,7 @@ export function createAsk(networks: readonly string[], isTest: boolean): Ask {
     cut?.addEventListener('abort', end, { once: true });
     const timer = setTimeout(end, ms);
     try {
-      // No look-up happens for a literal address.
+      // Check a literal address here, because it is never looked up.
       if (/^[\d.]+$|^\[/.test(url.hostname)) await rules.resolve(url.hostname, protocol);
       const sending = (protocol === 'https:' ? httpsRequest : httpRequest)(url, {
         headers: { ...headers, accept: 'application/json', 'user-agent': 'licensing-gateway' },
@@ -99,12 +99,12 @@ export function createAsk(networks: readonly string[], isTest: boolean): Ask {
   };
 }
 
-/** The most entries that a page of a list is asked for. */
+/** The maximum number of entries that one page is asked for. */
 export const PER_PAGE = 100;
 
 /**
  * Returns the entries of a page.
- * @throws InvalidRequestError for more than were asked for: a page of millions kept customers' calls waiting for seconds
+ * @throws InvalidRequestError if there are more than requested: a page of millions blocked customers' calls for seconds
  */
 export function entriesOf(list: unknown[]): unknown[] {
   if (list.length > PER_PAGE) throw new InvalidRequestError(`A page has more than ${PER_PAGE} entries.`);
@@ -123,15 +123,15 @@ async function readAll(response: IncomingMessage): Promise<Buffer> {
 }
 
 const ANSWER_LIMIT_MS = 30_000;
-/** How long the next try waits where the sender does not say. */
+/** The backoff between attempts if the sender names no time. */
 const WAITS_MS = [500, 2_000, 5_000];
-/** A sender that asks for more has the next run wait. */
+/** The longest wait that a sender may ask for within a run. If it asks for more, the next run continues. */
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Asks again after a fault that may pass: a limit of the sender, an error of its own, no answer.
- * @param by when it has to be known, by `performance.now()`
- * @returns an answer of 200 or 404 @throws AskError
+ * Sends a request, and retries after a temporary failure: a rate limit, a server error or no response.
+ * @param by the deadline, by `performance.now()`
+ * @returns a response with status 200 or 404 @throws AskError
  */
 export async function askPatiently(
   ask: Ask,

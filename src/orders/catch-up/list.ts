@@ -3,7 +3,7 @@ import type { ShopList } from './shop-list';
 import { stripeList } from './stripe';
 import { woocommerceList } from './woocommerce';
 
-/** Which kinds of senders keep a list of what they told. */
+/** The kinds of senders that keep a list of their events. */
 
 const LISTS: Partial<Record<string, ShopList>> = {
   stripe: stripeList,
@@ -11,7 +11,7 @@ const LISTS: Partial<Record<string, ShopList>> = {
   woocommerce: woocommerceList,
 };
 
-/** undefined: this kind of shop keeps no list that can be read */
+/** Returns the list of a kind of shop; undefined if it has no list that can be read. */
 export function listOf(kind: string): ShopList | undefined {
   return Object.hasOwn(LISTS, kind) ? LISTS[kind] : undefined;
 }

@@ -5,16 +5,16 @@ import { claimCatchUp, findShop, listReceiverShops } from '../../store/orders/sh
 import { catchUp, type CatchUpContext } from './run';
 import { catchUpState } from './standing';
 
-/** UTC: few customers pay then. */
+/** In UTC. Few customers pay at this hour. */
 const NIGHT_HOUR = 3;
-/** Of a hundred pages; the rest is for the next hour. */
+/** The maximum number of runs, of a hundred pages each. The next hour continues. */
 const MAX_RUNS = 10;
 
-/** How often a run under way asks whether the service stops. */
+/** The interval at which a run checks whether the service is stopping. */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Catches up each shop that can be, once a night, and goes on with what an hour ago was not done.
+ * Catches up each shop once a night, and each hour continues the shops whose run is not complete.
  * @param turn see `Turn` (runner/jobs.ts)
  */
 export async function catchUpAll(
@@ -30,7 +30,7 @@ export async function catchUpAll(
     const due = { before: lastNight(now), interruptedBefore: new Date(now.getTime() - HOUR_MS) };
     if (!(await claimCatchUp(db, id, now, due))) return;
     for (let runs = 0; runs < MAX_RUNS && (await goesOn()); runs++) {
-      // The place where the last run ended is in its row.
+      // Read the row again: it has the cursor of the last run.
       const row = await findShop(db, name);
       if (row === undefined || catchUpState(row) !== 'ready') break;
       const running = cutAtStop(catchUp(db, row, undefined, context), stop, pause);

@@ -4,8 +4,8 @@ import { entriesOf, PER_PAGE } from './ask';
 import type { ShopList } from './shop-list';
 
 /**
- * Paddle's events (https://developer.paddle.com/api-reference/events/list-events): of the last 90 days, by their ids, which
- * ascend with time. They are not told apart by time or type there.
+ * Paddle's events of the last 90 days (https://developer.paddle.com/api-reference/events/list-events), by their ids,
+ * which ascend with time. The API cannot filter them by time or type.
  */
 export const paddleList: ShopList = {
   key: /^pdl_(?:live_|sdbx_)?apikey_\w{10,}$/,

@@ -6,9 +6,9 @@ import { requireShop } from '../shops';
 import { listOf } from './list';
 import { catchUpState, type CatchUpState } from './standing';
 
-/** What is asked of a shop that shall be caught up. */
+/** The requirements for catching up a shop. */
 
-/** @throws OperatorError when it cannot be */
+/** Returns a shop that can be caught up. @throws OperatorError if it cannot */
 export async function requireCatchable(db: Db, name: string): Promise<Shop> {
   const shop = await requireShop(db, name);
   const state = catchUpState(shop);
@@ -24,7 +24,7 @@ const WHY_NOT: Record<Exclude<CatchUpState, 'ready'> | 'posts', (shop: Shop) => 
   no_site: ({ name }) => `The site of shop ${name} is not known: licensing shop edit ${name} --site-url URL`,
 };
 
-/** @param text such as `3d` @throws OperatorError when the sender's list does not go back so far */
+/** Reads the beginning of a run. @param text such as `3d` @throws OperatorError if the sender's list does not reach it */
 export function requireSince({ kind }: Pick<Shop, 'kind'>, text: string, now: Date): Date {
   const since = subtractDuration(now, requireDuration(text, 'since'));
   const days = listOf(kind)?.days;

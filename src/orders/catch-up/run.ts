@@ -14,31 +14,32 @@ import { listOf } from './list';
 import type { ShopList, Window } from './shop-list';
 
 /**
- * Reads a sender's list of what it told, and takes each entry as the message that it was. Each message is taken once, so a
- * list may be read again from any place: a run keeps its place after each page, and the next one goes on there.
+ * Backfill of missed webhooks: reads a sender's list of its events, and takes each entry like the message that reported
+ * it. Each message takes effect once, so a list may be read again from any cursor. A run stores its cursor after each
+ * page, and the next run continues there.
  */
 
-/** An event may be listed after a newer one, and this machine's clock may be ahead. */
+/** Runs overlap, because an event may be listed after a newer one, and this machine's clock may be ahead. */
 const OVERLAP_MS = HOUR_MS;
-/** Without an earlier run: Stripe lists no more. */
+/** The days of the first run; Stripe lists no more. */
 const FIRST_DAYS = 30;
-/** A place in a list that is older than this may be gone. */
+/** The maximum age of a stored cursor. An older one may no longer be valid. */
 const MAX_PLACE_AGE_MS = 2 * DAY_MS;
-/** Pages of a run. */
+/** The maximum number of pages of a run. */
 const MAX_PAGES = 100;
-/** A request's client waits for it, and proxies give up after a minute. */
+/** The maximum time of a run: a client waits for it, and proxies give up after a minute. */
 const MAX_RUN_MS = 40_000;
 
 export interface CatchUpContext extends Omit<TakeContext, 'now'> {
   now: () => Date;
-  /** networks that may be reached besides public addresses */
+  /** networks that may be reached in addition to public addresses */
   networks: readonly string[];
-  /** asked instead of the sender's own address, for a test on this machine */
+  /** replaces the sender's own address, for a test on this machine */
   apiUrl?: string | undefined;
-  /** nobody waits any more, or the process stops */
+  /** aborts the run, because its client has left or the process stops */
   cut?: AbortSignal | undefined;
   maxPages?: number;
-  /** told after each page how many were read, and how many messages that had not come */
+  /** receives, after each page, the number of pages and of messages that had been missed */
   onPage?: ((pages: number, caughtUp: number) => void) | undefined;
 }
 
@@ -46,24 +47,24 @@ export interface CaughtUp {
   since: Date;
   until: Date;
   pages: number;
-  /** messages that were listed */
+  /** the number of listed messages */
   messages: number;
-  /** those of them that had not come */
+  /** the number of listed messages that had not arrived */
   caughtUp: number;
-  /** those of these that cannot be stored */
+  /** the number of missed messages that cannot be stored */
   refused: number;
-  /** false: the next run goes on where this one ended */
+  /** false if the next run has to continue */
   isDone: boolean;
-  /** why it ended early, as it is stored; null: it did not fail */
+  /** the stored reason for an early end; null if the run did not fail */
   failure: string | null;
 }
 
-/** Where a run ended. */
+/** The place where a run ended. */
 interface Place {
   since: string;
   until: string;
   cursor: string;
-  /** whether nothing is left out before `since` */
+  /** true if everything before `since` has been read */
   joins: boolean;
 }
 
@@ -74,7 +75,7 @@ interface OpenShop {
   origin: string;
 }
 
-/** @param since undefined: since the last run, from its place where it was not done */
+/** Catches up a shop. @param since by default the time or the place that the last run reached */
 export async function catchUp(
   db: Db,
   shop: Shop,
@@ -110,7 +111,7 @@ export async function catchUp(
           },
         );
       }
-      // A failed entry holds up no other, and a later run reads it again.
+      // Continue after a failed entry; a later run reads it again.
       joins &&= failures.length === 0;
       context.onPage?.(done.pages, done.caughtUp);
       cursor = page.next;
@@ -119,7 +120,7 @@ export async function catchUp(
       });
       if (cursor !== undefined) continue;
       if (joins) await setShop(db, shop.id, { caughtUpUntil: window.until });
-      // A run that went on where another had ended has still to read what was told since.
+      // A run that continued another one has not yet read the events since that began.
       done.isDone = window.until >= started;
       if (done.isDone) break;
       window = { since: new Date(window.until.getTime() - OVERLAP_MS), until: started };
@@ -143,7 +144,7 @@ function failureOf(error: unknown): string | undefined {
   return error instanceof SealError ? 'SECRET' : undefined;
 }
 
-/** Where the last run ended, else since what it had found. */
+/** Returns the place where the last run ended, or a new window from the time that it reached. */
 function beginning(
   shop: Shop,
   { days }: ShopList,
@@ -173,7 +174,7 @@ function placeOf({ since, until }: Window, cursor: string, joins: boolean): stri
   return JSON.stringify(place);
 }
 
-/** @throws SealError; the shop can be caught up (`catchUpState`) */
+/** Opens the shop's key. @throws SealError if it cannot be opened; `catchUpState` has checked that it exists */
 function open(shop: Shop, { secret, apiUrl }: Pick<CatchUpContext, 'secret' | 'apiUrl'>): OpenShop {
   const list = listOf(shop.kind);
   const key = openApiKey(shop, secret);
@@ -182,7 +183,7 @@ function open(shop: Shop, { secret, apiUrl }: Pick<CatchUpContext, 'secret' | 'a
   return { shop, list, key, origin: (apiUrl ?? list.origin(key, shop.siteUrl)).replace(/\/+$/, '') };
 }
 
-/** @throws AskError */
+/** Reads a page of the list. @throws AskError */
 async function readPage(
   ask: Ask,
   { list, key, origin }: OpenShop,
@@ -216,7 +217,7 @@ async function takeOne(
   done.messages++;
   const knows = (id: string) => knowsLink(db, shop.name, id);
   const whole = await completed(delivery, { kind: shop.kind, key, ask, knows, ...context });
-  // What was kept may not have been done: its instance was killed.
+  // Take a stored message again: its instance may have been killed before it took effect.
   const { result, isNew } = await takeMessage(db, { shop: shop.name, adapter, delivery: whole }, context);
   if (isNew) done.caughtUp++;
   if (result === 'unreadable' || result === 'queued') done.refused++;
@@ -224,7 +225,7 @@ async function takeOne(
 
 type CatchUpContextNow = Omit<CatchUpContext, 'now'> & { now: Date };
 
-/** For what a message leaves out, so that a sender that waits for the answer does not give up. */
+/** The time limit for adding data to a message. A sender that waits for the response would give up. */
 const COMPLETE_LIMIT_MS = 3_000;
 
 interface CompleteContext extends Pick<CatchUpContext, 'apiUrl' | 'cut'> {
@@ -234,7 +235,7 @@ interface CompleteContext extends Pick<CatchUpContext, 'apiUrl' | 'cut'> {
   knows: (key: string) => Promise<boolean>;
 }
 
-/** The message with what its sender left out, when that can be had in time; else as it came. */
+/** Adds data that the sender left out, from its API. Returns the message unchanged if that fails or takes too long. */
 export async function completed(
   delivery: Delivery,
   { kind, key, ask, knows, apiUrl, cut }: CompleteContext,

@@ -2,38 +2,38 @@ import type { Delivery } from '../adapters/adapter';
 import type { ShopAnswer } from './ask';
 
 /**
- * The list that a sender keeps of what it told: a file for each kind in this folder. It is read from the newest to the
- * oldest, so that what happens meanwhile moves nothing behind the place that a run has reached.
+ * The list that a sender keeps of its events; this folder has a file for each kind. It is read from the newest entry to
+ * the oldest, so that new events do not shift the entries behind the cursor.
  */
 export interface ShopList {
-  /** what a key of this sender is */
+  /** the form of this sender's API keys */
   key: RegExp;
-  /** says what it looks like and what it has to be allowed, as a sentence */
+  /** a sentence about the form of a key and its permissions */
   keyNeeds: string;
-  /** the shop runs on a site of its own */
+  /** set if the shop runs on a website of its own */
   isOnSite?: true;
-  /** how far back it goes, in days; undefined: to the beginning */
+  /** the number of days that the list covers; undefined if it is complete */
   days?: number;
-  /** where its API is */
+  /** returns the origin of the API */
   origin(key: string, siteUrl: string | null): string;
   headers(key: string): Record<string, string>;
-  /** The path of a page, with its query. @param cursor undefined: of the first one */
+  /** Returns the path and query of a page. @param cursor undefined for the first page */
   path(window: Window, cursor: string | undefined): string;
-  /** @throws InvalidRequestError when the answer is not such a list */
+  /** Reads a page. @throws InvalidRequestError if the response is not such a list */
   read(answer: ShopAnswer, window: Window, cursor: string | undefined): Page;
-  /** What follows a page that is not there, where that means nothing; undefined: it should be there. */
+  /** Returns the page to read after a page that does not exist; undefined if every page must exist. */
   missing?(cursor: string | undefined): Pick<Page, 'next'> | undefined;
 }
 
-/** What was told from `since` to `until`. */
+/** The period from which events are read. */
 export interface Window {
   since: Date;
   until: Date;
 }
 
 export interface Page {
-  /** what would have come as messages, and means something here */
+  /** the events that have a meaning here, in the form of their messages */
   deliveries: Delivery[];
-  /** the cursor of the next page; undefined: this is the last one */
+  /** the cursor of the next page; undefined after the last page */
   next: string | undefined;
 }

@@ -4,13 +4,13 @@ import { listReceiverShops, type Shop } from '../../store/orders/shops';
 import { isPosting } from '../shop-kinds';
 import { listOf } from './list';
 
-/** Whether a shop can be caught up, and when it last was. */
+/** Whether a shop can be caught up, and when that was last done. */
 
-/** `cannot`: this kind of sender keeps no list that can be read. */
+/** The states of a shop. `cannot`: senders of this kind have no list that can be read. */
 export const CATCH_UP_STATES = ['ready', 'no_key', 'no_site', 'cannot'] as const;
 export type CatchUpState = (typeof CATCH_UP_STATES)[number];
 
-/** null: it posts its orders itself */
+/** Returns whether a shop can be caught up; null if it posts its orders itself. */
 export function catchUpState(shop: Pick<Shop, 'kind' | 'apiKeySealed' | 'siteUrl'>): CatchUpState | null {
   if (isPosting(shop.kind)) return null;
   const list = listOf(shop.kind);
@@ -33,7 +33,7 @@ export function catchUpJson(shop: Shop) {
   );
 }
 
-/** Of every shop whose messages are received. */
+/** Lists all receivers with their state. */
 export async function readCatchUps(db: Db): Promise<(Shop & { state: CatchUpState })[]> {
   const shops = await listReceiverShops(db);
   return shops.flatMap((shop) => {

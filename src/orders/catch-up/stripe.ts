@@ -4,8 +4,8 @@ import { entriesOf, PER_PAGE } from './ask';
 import type { ShopList } from './shop-list';
 
 /**
- * Stripe's events (https://docs.stripe.com/api/events/list): the newest first, of the last 30 days, each in the version that it
- * was made in.
+ * Stripe's events of the last 30 days (https://docs.stripe.com/api/events/list), newest first, each in the API version
+ * that it was made with.
  */
 export const stripeList: ShopList = {
   key: /^[rs]k_(?:live|test)_\w{10,}$/,

@@ -4,9 +4,9 @@ import { entriesOf } from './ask';
 import type { ShopList } from './shop-list';
 
 /**
- * Orders and subscriptions as they are now, the latest changed first: WooCommerce keeps no list of events
+ * Orders and subscriptions in their present state, sorted by change, latest first: WooCommerce keeps no list of events
  * (https://woocommerce.github.io/woocommerce-rest-api-docs/#list-all-orders, `modified_after` since WooCommerce 5.8).
- * Subscriptions are there with WooCommerce Subscriptions, before its version 3.1 below `wc/v1`.
+ * Subscriptions need WooCommerce Subscriptions; versions before 3.1 have them below `wc/v1`.
  */
 export const woocommerceList: ShopList = {
   key: /^ck_[0-9a-f]{40}:cs_[0-9a-f]{40}$/,
@@ -26,7 +26,7 @@ export const woocommerceList: ShopList = {
       modified_after: since.toISOString().slice(0, 19),
       dates_are_gmt: 'true',
     });
-    // Version 1 knows neither; it is asked by date, and what is older is left out.
+    // Omit the parameters that version 1 does not know. It sorts by date, and `read` skips older entries.
     if (path === V1) for (const name of ['orderby', 'modified_after', 'dates_are_gmt']) query.delete(name);
     return `/wp-json/${path}?${query.toString()}`;
   },

@@ -1,4 +1,4 @@
-/** The words for a mail server, in one language. */
+/** The words for a mail server. */
 export interface MailServerTexts {
   tlsOptions: Record<'smtp' | 'smtps', string>;
   /** @param user empty: nobody signs in */
@@ -7,7 +7,7 @@ export interface MailServerTexts {
   withSender: (to: string, from: string) => string;
 }
 
-/** Writes where mails go in words. @param described as `describeRoute` writes it */
+/** Describes a mail server, program or folder. @param described a result of `describeRoute` */
 export function mailServerInWords(texts: MailServerTexts, described: string): string {
   const [, to = '', from = ''] = /^([^?]*)\?from=(.*)$/s.exec(described) ?? [];
   const url = /^smtps?:/.test(to) ? new URL(to) : undefined;

@@ -314,7 +314,7 @@ export const doctor = {
     unset: 'it is not set up.',
   } satisfies MailIsOff,
   mailIsOff: (why: string) => `Mail is off: ${why}`,
-  /** @param described as `describeRoute` writes it */
+  /** @param described a result of `describeRoute` */
   mailFails: (described: string, source: string, stored: string, from: string): DoctorWords => ({
     what: `Mails cannot be sent by ${mailServerInWords(settings.mail, described)} (${source}): ${describeStored(failures.mail, stored)}.`,
     why: 'Mails wait, and are tried again for two days.',

@@ -8,6 +8,7 @@ import { withSession, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
+import { inBothForms } from '../licensing/core/identifiers';
 
 export function addActivationCommands(program: Command): void {
   const activation = program
@@ -56,7 +57,7 @@ function addAdd(activation: Command): void {
           wanted,
         );
         if (status === 200)
-          throw new OperatorError(`${added.identifier} is activated on licence ${id} already.`, {
+          throw new OperatorError(`${inBothForms(added.identifier)} is activated on licence ${id} already.`, {
             code: 'CONFLICT',
           });
         const used = await countUsed(session, license);
@@ -66,7 +67,7 @@ function addAdd(activation: Command): void {
           );
         session.output.print(
           added,
-          `${added.identifier} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
+          `${inBothForms(added.identifier)} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );
@@ -77,7 +78,7 @@ function addRemove(activation: Command): void {
     .command('remove')
     .description('Frees the slot of an identifier.')
     .argument('<key>', KEY_ARGUMENT)
-    .argument('<identifier>', 'as "activation list" shows it, or in any other spelling')
+    .argument('<identifier>', 'in any spelling, such as one of those that "activation list" shows')
     .addHelpText('after', '\nExample:\n  licensing activation remove 12 old.example.com')
     .action((key: string, text: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -88,7 +89,7 @@ function addRemove(activation: Command): void {
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${removed.identifier} is removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
+          `${inBothForms(removed.identifier)} is removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );

@@ -18,6 +18,7 @@ import { ownFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
 import { accessJson } from '../licensing/views';
 import { formatFields, formatTable, licenseTable } from './tables';
+import { inBothForms } from '../licensing/core/identifiers';
 
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
@@ -58,9 +59,15 @@ function addShow(customer: Command): void {
               ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
               [
                 ...shown.flatMap(({ id, activations: own }) =>
-                  own.map((one) => [id, one.identifier, one.name, one.ip, one.activated_at]),
+                  own.map((one) => [id, inBothForms(one.identifier), one.name, one.ip, one.activated_at]),
                 ),
-                ...seats.map((one) => [one.license_id, one.identifier, one.name, one.ip, one.activated_at]),
+                ...seats.map((one) => [
+                  one.license_id,
+                  inBothForms(one.identifier),
+                  one.name,
+                  one.ip,
+                  one.activated_at,
+                ]),
               ],
               'No activations.',
             ),
@@ -175,7 +182,9 @@ function toldSites(accesses: CustomerData['accesses']): string[] {
   const told = accesses.flatMap(({ site, installedVersion }) =>
     site === null && installedVersion === null
       ? []
-      : [`${site ?? 'a site'}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`],
+      : [
+          `${site === null ? 'a site' : inBothForms(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
+        ],
   );
   return told.length === 0 ? [] : ['', `Downloads said they were for: ${[...new Set(told)].join(', ')}`];
 }

@@ -18,6 +18,7 @@ import { withSession } from './command';
 import { fieldsOf, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
 import { follow, noteFollowed } from './update-xml';
+import { inBothForms } from '../licensing/core/identifiers';
 
 const { addProduct, updateProduct } = productOperations;
 
@@ -204,7 +205,7 @@ function addSites(product: Command): void {
             formatTable(
               ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],
               found.sites.map((one) => [
-                one.site,
+                inBothForms(one.site),
                 one.version,
                 one.at,
                 one.license_id,

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
 import { configurationOperations } from '../operations/configuration';
 import { EDITABLE, EDITABLE_NAMES, isEditable, type EditableName } from '../settings/names';
+import { settings as settingsTexts } from '../texts/operators/en/settings';
+import { mailServerInWords } from '../texts/operators/mail-server';
 import { NOTHING, oneOf } from './arguments';
 import { withSession, type Session } from './command';
 import { operate } from './operate';
@@ -30,7 +32,7 @@ function addList(settings: Command): void {
             ['SETTING', 'VALUE', 'SOURCE', 'CHANGED', 'BY'],
             rows.map((row) => [
               row.name,
-              row.value,
+              shownValue(row.name, row.value),
               row.editable || row.source === 'environment' ? row.source : `${row.source}, of the environment`,
               row.changed_at,
               row.changed_by,
@@ -39,6 +41,11 @@ function addList(settings: Command): void {
         );
       }),
     );
+}
+
+/** Describes a mail server, of which `--json` has the URL. Returns other values unchanged. */
+function shownValue(name: string, value: string | number | null): string | number | null {
+  return name === 'mail_url' && value !== null ? mailServerInWords(settingsTexts.mail, String(value)) : value;
 }
 
 const NAME_HELP = `one of ${EDITABLE_NAMES.join(', ')}`;
@@ -91,7 +98,7 @@ async function change(
   session.output.print(changed, () =>
     changed
       .filter((one) => isEditable(one.name))
-      .map((one) => `${one.name} is ${one.value ?? 'not set'} now (${one.source}).`)
+      .map((one) => `${one.name} is ${shownValue(one.name, one.value) ?? 'not set'} now (${one.source}).`)
       .join('\n'),
   );
 }

@@ -6,7 +6,7 @@ import { hasCause, REQUEST_FIELDS } from '../support/explain-accesses';
 import type { Finding, AccessFinding } from '../support/finding-model';
 import { openCase } from '../support/open-case';
 import { support } from '../texts/operators/en/support';
-import { sentenceOf } from '../support/sentences';
+import { sentenceOf, withBothForms } from '../support/sentences';
 import type { SupportCase } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
@@ -62,7 +62,7 @@ function findingJson(finding: Finding) {
 }
 
 function textOf(finding: Finding): string {
-  return sentenceOf(support, finding);
+  return sentenceOf(support, { ...finding, facts: withBothForms(finding.facts) });
 }
 
 function formatCase({ licenses, findings, accesses }: SupportCase, now: Date, all: boolean): string {

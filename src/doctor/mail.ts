@@ -1,6 +1,6 @@
 import { DAY_MS } from '../base/days';
 import { toMailFailure } from '../mail/failures';
-import { STORED_MAIL } from '../mail/settings';
+import { describeRoute, STORED_MAIL } from '../mail/settings';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
 import { serviceGainsNoRights } from '../process/units';
@@ -24,11 +24,13 @@ export const checkMail: Check = async ({ config }) => {
     const isOwn = mail.source === 'LICENSING_MAIL_URL' || mail.source === STORED_MAIL;
     return [
       // A shop that wants no mails need not have a site that can send.
-      (isOwn ? problem : warning)('MAIL', (t) => t.mailFails(mail.source, stored, mail.from.address)),
+      (isOwn ? problem : warning)('MAIL', (t) =>
+        t.mailFails(describeRoute(mail), mail.source, stored, mail.from.address),
+      ),
       ...faults,
     ];
   }
-  return [ok('MAIL', (t) => t.mailWorks(mail.from.address, mail.source)), ...faults];
+  return [ok('MAIL', (t) => t.mailWorks(describeRoute(mail), mail.source)), ...faults];
 };
 
 /** Tells of mails that did not leave. */

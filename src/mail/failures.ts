@@ -23,7 +23,7 @@ export class MailFailure extends CodedError<MailFailureCode> {
   get isOfServer(): boolean {
     return (
       this.code.startsWith('SENDMAIL') ||
-      ['PASSWORD_REFUSED', 'TLS', 'NOT_CONNECTED', 'FOLDER'].includes(this.code)
+      ['PASSWORD_REFUSED', 'TLS', 'NOT_RESOLVED', 'NOT_CONNECTED', 'FOLDER'].includes(this.code)
     );
   }
 
@@ -66,7 +66,8 @@ function codeOf({
     if (code === 'EMESSAGE') return 'MAIL_REFUSED';
     return isAboutAddress(status, response) ? 'ADDRESS_REFUSED' : 'SENDER_REFUSED';
   }
-  return ['ECONNECTION', 'EDNS', 'ESOCKET', 'EPROTOCOL'].includes(code) ? 'NOT_CONNECTED' : 'UNKNOWN';
+  if (code === 'EDNS') return 'NOT_RESOLVED';
+  return ['ECONNECTION', 'ESOCKET', 'EPROTOCOL'].includes(code) ? 'NOT_CONNECTED' : 'UNKNOWN';
 }
 
 /**

@@ -1,4 +1,4 @@
-import { asWritten, inBothForms } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { SupportTexts } from '../texts/operators/support';
@@ -50,11 +50,11 @@ type Sentences<Result> = Record<
   ((facts: object, tell: (code: Code, facts: object) => string) => Result) | undefined
 >;
 
-/** The facts of a finding, or of the present, as a page writes them: `12 Nov 2026`, and `münchen.de` for `xn--mnchen-3ya.de`. */
+/** Writes the facts of a finding, or of the present, as a page does: days as `12 Nov 2026`, and sites in both forms. */
 export function asOnPages<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   const written = OPERATORS[language].language;
   return rewritten(facts, (name, value) => {
-    if (SITES.has(name)) return asWritten(value);
+    if (SITES.has(name)) return inBothForms(value);
     return DAYS.has(name) ? written.day(new Date(value)) : value;
   });
 }

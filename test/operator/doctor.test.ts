@@ -525,10 +525,29 @@ test('mail: off, able to send, a wrong password, a text that is not used, mails 
     const LICENSING_MAIL_URL = `smtp://${login}127.0.0.1:${server.port}?from=shop@shop.example`;
     return doctor({ ...settings, LICENSING_MAIL_URL, ...more });
   };
-  expectFinding(await on(''), 'MAIL', 'ok', /can be sent from shop@shop\.example/);
+  expectFinding(
+    await on(''),
+    'MAIL',
+    'ok',
+    /can be sent by 127\.0\.0\.1, port \d+, STARTTLS, sender shop@shop\.example \(LICENSING_MAIL_URL\)\.$/,
+  );
   const refused = await on('shop:wrong-secret@');
   expectFinding(refused, 'MAIL', 'problem', /refused the user or the password \(535\)/);
   expect(JSON.stringify(refused)).not.toContain('wrong-secret');
+  const said = async (mail_url: string) =>
+    (await doctor({ ...settings, LICENSING_MAIL_URL: mail_url })).findings.find(
+      ({ code }) => code === 'MAIL',
+    );
+  expect(await said('smtp://no-such-host.invalid?from=shop@shop.example')).toMatchObject({
+    what: expect.stringMatching(
+      /no-such-host\.invalid, port 25, .*: the name of the mail server was not found\./,
+    ),
+  });
+  expect(await said(`smtp://127.0.0.1:${await freePort()}?from=shop@shop.example`)).toMatchObject({
+    what: expect.stringMatching(
+      /127\.0\.0\.1, port \d+, .*: no mail server answers at the port that is set\./,
+    ),
+  });
   expectFinding(await on('', { LICENSING_PUBLIC_URL: '' }), 'MAIL_OFF', 'warning', /LICENSING_PUBLIC_URL/);
   expectFinding(
     await on('', { LICENSING_MAIL_TEXTS_DIR: '/nonexistent' }),

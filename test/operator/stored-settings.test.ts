@@ -161,13 +161,20 @@ describe('a mail server', () => {
     const closed = await freePort();
     const away = mailUrl(MAIL_PASSWORD, closed);
     const gone = await api.refused('PATCH /settings', { mail_url: away }, 'CONFLICT', 'mail_url');
-    expect(gone).toContain('cannot be reached');
+    expect(gone).toContain('no mail server answers at the port that is set');
     expect((await settingsOf()).mail_url?.source).toBe('default');
     await api.ok('PATCH /settings', { mail_url: away, untried: true });
     expect((await settingsOf()).mail_url).toMatchObject({
       source: 'stored',
       value: `smtp://${MAIL_USER}:***@127.0.0.1:${closed}?from=shop%40shop.example`,
     });
+    const { stdout } = await operator(environment).run(['settings', 'list']);
+    expect(stdout).toContain('127.0.0.1, port ');
+    expect(stdout).not.toContain('smtp://');
+    const unknown = { mail_url: 'smtp://no-such-host.invalid?from=shop@shop.example' };
+    expect(await api.refused('PATCH /settings', unknown, 'CONFLICT', 'mail_url')).toContain(
+      'the name of the mail server was not found',
+    );
   });
 
   test('that was stored sends at once, in every instance, and a corrected one too', async () => {

@@ -95,6 +95,14 @@ describe('the settings', () => {
     const sent = await pages.send('/settings/mail/test', { to: 'seller@example.com' });
     expect(textOf(sent.html)).toContain('The test mail to seller@example.com was taken.');
     expect(mailServer.received).toMatchObject([{ to: ['seller@example.com'], from: 'desk@shop.example' }]);
+    const inWords = `127.0.0.1, port ${mailServer.port}, STARTTLS, user ${MAIL_USER}, sender desk@shop.example`;
+    const { html: words } = await pages.get('/settings');
+    expect([textOf(words), words]).toEqual([
+      expect.stringContaining(inWords),
+      expect.not.stringContaining('smtp://'),
+    ]);
+    const german = await pagesClient(service, { language: 'de' });
+    expect(textOf((await german.get('/settings')).html)).toContain(`Benutzer ${MAIL_USER}, Absender desk@`);
     // The stored password goes to no other server.
     await pages.get('/settings/mail');
     for (const elsewhere of [{ host: 'localhost' }, { port: '2526' }, { tls: 'smtps' }, { user: 'other' }]) {

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Settings } from '../../src/settings/config';
 import { NOW, startManaged, type Managed } from '../support/manage';
-import { eventually } from '../support/processes';
+import { eventually, temporaryFolder } from '../support/processes';
+import { operator } from '../support/operator';
 import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import { customerClient, pagesClient, textOf, type PagesClient } from './support/session';
 
@@ -9,11 +12,17 @@ import { customerClient, pagesClient, textOf, type PagesClient } from './support
 const EMAIL = 'agentur@example.com';
 const STORED = 'xn--mnchen-3ya.net';
 const WRITTEN = 'münchen.net';
+const BOTH = `${WRITTEN} (${STORED})`;
+/** All its letters are Cyrillic. */
+const [LOOKS_LATIN, IS] = ['аррӏе.com', 'xn--80ak6aa92e.com'];
+const [SENT, SENT_IS] = ['www.арр.com', 'xn--80a6aa.com'];
 
 let service: Managed;
 let plan: number;
+let settings: Settings;
 beforeAll(async () => {
-  service = await startManaged();
+  settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'test.sqlite')}` };
+  service = await startManaged(settings);
   plan = await givePlan(service.db, { limit: 1, selfServiceMoves: 3, freeStaging: true }, NOW);
 });
 afterAll(() => service.stop());
@@ -29,18 +38,30 @@ async function give(customer = EMAIL) {
   return { ...license, path: `/licenses/${license.id}`, activate, siteId };
 }
 
-describe('an umlaut domain is written as people write it, and stored as DNS has it', () => {
-  const expectWritten = async (client: PagesClient, path: string, sentence = WRITTEN) => {
+describe('an international name is written in both forms, and stored as DNS has it', () => {
+  const expectWritten = async (client: PagesClient, path: string, sentence = BOTH) => {
     const text = textOf((await client.get(path)).html);
     expect([path, text]).toEqual([path, expect.stringContaining(sentence)]);
-    expect([path, text]).toEqual([path, expect.not.stringContaining('xn--')]);
+    expectBoth(text);
+  };
+  /** Expects both forms of each name, and not one of them without the other. */
+  const expectBoth = (text: string) => {
+    for (const [written, stored] of [
+      [WRITTEN, STORED],
+      ['köln.net', 'xn--kln-sna.net'],
+      [LOOKS_LATIN, IS],
+      [SENT, SENT_IS],
+    ] as const) {
+      const both = new RegExp(`${written} \\((?:staging\\.)?${stored}\\)`, 'g');
+      expect(text.replaceAll(both, '')).not.toMatch(new RegExp(`${written}|${stored}`));
+    }
   };
 
   it('on every page that names it', async () => {
     const license = await give();
     const operator = await pagesClient(service);
     const { html: added } = await operator.send(`${license.path}/sites/add`, { identifier: WRITTEN });
-    expect(textOf(added)).toContain(WRITTEN);
+    expect(textOf(added)).toContain(BOTH);
     await expectWritten(operator, `${license.path}/cancel`);
     await license.activate('staging.münchen.net');
     // The one slot is taken: the log has what the site sent.
@@ -54,29 +75,59 @@ describe('an umlaut domain is written as people write it, and stored as DNS has 
     expect(entry!.identifier).toBe('xn--kln-sna.net');
 
     await expectWritten(operator, license.path);
-    // Its stored form beside it, for a search or a copy
-    expect((await operator.get(license.path)).html).toContain(`<span title="${STORED}">${WRITTEN}</span>`);
-    await expectWritten(operator, license.path, 'Adding köln.net refused');
-    await expectWritten(operator, license.path, 'Last refused: köln.net');
+    const koeln = 'köln.net (xn--kln-sna.net)';
+    await expectWritten(operator, license.path, `Adding ${koeln} refused`);
+    await expectWritten(operator, license.path, `Last refused: ${koeln}`);
     await expectWritten(operator, `${license.path}/history`);
     for (const path of ['/requests', `${license.path}/requests`])
-      await expectWritten(operator, path, 'Adding köln.net refused');
+      await expectWritten(operator, path, `Adding ${koeln} refused`);
     for (const about of ['köln.net', 'xn--kln-sna.net'])
       expect(await operator.post('/find', { about })).toMatchObject({ location: license.path });
     const german = await pagesClient(service, { language: 'de' });
-    await expectWritten(german, license.path, 'Hinzufügen von köln.net abgelehnt');
+    await expectWritten(german, license.path, `Hinzufügen von ${koeln} abgelehnt`);
 
     const customer = await customerClient(service, { email: EMAIL });
     await expectWritten(customer, '/my/mail');
     await expectWritten(customer, `/my${license.path}/sites`);
     const site = await license.siteId(STORED);
-    await expectWritten(customer, `/my${license.path}/sites/${site}/remove`, `Remove ${WRITTEN}`);
+    await expectWritten(customer, `/my${license.path}/sites/${site}/remove`, `Remove ${BOTH}`);
     for (const typed of [WRITTEN, STORED]) {
       const { html } = await customer.post('/my/sites', { site: typed });
-      expect(textOf(html)).toContain(`${WRITTEN} `);
+      expect(textOf(html)).toContain(BOTH);
     }
     const { html: removed } = await customer.send(`/my${license.path}/sites/${site}/remove`);
-    expect(textOf(removed)).toContain(`${WRITTEN} is removed.`);
+    expect(textOf(removed)).toContain(`${BOTH} is removed.`);
+  });
+
+  it('also by the command, and where every letter is one of another script that looks the same', async () => {
+    const license = await give('cyrillic@example.com');
+    await license.activate(LOOKS_LATIN);
+    // The log keeps the name in the form that the client sent.
+    const sent = { license_key: license.key, identifier: SENT };
+    await fetch(`${service.url}${PREFIX}/licenses/activate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(sent),
+    });
+    const { run } = operator(settings);
+    const id = String(license.id);
+    await eventually(async () => {
+      const { stdout, stderr } = await run(['why', `id:${id}`]);
+      expect([stdout, stderr]).toEqual([expect.stringContaining('Activating'), '']);
+    });
+    const { stdout: why } = await run(['why', `id:${id}`]);
+    expectBoth(why.replaceAll(/\s+/g, ' '));
+    for (const args of [
+      ['activation', 'list', id],
+      ['customer', 'show', 'cyrillic@example.com'],
+    ]) {
+      const { stdout: table } = await run(args);
+      // A wide cell is wrapped.
+      for (const form of [LOOKS_LATIN, `(${IS})`]) expect(table).toContain(form);
+    }
+    const pages = await pagesClient(service);
+    await expectWritten(pages, license.path, `${LOOKS_LATIN} (${IS})`);
+    await expectWritten(pages, `${license.path}/history`, `Site added: ${LOOKS_LATIN} (${IS})`);
   });
 
   it('in the API, and as a form keeps it, as it is stored or was typed', async () => {

@@ -115,7 +115,7 @@ test.each<[EventAction, before: Fields, after: Fields, sentence: string]>([
   ],
   ['reveal', null, null, 'Key shown'],
   ['activate', {}, { identifier: 'example.com' }, 'Site added: example.com'],
-  ['activate', {}, { identifier: 'xn--mnchen-3ya.de' }, 'Site added: münchen.de'],
+  ['activate', {}, { identifier: 'xn--mnchen-3ya.de' }, 'Site added: münchen.de (xn--mnchen-3ya.de)'],
   [
     'activate',
     {},

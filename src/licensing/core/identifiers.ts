@@ -40,22 +40,25 @@ export function spellings(text: string): Spellings {
 }
 
 /**
- * Returns an identifier as people write it: `münchen.de` for `xn--mnchen-3ya.de`. A name that mixes Latin letters with
- * others in a label is returned unchanged, because it may look like another name.
+ * Writes an identifier for people, followed by a different stored form: `münchen.de (xn--mnchen-3ya.de)`. No text shows
+ * the first form alone, because all its letters may look like others (`аррӏе.com`).
+ * @param identifier in its stored form, or as a client sent it
  */
-export function asWritten(identifier: string): string {
+export function inBothForms(identifier: string): string {
+  const isSent = /^[^\s@]+\.[^\s@]+$/.test(identifier) && /[^ -~]/.test(identifier);
+  const stored = (isSent ? normalizeIdentifier('domain', identifier) : undefined) ?? identifier;
+  const written = isSent ? identifier : asWritten(identifier);
+  return written === stored ? identifier : `${written} (${stored})`;
+}
+
+/** Returns a name unchanged if it mixes Latin letters with others in a label, because it may look like another name. */
+function asWritten(identifier: string): string {
   if (!/(?:^|\.)xn--/.test(identifier)) return identifier;
   const written = domainToUnicode(identifier);
   const isPlain = written
     .split('.')
     .every((label) => /^[\p{Script=Latin}\p{Nd}_-]+$/u.test(label) || /^[^a-z]+$/i.test(label));
   return isPlain && domainToASCII(written) === identifier ? written : identifier;
-}
-
-/** Returns an identifier as people write it, followed by a different stored form: `münchen.de (xn--mnchen-3ya.de)`. */
-export function inBothForms(identifier: string): string {
-  const written = asWritten(identifier);
-  return written === identifier ? identifier : `${written} (${identifier})`;
 }
 
 const normalizers: Record<ActivationType, (trimmed: string) => string | undefined> = {

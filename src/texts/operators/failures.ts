@@ -25,6 +25,9 @@ export type MailFailureCode =
   | 'LATER'
   | 'TLS'
   | 'TIMEOUT'
+  /** the server's name was not found */
+  | 'NOT_RESOLVED'
+  /** no server, or another service, answers at its port */
   | 'NOT_CONNECTED'
   | 'SENDMAIL'
   /** the program needs rights that systemd's NoNewPrivileges keeps from it */

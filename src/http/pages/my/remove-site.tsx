@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
@@ -28,7 +28,7 @@ async function ask(call: MailCall): Promise<Answer> {
   if (removals.left === 0 && !site.free)
     return notRemoved(call, { license, site }, sentences.noMovesLeft({ ...removals, activationType }), 409);
   const left = { ...removalsAfterOne(removals, now), activationType };
-  const name = asWritten(site.identifier);
+  const name = inBothForms(site.identifier);
   const title = sites.ask(name);
   return {
     page: (
@@ -66,7 +66,7 @@ async function notRemoved(
   status: number,
 ): Promise<Answer> {
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
-  const title = view.t.my.sites.ask(asWritten(site.identifier));
+  const title = view.t.my.sites.ask(inBothForms(site.identifier));
   return {
     page: (
       <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
@@ -86,5 +86,5 @@ async function remove(call: MailCall): Promise<Answer> {
   const freed = found(await freeMySite(db, email, toId(path.id), toId(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
-  return done('/my/mail', 'mySiteRemoved', view.t.sentences.siteRemoved({ site: asWritten(freed.freed) }));
+  return done('/my/mail', 'mySiteRemoved', view.t.sentences.siteRemoved({ site: inBothForms(freed.freed) }));
 }

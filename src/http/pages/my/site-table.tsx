@@ -1,8 +1,7 @@
-import { asWritten } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import type { Child } from 'hono/jsx';
 import type { MySite } from '../../../selfservice/by-mail';
 import { Table, type Column } from '../kit/table';
-import { SiteName } from '../kit/site-name';
 import { useView } from '../view';
 
 /** Sites of the customer, wherever they are listed. */
@@ -35,7 +34,7 @@ export function SiteTable<Site extends MySite>({
       rows={sites}
       empty={empty}
       columns={[
-        { title: texts.site, kind: 'name', cell: ({ identifier }) => <SiteName of={identifier} /> },
+        { title: texts.site, kind: 'name', cell: ({ identifier }) => inBothForms(identifier) },
         ...more,
         {
           title: texts.label,
@@ -61,7 +60,7 @@ export function SiteTable<Site extends MySite>({
               <a
                 class="btn btn-quiet btn-row"
                 href={to(`/my/licenses/${licenseOf(site)}/sites/${site.id}/remove`)}
-                aria-label={texts.removeThe(asWritten(site.identifier))}
+                aria-label={texts.removeThe(inBothForms(site.identifier))}
               >
                 {texts.remove}
               </a>

@@ -1,3 +1,4 @@
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { listProducts } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
@@ -16,7 +17,6 @@ import type { CustomerLanguage } from '../../../texts/customers/languages';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
-import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
@@ -139,7 +139,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
                   {
                     title: texts.seatColumns.identifier,
                     kind: 'name',
-                    cell: ({ identifier }) => <SiteName of={identifier} />,
+                    cell: ({ identifier }) => inBothForms(identifier),
                   },
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {
@@ -379,7 +379,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             cell: (row) => {
               const type = row.type && (mailTypes[row.type] ?? row.type);
               const of = row.order ?? type ?? row.email ?? row.description ?? row.version ?? row.network;
-              const label = [row.shop ?? row.site, of].filter(Boolean);
+              const label = [row.shop ?? (row.site && inBothForms(row.site)), of].filter(Boolean);
               const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
               return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
             },

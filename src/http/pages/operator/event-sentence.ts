@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import type { RecordedEvent } from '../../../licensing/license-view';
 import { paidEnd } from '../../../licensing/core/states';
 import type { Format } from '../format';
@@ -47,7 +47,7 @@ function changeOf(
   const slots = (value: unknown) =>
     value === 0 ? common.unlimited : typeof value === 'number' ? format.number(value) : common.none;
   const plan = (id: unknown) => plans.get(Number(id)) ?? text(id);
-  const identifier = asWritten(text(is.identifier) || text(was.identifier));
+  const identifier = inBothForms(text(is.identifier) || text(was.identifier));
   switch (action) {
     case 'issue':
       return history.issued(text(is.reference));

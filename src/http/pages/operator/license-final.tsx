@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { allowedTransitions, liveStatus, paidEnd } from '../../../licensing/core/states';
 import { viewLicense } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -73,7 +73,7 @@ async function ask(call: OperatorCall, form: FormState, found: License, change: 
           first === undefined
             ? texts.noSites
             : count === 1
-              ? texts.oneSite(asWritten(first.identifier))
+              ? texts.oneSite(inBothForms(first.identifier))
               : texts.sites(format.number(count), t.common.sites(plan.activationType)),
           texts.noMail,
           ...(isRevoke ? [] : [reference === null ? texts.noOrder : texts.order(reference)]),

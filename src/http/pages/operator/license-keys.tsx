@@ -1,3 +1,4 @@
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { isOpen, type KeyUse } from '../../../licensing/license-keys';
 import { viewKey, viewKeys, viewKeySites, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -16,7 +17,6 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
-import { SiteName } from '../kit/site-name';
 import { capitalized } from '../../../texts/case';
 import { Table, type TableProps } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
@@ -205,12 +205,7 @@ function KeySites({ license, sites }: { license: License; sites: string[] }) {
   if (sites.length === 0) return <>{t.common.none}</>;
   return (
     <>
-      {sites.slice(0, KEY_SITES).map((site, i) => (
-        <>
-          {i === 0 ? '' : ', '}
-          <SiteName of={site} />
-        </>
-      ))}
+      {sites.slice(0, KEY_SITES).map(inBothForms).join(', ')}
       {sites.length > KEY_SITES ? (
         <>
           {' '}

@@ -1,5 +1,5 @@
 import { capitalized } from '../../../texts/case';
-import { asWritten } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { findActivation } from '../../../licensing/activations';
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -18,7 +18,6 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import { Table, type Sorting, type TableProps } from '../kit/table';
-import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
 import { slotsInWords } from './catalogue';
@@ -116,7 +115,7 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
   const { activationsUsed, activationLimit } = await licenseOf(call);
   const limit = slotsInWords(call.view, activationLimit);
   const used = t.license.facts.slotsOf(format.number(activationsUsed), limit);
-  return done(pathOf(license), 'licenseSiteAdded', asWritten(added.identifier), used);
+  return done(pathOf(license), 'licenseSiteAdded', inBothForms(added.identifier), used);
 }
 
 async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -127,7 +126,7 @@ async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer
     if (site === undefined) throw notFound('activation');
     const path = { id: license.id, activation_id: id };
     await act(call, sent, activationOperations.removeLicenseActivation, { path });
-    return done(pathOf(license), 'licenseSiteRemoved', asWritten(site.identifier), site.free ? 'free' : '');
+    return done(pathOf(license), 'licenseSiteRemoved', inBothForms(site.identifier), site.free ? 'free' : '');
   });
 }
 
@@ -226,7 +225,7 @@ function siteTable(
         title: thingsOf(view, license).one,
         kind: 'name',
         sort: 'identifier',
-        cell: ({ identifier }) => <SiteName of={identifier} />,
+        cell: ({ identifier }) => inBothForms(identifier),
       },
       {
         title: texts.label,
@@ -257,7 +256,7 @@ function siteTable(
               label={
                 <>
                   {texts.remove}
-                  <span class="visually-hidden"> {asWritten(identifier)}</span>
+                  <span class="visually-hidden"> {inBothForms(identifier)}</span>
                 </>
               }
             />

@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import type { LicenseMonthCounts } from '../../../figures/kept-figures';
 import type { LastSeen } from '../../../support/last-seen';
 import { BarChart } from '../kit/chart';
@@ -49,7 +49,11 @@ function seenSentence({ t, format }: View, { at, site, ip, installed, asked }: L
   const texts = t.license.use;
   const when = format.moment(at);
   const where =
-    site === null ? (ip === null ? texts.seen(when) : texts.from(when, ip)) : texts.on(when, asWritten(site));
+    site === null
+      ? ip === null
+        ? texts.seen(when)
+        : texts.from(when, ip)
+      : texts.on(when, inBothForms(site));
   if (installed !== null) return texts.withVersion(where, installed);
   return asked === null ? `${where}.` : texts.asking(where, asked);
 }

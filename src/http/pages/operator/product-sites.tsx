@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { asSort } from '../../../licensing/sorting';
 import { BEHIND_SORTS, readProductSites } from '../../../licensing/told-sites';
@@ -109,7 +109,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
           counted === 0 ? texts.none : version === undefined ? texts.noneBehind : texts.noneWith(version)
         }
         columns={[
-          { title: columns.site, kind: 'name', cell: ({ site }) => asWritten(site) },
+          { title: columns.site, kind: 'name', cell: ({ site }) => inBothForms(site) },
           { title: columns.version, cell: ({ version }) => version },
           { title: columns.told, kind: 'time', sort: 'at', cell: ({ at }) => format.moment(at) },
           {

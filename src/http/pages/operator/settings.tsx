@@ -10,6 +10,7 @@ import {
 } from '../../../settings/names';
 import { HIDDEN_PASSWORD, writeMailUrl } from '../../../mail/settings';
 import { describeStored } from '../../../texts/operators/failures';
+import { mailServerInWords } from '../../../texts/operators/mail-server';
 import { act, unlessGone, type DataOf } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
@@ -207,6 +208,7 @@ function shownValue({ name, value }: Setting, { t, format }: ReturnType<typeof u
     return CUSTOMER_LANGUAGES.includes(value as never)
       ? CUSTOMERS[value as 'en'].language.name
       : String(value);
+  if (name === 'mail_url') return mailServerInWords(t.settings.mail, String(value));
   const isDays = isEditable(name) && EDITABLE[name].group === 'keeping';
   const text = typeof value === 'number' ? format.number(value) : value;
   return isDays ? t.settings.days(text) : text;

@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { asSort } from '../../../licensing/sorting';
 import { listSpreadingPage, MOST_LISTED, SPREADING_SORTS } from '../../../licensing/told';
 import { spreadingJson } from '../../../operations/told-sites';
@@ -75,7 +75,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
             title: columns.sites,
             kind: 'long',
             cell: ({ sites }) =>
-              [...new Set(sites.map(({ site }) => asWritten(site)))].slice(0, SITES_NAMED).join(', ') ||
+              [...new Set(sites.map(({ site }) => inBothForms(site)))].slice(0, SITES_NAMED).join(', ') ||
               t.common.none,
           },
           mayWrite && {

@@ -2,7 +2,9 @@ import { quantity } from '../../../base/quantity';
 import { describeStored, mailRemedy } from '../failures';
 import type { CatchUpLack, Connections, SeenNode } from '../doctor';
 import type { OperatorTexts } from '../texts';
+import { mailServerInWords } from '../mail-server';
 import { failures } from './failures';
+import { settings } from './settings';
 
 /** What the doctor finds. */
 
@@ -51,6 +53,7 @@ function unserved(what: string, place: string, said?: string) {
 }
 
 function sourceOf(source: string): string {
+  if (source === 'the stored settings') return 'die gespeicherten Einstellungen';
   return source === 'LICENSING_MAIL_URL' ? source : 'configuration.php der Website';
 }
 
@@ -308,12 +311,12 @@ export const doctor: OperatorTexts['doctor'] = {
     unset: 'Er ist nicht eingerichtet.',
   },
   mailIsOff: (why) => `Der Mailversand ist aus: ${why}`,
-  mailFails: (source, stored, from) => ({
-    what: `Mails können nicht gesendet werden (eingestellt in ${sourceOf(source)}). ${describeStored(failures.mail, stored)}.`,
+  mailFails: (described, source, stored, from) => ({
+    what: `Mails können nicht gesendet werden über ${mailServerInWords(settings.mail, described)} (${sourceOf(source)}). ${describeStored(failures.mail, stored)}.`,
     why: 'Mails warten und werden zwei Tage lang wieder versucht.',
     remedy:
       mailRemedy(failures, stored, from) ??
-      `Berichtigen Sie ${source === 'LICENSING_MAIL_URL' ? source : 'die Mail-Einstellungen der Website'}, und versuchen Sie: licensing mail test ADDRESS`,
+      `Berichtigen Sie ${sourceOf(source)}, und versuchen Sie: licensing mail test ADDRESS`,
   }),
   mailWithoutUrl: {
     what: 'Der Mailversand ist aus: LICENSING_PUBLIC_URL ist nicht gesetzt.',
@@ -326,8 +329,8 @@ export const doctor: OperatorTexts['doctor'] = {
     why: 'Stattdessen wird der Text gesendet, der mit diesem Programm kommt.',
     remedy: 'Berichtigen Sie die Datei (docs/mail.md); ein Neustart ist nicht nötig.',
   }),
-  mailWorks: (from, source) =>
-    `Mails können von ${from} gesendet werden (eingestellt in ${sourceOf(source)}).`,
+  mailWorks: (described, source) =>
+    `Mails können gesendet werden über ${mailServerInWords(settings.mail, described)} (${sourceOf(source)}).`,
   mailsNotSent: (failed, waiting) => ({
     what: `In einer Woche aufgegebene Mails: ${failed}. Mails, die scheiterten und wieder versucht werden: ${waiting}.`,
     why: 'Kunden haben ihren Schlüssel, ihren Link oder ihre Erinnerung nicht bekommen.',

@@ -9,7 +9,8 @@ export const failures: FailureTexts = {
     LATER: 'Der Mailserver bittet um einen späteren Versuch',
     TLS: 'Die Verbindung ließ sich nicht verschlüsseln, oder das Zertifikat des Mailservers gilt nicht für seinen Namen',
     TIMEOUT: 'Der Mailserver hat nicht rechtzeitig geantwortet',
-    NOT_CONNECTED: 'Der Mailserver ist nicht erreichbar',
+    NOT_RESOLVED: 'Der Name des Mailservers wurde nicht gefunden',
+    NOT_CONNECTED: 'Am eingestellten Port antwortet kein Mailserver',
     SENDMAIL: 'Das Programm sendmail ist fehlgeschlagen oder lässt sich nicht ausführen',
     SENDMAIL_RIGHTS:
       'Das Programm sendmail braucht die Rechte eines anderen Benutzers oder einer Gruppe, und die Unit des Dienstes lässt das nicht zu (NoNewPrivileges)',

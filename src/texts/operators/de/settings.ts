@@ -89,6 +89,9 @@ export const settings: Translated<typeof en> = {
     portHint: 'Leer: 587 mit Passwort, 465 mit TLS von Anfang an.',
     tls: 'Verschlüsselung',
     tlsOptions: { smtp: 'STARTTLS', smtps: 'TLS von Anfang an' },
+    inWords: ({ host, port, tls, user }) =>
+      `${host}, Port ${port}, ${tls}${user === '' ? '' : `, Benutzer ${user}`}`,
+    withSender: (to, from) => `${to}, Absender ${from}`,
     user: 'Benutzer',
     password: 'Passwort',
     passwordHint: 'Es wird versiegelt gespeichert und nie gezeigt.',

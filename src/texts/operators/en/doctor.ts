@@ -12,7 +12,9 @@ import type {
   FailedOrder,
   UnmappedArticle,
 } from '../doctor';
+import { mailServerInWords } from '../mail-server';
 import { failures } from './failures';
+import { settings } from './settings';
 
 /** What the doctor finds. */
 
@@ -312,12 +314,11 @@ export const doctor = {
     unset: 'it is not set up.',
   } satisfies MailIsOff,
   mailIsOff: (why: string) => `Mail is off: ${why}`,
-  mailFails: (source: string, stored: string, from: string): DoctorWords => ({
-    what: `Mails cannot be sent, by ${source}: ${describeStored(failures.mail, stored)}.`,
+  /** @param described a result of `describeRoute` */
+  mailFails: (described: string, source: string, stored: string, from: string): DoctorWords => ({
+    what: `Mails cannot be sent by ${mailServerInWords(settings.mail, described)} (${source}): ${describeStored(failures.mail, stored)}.`,
     why: 'Mails wait, and are tried again for two days.',
-    remedy:
-      mailRemedy(failures, stored, from) ??
-      `Correct ${source === 'LICENSING_MAIL_URL' ? source : "the site's mail settings"}, and try: licensing mail test ADDRESS`,
+    remedy: mailRemedy(failures, stored, from) ?? `Correct ${source}, and try: licensing mail test ADDRESS`,
   }),
   mailWithoutUrl: {
     what: 'Mail is off: LICENSING_PUBLIC_URL is not set.',
@@ -329,7 +330,8 @@ export const doctor = {
     why: 'The text that comes with this program is sent instead.',
     remedy: 'Correct the file (docs/mail.md); a restart is not needed.',
   }),
-  mailWorks: (from: string, source: string) => `Mails can be sent from ${from}, by ${source}.`,
+  mailWorks: (described: string, source: string) =>
+    `Mails can be sent by ${mailServerInWords(settings.mail, described)} (${source}).`,
   mailsNotSent: (failed: number, waiting: number): DoctorWords => ({
     what: `Mails given up within a week: ${failed}. Mails that failed and are tried again: ${waiting}.`,
     why: 'Customers did not get their key, link or reminder.',

@@ -9,7 +9,8 @@ export const failures: FailureTexts = {
     LATER: 'the mail server asked to try again later',
     TLS: "the connection could not be encrypted, or the mail server's certificate is not valid for its name",
     TIMEOUT: 'the mail server did not answer in time',
-    NOT_CONNECTED: 'the mail server cannot be reached',
+    NOT_RESOLVED: 'the name of the mail server was not found',
+    NOT_CONNECTED: 'no mail server answers at the port that is set',
     SENDMAIL: 'the sendmail program failed or cannot be run',
     SENDMAIL_RIGHTS:
       'the sendmail program needs the rights of another user or group, which the unit of the service does not allow (NoNewPrivileges)',

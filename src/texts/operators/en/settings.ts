@@ -88,6 +88,9 @@ export const settings = {
     portHint: 'Empty: 587 with a password, 465 with TLS from the start.',
     tls: 'Encryption',
     tlsOptions: { smtp: 'STARTTLS', smtps: 'TLS from the start' },
+    inWords: ({ host, port, tls, user }: Record<'host' | 'port' | 'tls' | 'user', string>) =>
+      `${host}, port ${port}, ${tls}${user === '' ? '' : `, user ${user}`}`,
+    withSender: (to: string, from: string) => `${to}, sender ${from}`,
     user: 'User',
     password: 'Password',
     passwordHint: 'It is stored sealed and never shown.',

@@ -1,4 +1,4 @@
-/** Currencies of ISO 4217 whose minor unit is not a hundredth. Intl.NumberFormat deviates, such as for HUF, COP and IQD. */
+/** ISO 4217 currencies whose minor unit is not a hundredth. Intl.NumberFormat differs, for example for HUF, COP and IQD. */
 const MINOR_DIGITS: Record<number, string> = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
   3: 'BHD IQD JOD KWD LYD OMR TND',

@@ -1,6 +1,6 @@
 /**
- * Does work for each item, although it fails for one of them: the error of one must not hold up the others.
- * @throws the first failure, once all are done
+ * Processes each item, even after a failure: the error of one item must not stop the others.
+ * @throws the first error, after all items
  */
 export async function forEach<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
   const failures: unknown[] = [];

@@ -1,13 +1,13 @@
 import { formatTimestamp } from './days';
 
-/** A name such as `expiresAt` as `expires_at`. */
+/** Converts a name's type to snake case: `expiresAt` to `expires_at`. */
 export type Snake<Name extends string> = Name extends `${infer Letter}${infer Rest}`
   ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${Snake<Rest>}`
   : Name;
 
 const names = new Map<string, string>();
 
-/** The name of a field as a column or in JSON: `expires_at` for `expiresAt`. */
+/** Returns the name of a field in a table or in JSON: `expires_at` for `expiresAt`. */
 export function snakeCase(field: string): string {
   let name = names.get(field);
   if (name === undefined) {
@@ -17,14 +17,14 @@ export function snakeCase(field: string): string {
   return name;
 }
 
-/** Fields in JSON: `expiresAt` is `expires_at`, and times are texts. */
+/** The type of fields in JSON: names in snake case, and times as text. */
 export type JsonOf<Fields> = {
   [Name in keyof Fields as Snake<Name & string>]: JsonValueOf<Fields[Name]>;
 };
 
 type JsonValueOf<Value> = Value extends Date ? string : Value;
 
-/** The fields of these names, in their order. */
+/** Returns the named fields as JSON, in the order of the names. */
 export function jsonOf<Fields extends object, Name extends keyof Fields & string>(
   fields: Fields,
   ...names: Name[]

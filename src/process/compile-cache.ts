@@ -1,11 +1,11 @@
 import * as nodeModule from 'node:module';
 
-/** Since Node 22.10; the types are those of the oldest Node. */
+/** The function exists since Node 22.10; the types are those of the oldest supported Node. */
 const { flushCompileCache } = nodeModule as { flushCompileCache?: () => void };
 
 /**
- * Writes the code that was compiled so far, where Node keeps any (scripts/release/start/compile-cache.cjs). Otherwise it is
- * written when the process ends by itself, which a service seldom does.
+ * Writes compiled code to Node's compile cache, if it is on (scripts/release/start/compile-cache.cjs). By default it is
+ * only written at a normal exit, which a service seldom reaches.
  */
 export function keepCompiled(): void {
   flushCompileCache?.();

@@ -1,17 +1,17 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The service instances that systemd runs on this machine, each with its own folder (deploy/licensing@.service). */
+/** The service instances that systemd runs on this machine, each in a folder of its own (deploy/licensing@.service). */
 
 const FOLDER = '/run/licensing';
 const SOCKET = 'http.sock';
 
-/** @param name the part after the @ in the unit's name */
+/** Returns an instance's socket. @param name the part after the @ of its unit */
 export function instanceSocket(name: string): string {
   return join(FOLDER, name, SOCKET);
 }
 
-/** The names of the instances on this machine. Instances on other hosts, or not started by systemd, are not found. */
+/** Lists the instances on this machine that systemd started. Instances on other hosts are not found. */
 export function findInstances(): string[] {
   try {
     return readdirSync(FOLDER)

@@ -4,9 +4,9 @@ let isPutOff = false;
 let isAsked = false;
 
 /**
- * From here on Ctrl-C and a stop end this process no longer, but are asked for by `isAskedToStop`. A terminal that is closed
- * stops nothing: whoever lost the connection wants the work done.
- * @param say is called when a stop is asked for
+ * Postpones Ctrl-C and SIGTERM: they do not end this process, and the work checks `isAskedToStop`. A closed terminal is
+ * ignored, because a user who lost the connection wants the work finished.
+ * @param say is called when a stop is requested
  */
 export function putOffInterrupts(say: () => void): void {
   isPutOff = true;
@@ -22,7 +22,7 @@ export function isAskedToStop(): boolean {
   return isAsked;
 }
 
-/** Runs `cleanUp`, synchronously, before Ctrl-C or a stop ends this process. Calling the result calls this off. */
+/** Runs `cleanUp`, which must be synchronous, before Ctrl-C or a stop ends this process. @returns cancels this */
 export function onInterrupt(cleanUp: () => void): () => void {
   if (isPutOff) return () => undefined;
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

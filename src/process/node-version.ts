@@ -1,9 +1,9 @@
 /**
- * Refuses a Node that is too old. Every entry point imports this file first. Node 12 must be able to parse it:
- * no syntax newer than ES2019 here and there (no `??`, `?.`, `??=`).
+ * Refuses a Node that is too old. Every entry point imports this file first. Node 12 must be able to parse it, so this
+ * file and the entry points have no syntax newer than ES2019 (no `??`, `?.`, `??=`).
  */
 
-/** The same as `engines` in package.json. */
+/** The same version as `engines` in package.json. */
 const REQUIRED = [20, 19] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 
-/** Gives up waiting for an answer after `patience` ms. @throws Redis's error, or a time-out error */
+/** Waits for a reply from Redis for at most `patience` ms. @throws the error of Redis, or a timeout error */
 export async function answeredInTime<T>(answer: Promise<T>, patience: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      // After a pause of this process timers fire before sockets are read: the answer may already be here.
+      // Check the sockets first: after a pause of the process, timers run before sockets, and the reply may have arrived.
       void nextTurn().then(() => reject(new Error('Redis did not answer in time.')));
     }, patience);
   });
@@ -17,10 +17,10 @@ export async function answeredInTime<T>(answer: Promise<T>, patience: number): P
   }
 }
 
-/** Without `replyMapping`, which changes the types of answers. */
+/** Client options without `replyMapping`, which would change the types of replies. */
 type Plain<Options> = Omit<Options, 'replyMapping'>;
 
-/** A client of one Redis, or of the named nodes' cluster. The options apply to discovered nodes too. */
+/** Opens a client for one Redis, or for a cluster with the named nodes. The options also apply to discovered nodes. */
 export function openRedis(
   urls: string[],
   options: Plain<RedisOptions>,
@@ -28,7 +28,7 @@ export function openRedis(
 ): Redis | Cluster {
   const [first = ''] = urls;
   if (urls.length === 1) return new Redis(first, options);
-  // A URL's credentials apply to its own node only; discovered nodes need the same ones.
+  // Use the first URL's credentials for all nodes: a URL's own apply to one node only, and discovered nodes need them too.
   const { protocol, username, password } = new URL(first);
   const redisOptions = {
     ...options,

@@ -1,9 +1,9 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { userInfo, type UserInfo } from 'node:os';
 
-/** The rights of a command that root runs: those of the service's user, and root's own for the files that root named. */
+/** Privilege dropping for commands that root runs: the service user's rights, and root's own for the files that root named. */
 
-/** The types of Node leave it out. */
+/** Node has this function, but its types lack it. */
 type WithGroups = typeof process & { initgroups: (user: string, group: number) => void };
 
 interface Rights {
@@ -12,15 +12,15 @@ interface Rights {
 }
 
 const ROOT: Rights = { uid: 0, gid: 0 };
-/** The service's user; undefined: nothing was changed, or there is no way back. */
+/** The service's user; undefined if nothing was changed, or if the change is permanent. */
 let service: Rights | undefined;
 let held = ROOT;
 
 /**
- * Continues as the user of the service, like `sudo -u`, when root runs this process. The settings file belongs to that user
- * (docs/production.md). A file of root's, or one that its owner cannot read, names no such user.
- * @param mayReturn `asCaller` has root's rights again; false: they are given up for good
- * @returns the user's surroundings; undefined: nothing was changed
+ * Continues as the service's user, like `sudo -u`, if root runs this process. The service's user is the owner of the
+ * settings file (docs/production.md), unless this is root or cannot read the file.
+ * @param mayReturn whether `asCaller` can take root's rights again; if false, they are dropped for good
+ * @returns the user's environment variables; undefined if nothing was changed
  */
 export function becomeServiceUser(settingsFile: string, mayReturn: boolean): NodeJS.ProcessEnv | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -46,7 +46,7 @@ export function becomeServiceUser(settingsFile: string, mayReturn: boolean): Nod
   return user === undefined ? {} : { HOME: user.homedir, USER: user.username, LOGNAME: user.username };
 }
 
-/** Node looks up only the effective user, but asks the system, which may have more users than /etc/passwd. */
+/** Returns the user. Node looks up only the effective user, but asks the system, which may know more than /etc/passwd. */
 function userOf(uid: number): UserInfo<string> | undefined {
   process.seteuid?.(uid);
   try {
@@ -67,17 +67,17 @@ function mayRead(file: string): boolean {
   }
 }
 
-/** Does what needs the rights of the person who typed the command: opens, writes and renames a file that they named. */
+/** Runs work with the rights of the user who typed the command, such as writing a file that this user named. */
 export function asCaller<T>(work: () => Promise<T>): Promise<T> {
   return holding(ROOT, work);
 }
 
-/** The reverse, for what happens while a file of the caller is written. */
+/** Runs work with the service user's rights, inside `asCaller`. */
 export function asServiceUser<T>(work: () => Promise<T>): Promise<T> {
   return holding(service ?? ROOT, work);
 }
 
-/** The same work with the rights of this moment, whenever it is called. */
+/** Returns a function that runs the work with the present rights, whenever it is called. */
 export function withRightsOfNow(work: () => void): () => void {
   const rights = held;
   return () => {
@@ -87,8 +87,8 @@ export function withRightsOfNow(work: () => void): () => void {
 }
 
 /**
- * Starts a program that has only the service's user: with root as its real user, it could take root's rights back.
- * @param start starts it before it returns, as this user
+ * Starts a program whose real user is the service's user: if it were root, the program could take root's rights back.
+ * @param start must start the program before it returns
  */
 export function startProgram<T>(start: (user: Partial<Rights>) => T): T {
   if (service === undefined) return start({});
@@ -112,7 +112,7 @@ async function holding<T>(rights: Rights, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Takes root's rights first, without which no other group can be taken. */
+/** Changes the effective user and group. It first becomes root, because only root may take another group. */
 function take(rights: Rights): void {
   process.seteuid?.(ROOT.uid);
   process.setegid?.(rights.gid);

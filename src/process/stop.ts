@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 
-/** After this time the process exits anyway: a database that hangs must not block a restart. */
+/** The time after which the process exits anyway: a database that hangs must not block a restart. */
 const STOP_LIMIT_MS = 15 * 1000;
 
 /**
- * Ends the process in order when a signal says so.
- * @param reasonOf the log's word for an error
- * @returns does the same for another event
+ * Stops the process gracefully after a signal.
+ * @param reasonOf returns the log's code for an error
+ * @returns a function that does the same for another event
  */
 export function stopOnSignal(
   stop: () => Promise<void>,
@@ -15,7 +15,7 @@ export function stopOnSignal(
 ): (event: string) => void {
   let stopping = false;
   const begin = (event: string) => {
-    // People press Ctrl-C twice.
+    // Ignore a second signal, because users press Ctrl-C twice.
     if (stopping) return;
     stopping = true;
     log.info({ reason: event }, 'stopping');

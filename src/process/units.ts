@@ -3,22 +3,22 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { startProgram } from './rights';
 
-/** What systemd allows the instances of deploy/licensing@.service, which a command outside the unit does not notice. */
+/** The restrictions of systemd on instances of deploy/licensing@.service, which do not apply to a command outside the unit. */
 
 export interface Unit {
   /** such as `licensing@1` */
   name: string;
   user: string;
   group: string;
-  /** undefined: an address, or the settings file's */
+  /** undefined if it listens on a TCP address, or only the settings file names the socket */
   socket: string | undefined;
-  /** `NoNewPrivileges`: no program that it starts takes the rights of another user or group */
+  /** `NoNewPrivileges`: no child process can take the rights of another user or group */
   gainsNoRights: boolean;
-  /** `ProtectSystem=strict`: nothing else than `writable` can be written to */
+  /** `ProtectSystem=strict`: only `writable` can be written to */
   isReadOnly: boolean;
-  /** folders */
+  /** the writable folders */
   writable: string[];
-  /** `ProtectHome`: it cannot look below /home, /root and /run/user */
+  /** `ProtectHome`: it cannot see /home, /root and /run/user */
   hidesHomes: boolean;
 }
 
@@ -28,7 +28,7 @@ const PROPERTIES = [
 ];
 const PATIENCE_MS = 3_000;
 
-/** The instances that run. None where there is no systemd, or it does not answer. */
+/** Lists the running instances. The list is empty without systemd, or if it does not respond. */
 export async function readUnits(): Promise<Unit[]> {
   const args = ['show', `--property=${PROPERTIES.join(',')}`, 'licensing@*.service'];
   const { stdout } = await startProgram((user) =>
@@ -65,7 +65,7 @@ function toUnit(properties: Map<string, string>): Unit {
   };
 }
 
-/** Whether a path is a folder of these, or below one. */
+/** Reports whether a path is one of the folders, or inside one. */
 export function isWithin(path: string, folders: string[]): boolean {
   return folders.some((folder) => path === folder || path.startsWith(folder.replace(/\/*$/, '/')));
 }
@@ -73,12 +73,12 @@ export function isWithin(path: string, folders: string[]): boolean {
 /** The folders that `ProtectHome` hides. */
 export const HOMES = ['/home', '/root', '/run/user'];
 
-/** Whether the programs that the service starts can take the rights of another user or group. */
+/** Reports whether the service's child processes cannot take the rights of another user or group. */
 export async function serviceGainsNoRights(): Promise<boolean> {
   return gainsNoRights() || (await readUnits()).some((unit) => unit.gainsNoRights);
 }
 
-/** The same of this process. */
+/** Reports whether this process cannot take the rights of another user or group. */
 export function gainsNoRights(): boolean {
   try {
     return /^NoNewPrivs:\s*1$/m.test(readFileSync('/proc/self/status', 'utf8'));

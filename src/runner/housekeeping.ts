@@ -22,31 +22,31 @@ import { startJobs, type Job, type Turn } from './jobs';
 import type { Stop } from './loop';
 
 const SECOND_MS = 1_000;
-/** With the lease, a killed instance is replaced before the statistics are a minute old. */
+/** The interval of the jobs. With the lease, a killed instance is replaced before the statistics are a minute old. */
 const EVERY_MS = 20 * SECOND_MS;
-/** Between the batches of a backlog, for the requests of a small machine. */
+/** The pause between batches of a backlog, so that a small machine can answer requests. */
 const SUM_PAUSE_MS = 20;
-/** After counting the figures it rests so many times as long: they are dear with a million licences. */
+/** The pause after counting the figures, as a multiple of its duration: counting is slow with a million licences. */
 const FIGURES_REST = 100;
-/** With more than 200 ids MariaDB plans from its statistics, and may read and lock the whole log. */
+/** The rows of one DELETE. With more than 200 ids, MariaDB plans by its statistics and may read and lock the whole log. */
 const ROWS_AT_ONCE = 100;
 const LEAST_AT_ONCE = 10;
 const PAUSE_MS = 100;
-/** A cancelled DELETE rolls back first, and holds its row locks until then. */
+/** The pause after a failure, because a cancelled DELETE keeps its row locks until it is rolled back. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
-/** A mail is tried for two days, a webhook for four. */
+/** The days after which rows of the outbox are deleted: a mail is retried for two days, a webhook for four. */
 const TRIED_DAYS = { mail: 3, webhook: 5, webhook_now: 5 } satisfies Record<OutboxKind, number>;
-/** A call with an Idempotency-Key is repeated for a day. */
+/** The time for which a call with an Idempotency-Key can be repeated. */
 const CALLS_KEPT_MS = DAY_MS;
-/** A client may ask for a few links in an hour. */
+/** The time for which a request for a sign-in link is stored: a client may request a few in an hour. */
 const LINK_REQUESTS_KEPT_MS = HOUR_MS;
-/** Until then a page can say that the session has ended. */
+/** The time for which a page can still explain that a session has ended. */
 const SESSIONS_KEPT_MS = DAY_MS;
 
 /**
- * Runs `others`, then keeps the daily sums up to date and deletes what is old. One instance does it for all.
- * @param logDays how long entries of the access log are kept, as the settings are now
- * @returns call it to stop
+ * Runs the jobs in `others`, updates the daily sums and deletes old rows. A lease lets one instance do this for all.
+ * @param logDays returns the present retention of the access log
+ * @returns a function that stops the jobs
  */
 export function startHousekeeping(
   db: Db,
@@ -77,7 +77,7 @@ export function startHousekeeping(
       failure: 'the figures of the overview could not be counted; it is tried again in a minute',
     },
     {
-      // After the sums, because only what is summed is deleted.
+      // This comes after the sums, because rows are only deleted after they are summed.
       name: 'prune',
       everyMs: HOUR_MS,
       inBackground: true,
@@ -85,7 +85,7 @@ export function startHousekeeping(
       failure: 'the access log could not be pruned; it is tried again in an hour',
     },
     {
-      // Each minute: an address that asked for a link is forgotten after an hour.
+      // This runs each minute, so that an address that requested a link is deleted after an hour.
       name: 'prune sign-ins',
       everyMs: MINUTE_MS,
       inBackground: true,
@@ -93,7 +93,7 @@ export function startHousekeeping(
         await pruneAll(turn, (rows) => pruneLinkRequests(db, ago(LINK_REQUESTS_KEPT_MS), rows));
         await pruneAll(turn, (rows) => pruneCodes(db, now(), rows));
         await pruneAll(turn, (rows) => pruneSessions(db, ago(SESSIONS_KEPT_MS), rows));
-        // Last: in a flood it takes as long as that.
+        // This is last, because in a flood of requests it lasts as long as the flood.
         await pruneAll(turn, (rows) => pruneLimitCounts(db, now(), rows));
       },
       failure: 'old sessions and codes could not be deleted; it is tried again in a minute',
@@ -121,7 +121,7 @@ async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date
       await pruneAll(turn, (rows) => deleteDeliveries(db, id, rows));
 }
 
-/** @param pruneSome deletes at most so many rows, and returns how many */
+/** Deletes in batches. @param pruneSome deletes at most the given number of rows, and returns how many it deleted */
 async function pruneAll({ goesOn }: Turn, pruneSome: (rows: number) => Promise<number>): Promise<void> {
   let pauseMs = 0;
   for (let rows = ROWS_AT_ONCE; await goesOn(pauseMs);)
@@ -129,7 +129,7 @@ async function pruneAll({ goesOn }: Turn, pruneSome: (rows: number) => Promise<n
       if ((await pruneSome(rows)) < rows) return;
       pauseMs = PAUSE_MS;
     } catch (error) {
-      // A slow disk may not manage this many rows within the statement time-out, now or in an hour.
+      // Use smaller batches: a slow disk may never delete this many rows within the statement timeout.
       if (rows <= LEAST_AT_ONCE) throw error;
       rows /= 10;
       pauseMs = PAUSE_AFTER_FAILURE_MS;

@@ -7,39 +7,39 @@ import { holdLease, releaseLease, type Lease } from '../store/leases';
 import { createLoop, type Stop } from './loop';
 
 /**
- * Work that one instance does for all. A job that keeps a place, such as the time up to which it has looked
- * (`webhooks.swept_at`), keeps it in the database, where the next holder of the lease finds it.
+ * A background job that one instance does for all, under a lease. A job with progress, such as the time that it has
+ * checked (`webhooks.swept_at`), stores it in the database, where the next holder of the lease continues.
  */
 export interface Job {
   name: string;
-  /** undefined: in each round */
+  /** the interval; by default the job runs in each round */
   everyMs?: number;
-  /** Asked besides, before the lease is taken. */
+  /** reports whether there is work, before the lease is acquired */
   isDue?: () => Promise<boolean>;
-  /** true: the jobs below do not wait for it, because it may take long */
+  /** set if the job may take long, so that the following jobs do not wait for it */
   inBackground?: boolean;
-  /** @returns false: the round ends, and the jobs below wait for the next one */
+  /** does the work; if it returns false, the round ends, and the following jobs wait for the next one */
   run: (turn: Turn) => Promise<unknown>;
-  /** Logged at each failure. A failure of a job without it ends the round. */
+  /** the log's message for a failure; without it, a failure ends the round */
   failure?: string;
 }
 
 export interface Turn {
-  /** for transactions that must not be another holder's (`lockLease`) */
+  /** for transactions that must fail once another instance holds the lease (`lockLease`) */
   lease: Lease;
-  /** Lets requests go first on a small machine. @returns false: the service stops */
+  /** waits, so that a small machine can answer requests; returns false if the service is stopping */
   pause: (ms: number) => Promise<boolean>;
-  /** Pauses between two pieces of work. @returns false also when another instance has the lease by now */
+  /** waits between two pieces of work; also returns false if another instance holds the lease now */
   goesOn: (pauseMs?: number) => Promise<boolean>;
 }
 
 const PAUSE_MS = 20;
 
 /**
- * Runs the jobs that are due in a round, one after the other, now and every `everyMs`.
- * @param list.lease its name
- * @param list.failure logged when a round fails, once until one succeeds
- * @returns call it to stop
+ * The scheduler: runs the due jobs one after the other, now and every `everyMs`.
+ * @param list.lease the name of the lease
+ * @param list.failure the message for a failed round, which is logged once until a round succeeds
+ * @returns a function that stops the jobs
  */
 export function startJobs(
   db: Db,

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { reasonCode } from '../store/engine/errors';
 
-/** At the stop, what is under way may go on for so long before it is cut. */
+/** The time that running work gets after a stop, before it is aborted. */
 const STOP_LIMIT_MS = 5_000;
 
-/** Call it to stop; `idle` resolves once nothing is under way, and so nothing that was found is due any more. */
+/** Stops a loop. `idle` resolves when no work is running, so that all work that was due is done. */
 export interface Stop {
   (): Promise<void>;
   idle: () => Promise<void>;
@@ -14,8 +14,8 @@ export interface Stop {
 export type Loop = ReturnType<typeof createLoop>;
 
 /**
- * The life of work that is done later: it is begun from time to time, and the stop waits for it.
- * @param failure what the log says when work fails, once until other work succeeds
+ * Creates the life cycle of background work: it polls at intervals, and a stop waits for running work.
+ * @param failure the message for a failure, which is logged once until work succeeds
  */
 export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMIT_MS) {
   const stopping = new AbortController();
@@ -25,13 +25,13 @@ export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMI
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** The stop waits for this work, which never fails. */
+  /** Lets the stop wait for work that never rejects. */
   function hold(work: Promise<unknown>): void {
     const held = work.finally(() => running.delete(held));
     running.add(held);
   }
 
-  /** The stop waits for this work. A failure is logged. */
+  /** Lets the stop wait for work, and logs its failure. */
   function track(work: Promise<unknown>): void {
     hold(
       work.then(
@@ -43,7 +43,7 @@ export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMI
     );
   }
 
-  /** Gives work a signal that ends it after `limitMs`, or when the stop has waited long enough. */
+  /** Runs work with a signal that aborts it after `limitMs`, or when the stop has waited long enough. */
   async function cuttable<T>(work: (cut: AbortSignal) => Promise<T>, limitMs?: number): Promise<T> {
     const cut = new AbortController();
     const limit = limitMs === undefined ? undefined : setTimeout(() => cut.abort(), limitMs).unref();
@@ -67,7 +67,7 @@ export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMI
     while (running.size > 0) await Promise.all(running);
   }
 
-  /** Waits for what is under way. What takes too long is cut. */
+  /** Waits for running work, and aborts it after the limit. */
   async function stop(): Promise<void> {
     stopping.abort();
     clearInterval(timer);
@@ -77,6 +77,6 @@ export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMI
     await idle();
   }
 
-  /** `stopping` is aborted at the stop: nothing more is begun. */
+  /** `stopping` is aborted when the loop stops; no work must begin then. */
   return { stopping: stopping.signal, start, track, hold, cuttable, idle, stop };
 }

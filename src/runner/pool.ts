@@ -1,21 +1,21 @@
 import type { Loop } from './loop';
 
 export interface PoolSettings<Item> {
-  /** how many may be worked on at once; asked each time */
+  /** returns the maximum number of items that are processed at once; called for each claim */
   limit: () => number;
-  /** Claims what is due, at most so much. Less means that nothing more is due. */
+  /** claims at most `most` due items; fewer mean that no more are due */
   claim: (most: number) => Promise<Item[]>;
-  /** the most that one claim takes; undefined: as much as may be worked on */
+  /** the maximum size of one claim; by default as many as may be processed */
   claimMost?: number;
-  /** @returns what to work on next in this one's place */
+  /** processes an item; returns the item to process next instead of it */
   work: (item: Item) => Promise<Item | undefined>;
-  /** Runs a claim, after those that other pools wait for. */
+  /** runs a claim after the claims of other pools */
   inTurn?: (claim: () => Promise<Item[]>) => Promise<Item[]>;
 }
 
 /**
- * Works on several items at once, and claims more as soon as some are done.
- * @returns call it when something may be due
+ * Creates a worker pool, which processes several items at once and claims more as soon as some are done.
+ * @returns a function to call when an item may be due
  */
 export function createPool<Item>(
   loop: Loop,
@@ -31,7 +31,7 @@ export function createPool<Item>(
       do {
         mayBeMore = false;
         let most = 0;
-        // What ends together is replaced by one claim.
+        // Wait, so that items that end together are replaced by one claim.
         await endOfTurn();
         const items = await inTurn(async () => {
           most = Math.max(0, Math.min(claimMost, limit() - busy));

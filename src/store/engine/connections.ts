@@ -5,16 +5,16 @@ import type { ConnectionOptions } from 'mysql2';
 import { isCertificationConflict, isLockConflict, isOutOfConnections } from './errors';
 
 /**
- * A pool of MySQL connections for Knex and for our own statements. When a connection goes silent (a firewall forgot it,
- * or a host died), its statements time out and it leaves the pool. test/units/package-versions.test.ts says what to
- * check in versions other than knex 3.3.0 (`query({ sql }, bindings, done)`, a transaction's client acquires its
- * connection) and mysql2 3.24.6 (the statement under way ends with the error that its socket was destroyed with).
+ * A connection pool for MySQL, for Knex and for our own statements. If a connection goes silent (a firewall dropped it,
+ * or a host died), its statements time out and it leaves the pool. test/units/package-versions.test.ts lists what to
+ * check in versions other than knex 3.3.0 (`query({ sql }, bindings, done)`; a transaction's client acquires its
+ * connection) and mysql2 3.24.6 (a running statement fails with the error that its socket was destroyed with).
  */
 export type Pool = InstanceType<typeof knex.KnexPool<Connection>>;
 
-/** The parts of the driver's connection used here and by Knex, and our own notes on it. */
+/** The parts of the driver's connection that this code and Knex use, and our own data about it. */
 export interface Connection {
-  /** the server's number for it, not reused until the server restarts */
+  /** the server's number for the connection, which is not reused until the server restarts */
   threadId: number;
   readonly state: string;
   query: Send;
@@ -24,13 +24,13 @@ export interface Connection {
   end(done: () => void): void;
   socket: Socket;
   answeredAt: number;
-  /** needed where lost connections are killed (`askWhichServer`) */
+  /** needed if lost connections are killed (`askWhichServer`) */
   server?: Server | undefined;
-  /** only outside a service: the server's own settings, such as `completion_type = CHAIN` */
+  /** only in commands: the server's own settings, such as `completion_type = CHAIN` */
   overridden?: string[];
-  /** the server is a node of a Galera cluster */
+  /** true if the server is a node of a Galera cluster */
   isGalera?: boolean;
-  /** called when such a node has rolled a transaction back because another node changed the same rows */
+  /** called after such a node has rolled a transaction back, because another node changed the same rows */
   onConflict?: () => void;
 }
 
@@ -45,7 +45,7 @@ type Send = (
 ) => unknown;
 
 export interface StatementOptions {
-  /** Saves 0.1 ms. For few statements only: the site shares the server's limit of prepared statements. */
+  /** Uses a prepared statement, which saves 0.1 ms. Use few: the server's limit is shared with the site. */
   prepared?: boolean;
 }
 
@@ -53,39 +53,39 @@ export interface ConnectionSettings {
   driver: ConnectionOptions;
   openSocket: () => Socket;
   setUp: (connection: Connection) => Promise<void>;
-  /** ms until the connection has to be set up */
+  /** the time limit in ms for connecting and setting up */
   connectTimeout?: number;
-  /** ms without an answer until a connection counts as lost; undefined: never */
+  /** the time in ms without a response after which a connection is lost; by default no limit */
   statementTimeout: number | undefined;
-  /** ms for which a statement outside of transactions is sent again after a lock conflict; undefined: not at all */
+  /** the time in ms for which a statement outside transactions is retried after a lock conflict; by default it is not */
   lockPatience?: number | undefined;
 }
 
 interface PoolSettings {
-  /** `onLost` is called when a statement of the connection has timed out */
+  /** opens a connection; `onLost` is called when one of its statements has timed out */
   open: (onLost: OnLost) => Promise<Connection>;
-  /** false: the connection leaves the pool before it is lent again */
+  /** reports whether a connection may be used again; if not, it leaves the pool */
   isUsable?: ((connection: Connection) => boolean) | undefined;
   max: number;
-  /** how long a caller may wait for a connection */
+  /** the time that a caller waits for a connection */
   acquireTimeout: number;
-  /** whether to kill lost connections on the server; otherwise their transactions keep their locks */
+  /** whether lost connections are killed on the server; otherwise their transactions keep their locks */
   killsLost: boolean;
 }
 
 export type OnLost = (connection: Connection, sentAt: number) => void;
 
 /**
- * A command waits so long for rows that somebody else works on. Whatever it was told to do, an answer after a quarter of a
- * minute is better than one that asks to run it again.
+ * The time that a command waits for locked rows. A success after a quarter of a minute is better than an error that
+ * asks the user to run the command again.
  */
 export const LOCK_PATIENCE_MS = 15_000;
 const LOCK_PAUSE_MS = 100;
 export const CONNECT_TIMEOUT_MS = 2_000;
-/** A server that ends a connection does so at once. */
+/** The time limit for closing a connection. A server that responds does so at once. */
 const FAREWELL_MS = 1_000;
 const RETRY_MS = 100;
-/** Creating a connection has a time-out of its own, except while it waits for a full server. */
+/** Disables Knex's own limit, because a connection has its own timeout, except while it waits for a full server. */
 const NEVER_MS = 2 ** 31 - 1;
 
 export function openPool({
@@ -95,10 +95,10 @@ export function openPool({
   acquireTimeout,
   killsLost,
 }: PoolSettings): Pool {
-  /** When the latest statement was sent that timed out. */
+  /** The time at which the latest statement that timed out was sent. */
   let silentSince = -Infinity;
   let connecting = 0;
-  /** Connections that are killing a lost one; if such a connection is lost too, nobody kills it in turn. */
+  /** Connections that are killing a lost one. If such a connection is lost too, it is not killed in turn. */
   const killing = new WeakSet<Connection>();
 
   const pool: Pool = new knex.KnexPool<Connection>({
@@ -107,17 +107,17 @@ export function openPool({
     acquireTimeoutMillis: acquireTimeout,
     createTimeoutMillis: NEVER_MS,
     createRetryIntervalMillis: RETRY_MS,
-    // Fail at the first connection that cannot be made; otherwise callers wait for their time-out.
+    // Fail when a connection cannot be opened; otherwise callers would wait for their timeout.
     propagateCreateError: true,
     create: connectWhenThereIsRoom,
-    // If one connection goes silent, others have too: drop those without an answer since then.
+    // If one connection went silent, others may have too: drop all without a response since then.
     validate: (connection) =>
       connection.state === 'authenticated' && connection.answeredAt >= silentSince && isUsable(connection),
     destroy: sayGoodbye,
   });
   return pool;
 
-  /** When the server is full, callers wait for our connections: the site shares its limit, usually only briefly. */
+  /** Waits for one of our own connections if the server is full: the limit is shared with the site, usually only briefly. */
   async function connectWhenThereIsRoom(): Promise<Connection> {
     for (;;) {
       connecting++;
@@ -135,14 +135,14 @@ export function openPool({
     silentSince = Math.max(silentSince, sentAt);
     if (killsLost && !killing.has(connection))
       killOnServer(connection).catch(() => {
-        // Already gone, or the server is unreachable; then wait_timeout ends it.
+        // The connection is already closed, or the server is unreachable; then wait_timeout ends it.
       });
   }
 
   async function killOnServer({ threadId, server }: Connection): Promise<void> {
     const connection = await pool.acquire().promise;
     try {
-      // Another or restarted server may have given the number to somebody else.
+      // Another or restarted server may have given the number to another connection.
       if (!isSame(connection.server, server)) return;
       killing.add(connection);
       const processes = await send<{ Id: number; Time: number }[]>(connection, LIST_CONNECTIONS);
@@ -155,12 +155,12 @@ export function openPool({
   }
 }
 
-/** Not by information_schema, for which MariaDB makes a table on disk: this very statement may be killed too. */
+/** Lists connections without information_schema, for which MariaDB makes a table on disk: it could be killed itself. */
 export const LIST_CONNECTIONS = 'SHOW PROCESSLIST';
-/** Since it was lost, the server has had nothing else to do for a connection. */
+/** The seconds for which the server had nothing to do for a connection, so that it is the lost one. */
 const SILENT_S = 3;
 
-/** Runs a statement on a connection. @returns the driver's answer: rows, or the result of a write */
+/** Runs a statement on a connection. @returns the driver's result: rows, or the result of a write */
 export function send<Answer>(
   connection: Connection,
   sql: string,
@@ -177,12 +177,12 @@ export function send<Answer>(
 }
 
 /**
- * The statement has not run: the limit that the site shares is reached (ER_MAX_PREPARED_STMT_COUNT_REACHED), or the
- * table cache was too small three times in a row (ER_NEED_REPREPARE).
+ * Errors after which the statement has not run: the limit of prepared statements, shared with the site, was reached
+ * (ER_MAX_PREPARED_STMT_COUNT_REACHED), or the table cache was too small three times in a row (ER_NEED_REPREPARE).
  */
 const HAD_NO_ROOM = new Set<number | undefined>([1461, 1615]);
 
-/** @throws the driver's error */
+/** Opens a connection. @throws the driver's error */
 export async function openConnection(
   {
     driver,
@@ -194,14 +194,14 @@ export async function openConnection(
   }: ConnectionSettings,
   onLost: OnLost = ignore,
 ): Promise<Connection> {
-  // Loaded here, because an installation on SQLite does not need it.
+  // Load the driver here, because an installation on SQLite does not need it.
   const { createConnection } = await import('mysql2');
   const socket = openSocket();
   const connection = Object.assign(
     createConnection({ ...driver, stream: () => socket }) as unknown as Connection,
     { socket, answeredAt: 0 },
   );
-  // Without a listener, an error would end the process. `state` tells that the connection is lost.
+  // Without a listener, an error would end the process. `state` shows that the connection is lost.
   connection.on('error', ignore);
   const late = setTimeout(() => socket.destroy(lateError()), connectTimeout);
   try {
@@ -226,7 +226,7 @@ function guard(connection: Connection, timeout: number | undefined, onLost: OnLo
   for (const method of ['query', 'execute'] as const) {
     const pass = connection[method].bind(connection);
     connection[method] = (sql, bindings, done) => {
-      // Report the original error, not the failed ROLLBACK.
+      // Report the original error instead of the failed ROLLBACK.
       if (lost) return done(lost, undefined);
       const sentAt = performance.now();
       const timer =
@@ -245,7 +245,7 @@ function guard(connection: Connection, timeout: number | undefined, onLost: OnLo
           done(error, answer, fields);
         });
       } catch (error) {
-        // The driver refuses some bindings before it sends anything.
+        // The driver throws for some bindings before it sends anything.
         clearTimeout(timer);
         throw error;
       }
@@ -253,7 +253,7 @@ function guard(connection: Connection, timeout: number | undefined, onLost: OnLo
   }
 }
 
-/** Sends what meets a lock conflict again, unless it is a part of a transaction, which only its caller can run again. */
+/** Retries a statement after a lock conflict, except in a transaction, which only its caller can run again. */
 function repeatAlone(connection: Connection, patience: number): void {
   let isInTransaction = false;
   for (const method of ['query', 'execute'] as const) {
@@ -262,7 +262,7 @@ function repeatAlone(connection: Connection, patience: number): void {
       const text = typeof sql === 'string' ? sql : sql.sql;
       if (/^(?:BEGIN|START)\b/i.test(text)) isInTransaction = true;
       const isAlone = !isInTransaction;
-      // A COMMIT that is refused is a part of it, too: sent again, it would succeed and have committed nothing.
+      // Do not retry a failed COMMIT: the second one would succeed without having committed anything.
       if (/^(?:COMMIT|ROLLBACK)\b(?! TO)/i.test(text)) isInTransaction = false;
       const until = performance.now() + patience;
       const attempt = (): unknown =>
@@ -281,7 +281,7 @@ function noteGalera(error: Error, { onConflict }: Connection): void {
   if (isCertificationConflict(error)) onConflict?.();
 }
 
-/** The driver would wait for the other side to close the socket. */
+/** Closes a connection, and its socket after a timeout: the driver would wait for the server to close it. */
 function sayGoodbye(connection: Connection): void {
   const { socket } = connection;
   const late = setTimeout(() => socket.destroy(), FAREWELL_MS).unref();
@@ -289,7 +289,7 @@ function sayGoodbye(connection: Connection): void {
   connection.end(ignore);
 }
 
-/** The server's own name for itself, because one address may lead to different servers, and its start time. */
+/** The server's own name, because one address may lead to different servers, and the time of its start. */
 interface Server {
   host: string;
   port: number;
@@ -305,7 +305,7 @@ export async function askWhichServer(connection: Connection): Promise<Server | u
   return name && uptime && { ...name, startedAt: performance.now() / 1000 - Number(uptime.Value) };
 }
 
-/** A server's uptime is in whole seconds, and is late by the time its answer took. */
+/** The tolerance for the start time: the uptime is in whole seconds, and older by the time that its response took. */
 const START_TOLERANCE = (1_000 + CONNECT_TIMEOUT_MS) / 1000;
 
 function isSame(one: Server | undefined, other: Server | undefined): boolean {

@@ -13,12 +13,11 @@ const TLS_PARAMETERS: Record<TlsPart, string> = {
 const PARAMETERS = ['socketPath', 'ssl', ...Object.values(TLS_PARAMETERS)];
 
 /**
- * Parses `sqlite:PATH` (from `base`) or `mysql://user:password@host:port/name`, which may list several hosts:
- * `a:3306,b:3306`.
- * @throws ConfigError
+ * Parses `sqlite:PATH` (relative to `base`) or `mysql://user:password@host:port/name`, which may list several hosts:
+ * `a:3306,b:3306`. @throws ConfigError
  */
 export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
-  // The part after "//" looks relative, but would name a file in the root folder.
+  // Refuse "//", after which the path looks relative, but would be in the root folder.
   if (/^sqlite:\/\/(?!\/)/.test(text))
     throw new ConfigError(
       'LICENSING_DATABASE_URL: after "sqlite:" comes the path itself. Write sqlite:var/licensing.sqlite for one that is ' +
@@ -26,7 +25,7 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
     );
   const sqlite = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (sqlite !== undefined) return { kind: 'sqlite', path: resolve(base, sqlite) };
-  // The URL holds a password, so no message repeats it.
+  // No message repeats the URL, because it contains a password.
   const expected =
     'LICENSING_DATABASE_URL must read mysql://user:password@host:3306/database, with the characters : / ? # @ % ' +
     'of user and password percent-encoded, or sqlite:PATH. Several servers: @host1:3306,host2:3306/database.';
@@ -37,7 +36,7 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   const user = decode(url.username);
   const password = decode(url.password);
   if (!database || database.includes('/') || !user || password === undefined) throw new ConfigError(expected);
-  // Do not repeat the names: after an unencoded "?" in the password they would be part of it.
+  // Do not repeat the names, which would contain a part of the password after an unencoded "?" in it.
   const parameters = [...url.searchParams.keys()];
   if (parameters.some((name, i) => !PARAMETERS.includes(name) || parameters.indexOf(name) !== i))
     throw new ConfigError(`${expected} After a "?" only ${PARAMETERS.join(', ')} can follow, each once.`);
@@ -57,7 +56,7 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   };
 }
 
-/** URLs with one host each. A comma in the user or the password is left alone. */
+/** Splits a list of hosts into URLs with one host each. Commas in the user or password stay. */
 function splitHosts(text: string): { first: string; others: string[] } {
   const [, before = '', hosts = '', after = ''] =
     /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s.exec(text) ?? [];

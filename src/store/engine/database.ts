@@ -63,12 +63,12 @@ export type TableName =
   | 'imported'
   | 'migrations';
 
-/** On the small machines this runs on, more connections would only queue inside the server. */
+/** The default number of connections. On the usual small machine, more would only queue inside the server. */
 export const DEFAULT_POOL_SIZE = 10;
 const POOL_TIMEOUT_MS = 2_000;
 const PAGES_SHARE = 0.4;
 
-/** The first query makes the first connection. `poolSize` and `rules` are for MySQL only; SQLite has one connection. */
+/** Opens a database; the first query connects. `poolSize` and `rules` are for MySQL only. SQLite has one connection. */
 export function openDatabase(
   settings: DatabaseSettings,
   tablePrefix: string,
@@ -76,7 +76,7 @@ export function openDatabase(
   rules: ConnectionRules = {},
 ): Db {
   const db = knex(knexConfig(settings, tablePrefix, poolSize, rules));
-  // Knex asks a pool for neither; it needs them for columnInfo() and for its own migrations table.
+  // Set these, because Knex does not read them from a pool, and needs them for columnInfo() and its migrations table.
   if (settings.kind === 'mysql')
     Object.assign((db.client as Knex.Client).connectionSettings, {
       database: settings.database,
@@ -86,7 +86,7 @@ export function openDatabase(
   const forget = db.destroy.bind(db);
   const destroy = async () => {
     nodes?.stop();
-    // Knex does not close a pool that it was given.
+    // Destroy the pool here, because Knex does not close a pool that was passed to it.
     await pool.destroy();
     await forget();
   };
@@ -94,8 +94,8 @@ export function openDatabase(
 }
 
 /**
- * The same database, through four tenths of its connections at once: for pages, whose reads take far longer than a
- * customer's call, which shall always find a connection. It need not be closed.
+ * Returns a handle that uses at most four tenths of the connections at once. It is for pages: their reads take far
+ * longer than a customer's call, which must always find a connection. It need not be closed.
  */
 export function shareOf(db: Db): Db {
   const { pool, poolSize, poolTimeout } = parameters(db);
@@ -106,10 +106,10 @@ export function shareOf(db: Db): Db {
   return shared;
 }
 
-/** Longer than every lock wait, shorter than a request's deadline. */
+/** The statement timeout of a service: longer than every lock wait, shorter than a request's deadline. */
 const REQUEST_STATEMENT_TIMEOUT_MS = 3_500;
 
-/** `openDatabase` for a service, whose requests have a deadline. */
+/** Opens a database like `openDatabase`, for a service whose requests have a deadline. */
 export function openServiceDatabase(
   settings: DatabaseSettings,
   tablePrefix: string,
@@ -123,7 +123,7 @@ export function openServiceDatabase(
   });
 }
 
-/** The configuration for `openDatabase`, and for Knex's own command line. */
+/** Returns the configuration for `openDatabase` and for Knex's command line. */
 export function knexConfig(
   settings: DatabaseSettings,
   tablePrefix: string,
@@ -143,7 +143,7 @@ export function knexConfig(
     isService: rules.isService ?? false,
     ...(isMysql ? {} : { file: settings.path }),
   };
-  // Knex documents userParams, but its types lack it.
+  // Cast the result, because Knex documents userParams, but its types lack it.
   return {
     client: isMysql ? 'mysql2' : libsqlClient(rules.isService ? undefined : LOCK_PATIENCE_MS),
     connectionPool: opened.pool,
@@ -157,7 +157,7 @@ interface Parameters extends Partial<MysqlPool> {
   tablePrefix: string;
   pool: Pool;
   poolSize: number;
-  /** ms that a caller waits for a connection */
+  /** the time in ms that a caller waits for a connection */
   poolTimeout: number;
   isService: boolean;
   file?: string;
@@ -167,15 +167,15 @@ function parameters(db: Db): Parameters {
   return db.userParams as Parameters;
 }
 
-/** What a database handle shares with its transactions: by it a process remembers what it knows of a database. */
+/** Returns the object that a handle shares with its transactions, as the key for cached facts about the database. */
 export function sharedBy(db: Db): object {
   return parameters(db);
 }
 
-/** A table's full name, such as `jos_licensing_licenses`, by which the query builder knows its columns (tables.ts). */
+/** The type of a table's full name, such as `jos_licensing_licenses`, from which Knex derives its columns (tables.ts). */
 export type FullName<Name extends TableName> = `${string}licensing_${Name}`;
 
-/** A row as the table has it. */
+/** The type of a table's row. */
 export type TableRow<Name extends TableName> = Tables[FullName<Name>];
 
 export function table<Name extends TableName>(db: Db, name: Name): FullName<Name> {
@@ -186,29 +186,29 @@ export function tablePrefix(db: Db): string {
   return parameters(db).tablePrefix;
 }
 
-/** Connections in use and free, and callers waiting for one. */
+/** Returns the number of used and free connections, and of callers that wait for one. */
 export function poolState(db: Db): { used: number; free: number; waiting: number } {
   const { pool } = parameters(db);
   return { used: pool.numUsed(), free: pool.numFree(), waiting: pool.numPendingAcquires() };
 }
 
-/** Tells which of several servers is in use; undefined: there is one. */
+/** Returns a function that shows which of several servers is in use; undefined if there is only one. */
 export function standingOfNodes(db: Db): (() => NodesStanding) | undefined {
   const { nodes } = parameters(db);
   return nodes && (() => nodes.standing());
 }
 
-/** How often a Galera node has rolled a transaction back because another node changed the same rows. */
+/** Returns the number of transactions that a Galera node rolled back because another node changed the same rows. */
 export function conflictsOf(db: Db): number {
   return parameters(db).conflicts?.() ?? 0;
 }
 
-/** How many connections it may have. */
+/** Returns the maximum number of connections. */
 export function poolSize(db: Db): number {
   return parameters(db).poolSize;
 }
 
-/** Whether it is a service's, whose callers wait for an answer; otherwise a command's, which has time. */
+/** Reports whether the handle belongs to a service, whose callers wait for a response. A command has more time. */
 export function isOfService(db: Db): boolean {
   return parameters(db).isService;
 }
@@ -217,12 +217,12 @@ export function isSqlite(db: Db): boolean {
   return sqliteFile(db) !== undefined;
 }
 
-/** The path of an SQLite database. */
+/** Returns the path of an SQLite database; undefined for MySQL. */
 export function sqliteFile(db: Db): string | undefined {
   return parameters(db).file;
 }
 
-/** Knex prints to the console by default, but every problem already reaches the caller as an error. */
+/** Disables Knex's console output, because every problem reaches the caller as an error. */
 const silentLog = { warn: ignore, error: ignore, debug: ignore, deprecate: ignore };
 function ignore(): void {
   // nothing to do

@@ -6,16 +6,16 @@ import { locationsOf, type MysqlSettings } from './mysql';
 import { serverName } from './nodes';
 import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
 
-/** What is wrong, as the end of a sentence, and what to do about it. */
+/** The reason for an error, as the end of a sentence, and a remedy. */
 interface Explanation {
   reason: string;
   remedy: string;
 }
 
-/** Error codes, separated by spaces, with their reason and remedy. The reason is shown with the code. */
+/** Error codes, separated by spaces, with their reason and remedy. The code is shown after the reason. */
 type Row = [codes: string, reason: string, remedy: string];
 
-/** Names the database without its password: `shop as joomla at 127.0.0.1:3306`. */
+/** Names a database without its password: `shop as joomla at 127.0.0.1:3306`. */
 export function describeDatabase(settings: DatabaseSettings, as = 'as', at = 'at'): string {
   if (settings.kind === 'sqlite') return `SQLite, ${settings.path}`;
   return `${settings.database} ${as} ${settings.user} ${at} ${addressesOf(settings)}`;
@@ -25,7 +25,9 @@ function addressesOf(settings: MysqlSettings): string {
   return locationsOf(settings).map(serverName).join(', ');
 }
 
-/** `source`: LICENSING_DATABASE_URL or a configuration.php. @returns undefined for an error about something else */
+/**
+ * Explains a database error to the operator. `source`: LICENSING_DATABASE_URL or a configuration.php. @returns or undefined
+ */
 export function toDatabaseUnusable(
   error: unknown,
   settings: DatabaseSettings,
@@ -41,7 +43,7 @@ export function toDatabaseUnusable(
   );
 }
 
-/** Explains an error known to be the database's. */
+/** Explains an error that is known to come from the database. */
 export function explainDatabaseError(
   error: unknown,
   settings: DatabaseSettings,
@@ -54,7 +56,7 @@ export function explainDatabaseError(
     : explainServer(error as DriverError, settings, source);
 }
 
-/** Explains why some cluster nodes refuse GET_LOCK. @returns undefined for an error about something else */
+/** Explains why some cluster nodes refuse GET_LOCK. @returns undefined for other errors */
 export function explainRefusedLock(error: unknown, settings: DatabaseSettings): CodedError | undefined {
   const said = readReason(error as DriverError);
   const remedy = said.includes('pxc_strict_mode')
@@ -71,7 +73,7 @@ export function explainRefusedLock(error: unknown, settings: DatabaseSettings): 
   );
 }
 
-/** A file named by the user fails with the same codes as a socket or the database's own file. */
+/** Reports whether an error is about the database. A file that the user named fails with the same codes as a socket. */
 function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolean {
   const { message = '', syscall, path, fatal } = error;
   const code = codeOf(error);
@@ -87,7 +89,7 @@ function find(rows: Row[], code: string): Explanation | undefined {
   return row && { reason: `${row[1]} (${code})`, remedy: row[2] };
 }
 
-/** libsql's message, which comes without a code, and the file in it. */
+/** The message of libsql for a file that it cannot open, which has no code. */
 const CANNOT_OPEN = /Unable to open connection to local database (.*): \d+/;
 
 function explainFile(error: DriverError, path: string, source: string): Explanation {
@@ -191,7 +193,7 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
       'Raise max_connections or max_user_connections of the server, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances of the service.',
     ],
     [
-      // The server seldom says why: it closes the connection while the rest is still being sent.
+      // The server seldom gives the reason: it closes the connection while the statement is still being sent.
       'ER_NET_PACKET_TOO_LARGE ECONNRESET EPIPE',
       'it ended the connection while a statement was sent to it',
       'It does so to one larger than its max_allowed_packet, as with a long entry of an import. ' +
@@ -210,9 +212,9 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
   ];
   const code =
     error.name === 'KnexTimeoutError'
-      ? // Knex's own message is about pools and transactions when no connection came in time.
+      ? // Replace Knex's own message about pools and transactions if no connection was free in time.
         'ETIMEDOUT'
-      : // The driver has no code for a statement to a connection that has just ended.
+      : // The driver has no code for a statement on a connection that has just ended.
         said.includes('closed state')
         ? 'EPIPE'
         : codeOf(error);
@@ -239,7 +241,7 @@ function tlsNames(source: string): { on: string; ca: string } {
     : { on: '$dbencryption = 1', ca: '$dbsslca' };
 }
 
-/** The driver uses one code for all of Node's TLS errors; only the message tells them apart. */
+/** Returns the remedy for a TLS error. The driver has one code for all of them, so the message decides. */
 function tlsRemedy(said: string, host: string, source: string): string {
   if (said.includes('altnames'))
     return `Write a host that is in the certificate into ${source}, or give the server a certificate for ${host}.`;

@@ -1,19 +1,19 @@
-/** What driver errors mean to the caller. Sources: MySQL's server error reference, SQLite's result codes. */
+/** Classifies driver errors by their meaning to callers. Sources: MySQL's server error reference, SQLite's result codes. */
 
 export interface DriverError {
   code?: string;
   rawCode?: number;
   sql?: string;
   sqlMessage?: string;
-  /** SQLSTATE; its first two characters are the class */
+  /** SQLSTATE, whose first two characters are the class */
   sqlState?: string;
   errno?: number;
   fatal?: boolean;
   name?: string;
   message?: string;
-  /** the answer of a node of a Galera cluster */
+  /** true if the error came from a node of a Galera cluster */
   isGalera?: boolean;
-  /** of a system error: the failed call, and its file or socket */
+  /** for a system error: the failed call, and its file or socket */
   syscall?: string;
   path?: string;
 }
@@ -39,11 +39,11 @@ const CODES = {
     'ER_OPTION_PREVENTS_STATEMENT ER_READ_ONLY_MODE ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
     'ER_DISK_FULL ER_RECORD_FILE_FULL ER_ACCESS_DENIED_ERROR ER_DBACCESS_DENIED_ERROR ER_BAD_DB_ERROR',
     'ER_NO_SUCH_TABLE ER_BAD_FIELD_ERROR NO_WRITABLE_NODE',
-    // a Galera node without the others, or a commit refused by Group Replication
+    // a Galera node without the other nodes, or a commit that Group Replication refused
     'ER_UNKNOWN_COM_ERROR ER_ERROR_DURING_COMMIT ER_RUN_HOOK_ERROR ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
     'SQLITE_FULL SQLITE_IOERR SQLITE_READONLY SQLITE_CANTOPEN',
   ],
-  // with a general SQLSTATE, or none
+  // errors with a general SQLSTATE, or without one
   wrongValue: [
     'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD ER_BAD_NULL_ERROR ER_CHECK_CONSTRAINT_VIOLATED',
     'SQLITE_TOOBIG SQLITE_MISMATCH SQLITE_CONSTRAINT_NOTNULL SQLITE_CONSTRAINT_CHECK',
@@ -60,36 +60,36 @@ function kindOf(error: unknown): keyof typeof CODES | undefined {
   return KINDS.get(codeOf(error));
 }
 
-/** A row with this unique value exists already. */
+/** Reports whether a row with this unique value already exists. */
 export function isDuplicate(error: unknown): boolean {
   return kindOf(error) === 'duplicate';
 }
 
-/** Other rows refer to the row to be deleted, or the row to be written refers to a missing one. */
+/** Reports whether other rows refer to the row to be deleted, or the row to be written refers to a missing one. */
 export function isReferenceConflict(error: unknown): boolean {
   return kindOf(error) === 'reference';
 }
 
-/** Reports whether a statement holds a value that its column cannot: the same statement fails each time. */
+/** Reports whether a value does not fit its column, so that the statement fails again each time. */
 export function isWrongValue(error: unknown): boolean {
   return kindOf(error) === 'wrongValue' || (driverError(error).sqlState ?? '').startsWith(OF_VALUES);
 }
 
-/** After rolling back, the caller may retry. Only a deadlock always rolls back the whole transaction. */
+/** Reports whether a retry may succeed after a rollback. Only a deadlock always rolls back the whole transaction. */
 export function isLockConflict(error: unknown): boolean {
   return kindOf(error) === 'lockConflict';
 }
 
 /**
- * Another node of the Galera cluster has changed the same rows: the transaction is rolled back, also when this answers
- * COMMIT. A server of its own answers COMMIT with 1213 in other cases (MySQL's Group Replication, a storage engine), in
- * which nobody promises that.
+ * Reports whether a Galera node rolled the transaction back because another node changed the same rows, even as the
+ * response to COMMIT. A server without Galera also responds to COMMIT with 1213 in other cases (MySQL's Group
+ * Replication, a storage engine), which do not guarantee a rollback.
  */
 export function isCertificationConflict(error: unknown): boolean {
   return driverError(error).isGalera === true && codeOf(error) === 'ER_LOCK_DEADLOCK';
 }
 
-/** The database cannot answer now, but may later. Includes lock conflicts that outlasted their retries. */
+/** Reports whether the database cannot respond now, but may later. This includes lock conflicts after all retries. */
 export function isUnavailable(error: unknown): boolean {
   const { fatal, name, sqlState = '' } = driverError(error);
   return (
@@ -102,33 +102,33 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The server, or this user on it, has reached its limit of connections. */
+/** Reports whether the server, or this user on it, has reached its limit of connections. */
 export function isOutOfConnections(error: unknown): boolean {
   return kindOf(error) === 'outOfConnections';
 }
 
 /**
- * Nobody knows whether the server carried out the last statement: the connection was lost or timed out, or a Galera node
- * lost its majority during a COMMIT, which the others may have received.
+ * Reports whether it is unknown if the server ran the last statement: the connection was lost or timed out, or a Galera
+ * node lost its majority during a COMMIT, which the other nodes may have received.
  */
 export function isOutcomeOpen(error: unknown): boolean {
   return driverError(error).fatal === true || isTimeout(error) || codeOf(error) === 'ER_ERROR_DURING_COMMIT';
 }
 
-/** There was no answer in time. */
+/** Reports whether there was no response in time. */
 export function isTimeout(error: unknown): boolean {
   return codeOf(error) === 'ETIMEDOUT';
 }
 
-/** SQLSTATE classes for connection errors, failed log-ins and operators' interventions. */
+/** SQLSTATE classes of connection errors, failed logins and operators' interventions. */
 const OF_CONNECTIONS = /^(?:08|28|70)/;
-/** SQLSTATE class for values out of range, too long or malformed. */
+/** The SQLSTATE class of values that are out of range, too long or malformed. */
 const OF_VALUES = '22';
-/** SQLSTATE classes for wrong statements or values: a retry would fail the same way. */
+/** SQLSTATE classes of wrong statements or values, which would fail again. */
 const OF_STATEMENTS = /^(?:21|22|23|42)/;
-/** MySQL's and MariaDB's errors start here; system errors are negative. */
+/** The first number of the errors of MySQL and MariaDB; system errors are negative. */
 const FIRST_OF_SERVERS = 1000;
-/** From here on the servers differ, but the driver has only MySQL's names: 4151 is a locked account in MariaDB. */
+/** The first number whose meaning differs. The driver only has MySQL's names: MariaDB's 4151 is a locked account. */
 const FIRST_OF_EACH = 4000;
 
 function isNumbered({ errno = 0, code = '' }: DriverError): boolean {
@@ -137,7 +137,7 @@ function isNumbered({ errno = 0, code = '' }: DriverError): boolean {
 
 const NO_CONNECTION = /closed state|Connection is closed|Connection lost/i;
 
-/** The message without the statement and its values. @returns undefined when the error is not from a driver */
+/** Returns a driver error's message without the statement and its values. @returns undefined for other errors */
 export function driverReason(error: unknown): string | undefined {
   const { fatal, sql, sqlMessage } = driverError(error);
   if (sqlMessage !== undefined) return sqlMessage;
@@ -154,7 +154,7 @@ function driverError(error: unknown): DriverError {
   return typeof error === 'object' && error !== null ? error : {};
 }
 
-/** The driver's name for an error, or else the server's number; empty when it has neither. */
+/** Returns the driver's name for an error, otherwise the server's number, otherwise an empty text. */
 export function codeOf(error: unknown): string {
   const { errno = 0, code = '', rawCode = 0 } = driverError(error);
   if (isNumbered({ errno, code })) return SERVER_CODES.get(errno) ?? `error ${errno}`;
@@ -163,19 +163,19 @@ export function codeOf(error: unknown): string {
     : code;
 }
 
-/** An error in one word for logs: its code or type. The message may contain values of a statement. */
+/** Returns an error as one word for logs: its code or type. The message may contain values of a statement. */
 export function reasonCode(error: unknown): string {
   return codeOf(error) || (driverError(error).name ?? 'unknown');
 }
 
-/** Errors that matter here but that the driver cannot name, at least for some servers. */
+/** Errors that matter here, and that the driver cannot name for some servers. */
 const SERVER_CODES = new Map([
   [1927, 'ER_CONNECTION_KILLED'],
   [1969, 'ER_STATEMENT_TIMEOUT'],
   [4031, 'ER_CLIENT_INTERACTION_TIMEOUT'],
 ]);
 
-/** By low byte, because the driver does not name all extended codes (such as 1544, SQLITE_READONLY_DIRECTORY). */
+/** SQLite codes by low byte, because the driver does not name all extended codes (such as 1544, SQLITE_READONLY_DIRECTORY). */
 const SQLITE_CODES = new Map([
   [5, 'SQLITE_BUSY'],
   [8, 'SQLITE_READONLY'],

@@ -20,29 +20,29 @@ import { explainRefusedLock } from './error-messages';
 const LOCK_WAIT_SECONDS = 120;
 
 export interface SchemaState {
-  /** migrations in this code but not in the database */
+  /** the migrations that the database lacks */
   pending: string[];
   completed: string[];
-  /** the first migration of a version before 1.0.0 that had other tables */
+  /** the first migration of a version before 1.0.0 that had different tables */
   other: string | undefined;
-  /** other migrations in the database that this code does not know: a newer version ran them */
+  /** the migrations that only a newer version knows */
   newer: string[];
 }
 
-/** What has to be mended by commands, which the caller names. */
+/** A state that commands can mend; the caller names them. */
 export type SchemaFacts =
   | { reason: 'pending'; missing: string[] }
   | { reason: 'no-file'; file: string }
   | { reason: 'other-schema' };
 
-/** The schema does not fit this code. */
+/** The error for a schema that does not fit this code. */
 export class SchemaError extends CodedError<'SCHEMA', SchemaFacts> {
   constructor(message: string, facts?: SchemaFacts) {
     super('SCHEMA', message, facts);
   }
 }
 
-/** A migration imports nothing of src (decision 6): its steps find the store's transactions in Knex's `userParams`. */
+/** Provides transactions in Knex's `userParams`, because a migration imports nothing of src (decision 6). */
 const withTransactions: Knex.MigrationSource<string> = {
   ...migrationSource,
   async getMigration(name) {
@@ -55,12 +55,12 @@ const withTransactions: Knex.MigrationSource<string> = {
   },
 };
 
-/** Used by `knex.migrate` and knexfile.ts, so that both use the same migrations table. */
+/** Returns Knex's configuration, for `knex.migrate` and knexfile.ts, so that both use the same migrations table. */
 export function migrationConfig(prefix: string): Knex.MigratorConfig {
   return { migrationSource: withTransactions, tableName: `${prefix}licensing_migrations` };
 }
 
-/** Compares the database's migrations with this code's; all are pending on an empty database. */
+/** Compares the database's migrations with those of this code. On an empty database, all are pending. */
 export async function readSchemaState(db: Db): Promise<SchemaState> {
   const book = table(db, 'migrations');
   const completed = (await db.schema.hasTable(book))
@@ -77,12 +77,12 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   };
 }
 
-/** That of a database which is not there yet: looking at an SQLite file would make it. */
+/** Returns the state of a database that does not exist yet. Connecting to an SQLite file would create it. */
 export function emptySchemaState(): SchemaState {
   return { pending: migrationNames(), completed: [], other: undefined, newer: [] };
 }
 
-/** @throws SchemaError when the schema is not that of this code, or the server too old */
+/** Checks server and schema. @throws SchemaError if the schema is not the one of this code, or the server is too old */
 export async function requireCurrentSchema(db: Db): Promise<void> {
   refuseMissingFile(db);
   await refuseOldServer(db);
@@ -105,14 +105,14 @@ async function refuseOldServer(db: Db): Promise<void> {
     );
 }
 
-/** Connecting to SQLite creates the file: a mistyped path would look like an empty shop. */
+/** Refuses a missing SQLite file: connecting would create it, so that a mistyped path looked like an empty shop. */
 function refuseMissingFile(db: Db): void {
   const file = sqliteFile(db);
   if (file !== undefined && statSync(file, { throwIfNoEntry: false }) === undefined)
     throw new SchemaError(`There is no database ${file}.`, { reason: 'no-file', file });
 }
 
-/** @throws SchemaError when this code cannot bring the tables up to date */
+/** Refuses tables that this code cannot migrate. @throws SchemaError */
 export function refuseOtherSchema({ other, newer }: SchemaState): void {
   if (other !== undefined)
     throw new SchemaError(
@@ -127,8 +127,8 @@ export function refuseOtherSchema({ other, newer }: SchemaState): void {
 }
 
 /**
- * Refuses to create tables beside those of another prefix: if the prefix was lost (`.env` without the Joomla site, or a
- * new prefix there), the service would find an empty shop. Skip this if the operator chose the prefix.
+ * Refuses to create tables next to those of another prefix. If the prefix was lost (`.env` without the Joomla site, or
+ * a new prefix in the site), the service would start with an empty shop. Skip this if the operator chose the prefix.
  * @throws SchemaError with the settings for the existing tables
  */
 export async function refuseOtherPrefix(db: Db): Promise<void> {
@@ -142,7 +142,7 @@ export async function refuseOtherPrefix(db: Db): Promise<void> {
     );
 }
 
-/** The other prefixes under which this program's tables exist in the database. */
+/** Lists the other prefixes for which the database has this program's tables. */
 export async function findOtherPrefixes(db: Db): Promise<string[]> {
   const own = table(db, 'migrations');
   const book = own.slice(tablePrefix(db).length);
@@ -158,12 +158,12 @@ export async function findOtherPrefixes(db: Db): Promise<string[]> {
     .sort();
 }
 
-/** The table names in a form people know. */
+/** Returns table names for these prefixes, in a form that users know. */
 export function describePrefixes(prefixes: string[], or = 'or'): string {
   return prefixes.map((prefix) => `${prefix}licensing_...`).join(` ${or} `);
 }
 
-/** The `.env` settings for tables under these prefixes. An empty prefix cannot be set, only left unset. */
+/** Returns the `.env` settings for tables with these prefixes. An empty prefix cannot be set, only left out. */
 export function settingsForPrefixes(prefixes: string[]): string {
   return prefixes
     .map((prefix) =>
@@ -175,16 +175,15 @@ export function settingsForPrefixes(prefixes: string[]): string {
 }
 
 /**
- * Processes take turns. Instances of the earlier version go on meanwhile.
- *
+ * Runs the pending migrations under a lock, so that processes take turns. Instances of the earlier version keep running.
  * @returns the migrations that this call ran
- * @throws SchemaError when this code cannot bring the tables up to date
+ * @throws SchemaError if this code cannot migrate the tables
  */
 export async function migrate(db: Db, settings: DatabaseSettings): Promise<string[]> {
   const unlock = await lockMigrations(settings, tablePrefix(db));
   try {
     const { pending, completed } = await prepareMigration(db);
-    // On SQLite a service of the earlier version would answer 500 from then on.
+    // Stop a service first on SQLite: after the migration, its earlier version would respond with 500.
     const isUsed = pending.length > 0 && completed.length > 0;
     const release = isUsed ? await claimDatabase(settings, servedMeanwhile) : undefined;
     try {
@@ -198,7 +197,7 @@ export async function migrate(db: Db, settings: DatabaseSettings): Promise<strin
   }
 }
 
-/** Under our lock, nobody else can be migrating: frees Knex's lock, which a killed process may have left behind. */
+/** Releases Knex's lock, which a killed process may have left. Under our own lock, no other process can be migrating. */
 export async function prepareMigration(db: Db): Promise<SchemaState> {
   await refuseOldServer(db);
   const state = await readSchemaState(db);
@@ -208,7 +207,7 @@ export async function prepareMigration(db: Db): Promise<SchemaState> {
   return state;
 }
 
-/** Takes a lock that ends with its process: on a connection of its own, or on an open SQLite file. @returns unlocks */
+/** Takes a lock that ends with the process: on a connection of its own, or on an open SQLite file. @returns unlocks it */
 export async function lockMigrations(
   settings: DatabaseSettings,
   prefix: string,
@@ -216,7 +215,7 @@ export async function lockMigrations(
   if (settings.kind === 'sqlite')
     return lockFile(`${settings.path}.migrate-lock`, LOCK_WAIT_SECONDS, otherMigration);
   const holder = openDatabase(settings, prefix, 1);
-  // The pool closes connections idle for 30 s, and the lock with them: a transaction keeps this one in use.
+  // Keep a transaction open: the pool closes connections that are idle for 30 s, and the lock with them.
   const held = await holder.transaction().catch(async (error: unknown) => {
     await holder.destroy();
     throw error;
@@ -241,9 +240,9 @@ export async function lockMigrations(
 }
 
 /**
- * Only one service may use an SQLite database: two would wait for each other's writes and count limits separately.
- * Commands may run beside it.
- * @returns releases it, as does the end of the process
+ * Claims an SQLite database for one service, because two would wait for each other's writes and count limits
+ * separately. Commands may run at the same time.
+ * @returns a function that releases it; the end of the process also does
  */
 export async function claimDatabase(
   settings: DatabaseSettings,
@@ -276,7 +275,7 @@ async function lockFile(path: string, seconds: number, refusal: () => Error): Pr
     throw isLockConflict(error) ? refusal() : error;
   }
   return async () => {
-    // The driver's close keeps the lock, and this process's next migration would wait for it.
+    // Roll back, because the driver's close keeps the lock, and this process's next migration would wait for it.
     await holder.raw('ROLLBACK');
     await holder.destroy();
   };

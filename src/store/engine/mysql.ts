@@ -15,31 +15,31 @@ import { driverTls, openSocket, type ServerLocation, type TlsSettings } from './
 
 export interface MysqlSettings extends ServerLocation {
   kind: 'mysql';
-  /** the servers to use when the one above cannot be written to, in this order */
+  /** the servers to use if the first one is not writable, in this order */
   others?: ServerLocation[];
   user: string;
   password: string;
   database: string;
-  /** undefined: connections are not encrypted */
+  /** undefined if connections are not encrypted */
   tls?: TlsSettings;
-  /** LICENSING_TIMEOUT_FACTOR: whoever opens it waits so many times longer; undefined: 1 */
+  /** LICENSING_TIMEOUT_FACTOR, by which callers multiply timeouts; 1 by default */
   timeoutFactor?: number | undefined;
 }
 
 /**
- * Strict mode, so that values that do not fit are errors. A lock wait of 1 s, so that a held row delays only its own
- * callers. SET NAMES, because a server may ignore the driver's character set. No completion_type CHAIN, which would
- * delay autocommitted statements until the next COMMIT.
+ * Session settings. Strict mode makes values that do not fit an error. A lock wait of 1 s lets a locked row delay only
+ * its own callers. SET NAMES, because a server may ignore the driver's character set. No completion_type CHAIN, which
+ * would delay autocommitted statements until the next COMMIT.
  */
 const MYSQL_SESSION = `SET NAMES utf8mb4, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 1, autocommit = 1, completion_type = 0`;
 
-/** The default of both servers, which this code relies on. SET works in all versions; the variable's name differs. */
+/** The default of both servers, which this code needs. SET works in all versions; the variable's name differs. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ';
 
-/** If a lost connection cannot be killed, the server drops it after 60 s; the pool drops idle ones after 30. */
+/** A service's session: the server drops a lost connection that cannot be killed after 60 s, the pool an idle one after 30. */
 const SERVICE_SESSION = `${MYSQL_SESSION}, wait_timeout = 60`;
 
-/** The server's defaults that this code relies on. */
+/** The server's defaults that this code needs. */
 const USUAL_SESSION: Record<string, string> = {
   autocommit: 'ON',
   character_set_client: 'utf8mb4',
@@ -50,27 +50,27 @@ const USUAL_SESSION: Record<string, string> = {
 };
 
 export interface ConnectionRules {
-  /** ms without an answer until the connection counts as lost; undefined: never */
+  /** the time in ms without a response after which a connection is lost; by default no limit */
   statementTimeout?: number | undefined;
-  /** the process answers requests, so its transactions are short */
+  /** true if the process answers requests, so that its transactions are short */
   isService?: boolean;
-  /** Several servers are watched, and this is called when another one is taken into use. */
+  /** is called when another of several servers is taken into use; if set, the servers are watched */
   onSwitch?: (change: NodeSwitch) => void;
   returning?: Returning;
 }
 
 export interface MysqlPool {
   pool: Pool;
-  /** undefined: there is one server */
+  /** undefined if there is only one server */
   nodes: Nodes | undefined;
-  /** how often a Galera node has rolled a transaction back because another node changed the same rows */
+  /** returns the number of transactions that a Galera node rolled back because another node changed the same rows */
   conflicts: () => number;
 }
 
-/** A server that takes longer to say how it is does not serve requests either. */
+/** The timeout of a health check. A server that takes longer cannot serve requests either. */
 const PROBE_TIMEOUT_MS = 1_500;
 
-/** Opens a pool of connections to a MySQL or MariaDB server; the first caller makes the first connection. */
+/** Opens a pool of connections to a MySQL or MariaDB server. The first caller opens the first connection. */
 export function openMysqlPool(
   settings: MysqlSettings,
   max: number,
@@ -101,19 +101,19 @@ export function openMysqlPool(
     open: (onLost) => (nodes ? nodes.connect((location) => open(location, onLost)) : open(settings, onLost)),
     isUsable: nodes && ((connection) => nodes.isInUse(connection)),
     max,
-    // Choosing one of several servers comes before the connection.
+    // Allow for choosing one of several servers before connecting.
     acquireTimeout: acquireTimeout + (nodes ? PROBE_TIMEOUT_MS : 0),
     killsLost: isService,
   });
   return { pool, nodes, conflicts: () => conflicts };
 }
 
-/** The servers, in the order of their use. */
+/** Lists the servers, in the order in which they are used. */
 export function locationsOf({ host, port, socketPath, others = [] }: MysqlSettings): ServerLocation[] {
   return [{ host, port, ...(socketPath === undefined ? {} : { socketPath }) }, ...others];
 }
 
-/** A connection to look at a server with, also at one that refuses to serve. */
+/** Opens a connection for a health check, even to a server that refuses to serve. */
 export function openProbe(settings: MysqlSettings, location: ServerLocation): Promise<Connection> {
   return openConnection({
     ...connectionSettings(settings, location),
@@ -138,9 +138,9 @@ function connectionSettings(
       database,
       charset: 'utf8mb4',
       timezone: 'Z',
-      // At most five are prepared on a connection; the driver's 16,000 reserve 512 KB for each connection.
+      // At most five are prepared on a connection; the driver's default of 16,000 reserves 512 KB for each connection.
       maxPreparedStatements: 50,
-      // Times travel as text (see time.ts), so the driver converts no time zones.
+      // Read times as text (see time.ts), so that the driver does not convert time zones.
       dateStrings: true,
       supportBigNumbers: true,
     },

@@ -5,71 +5,71 @@ import { isTimeout, reasonCode } from './errors';
 import type { ServerLocation } from './tls';
 
 /**
- * Several database servers, of which every instance uses the first in the list that can be written to. A service
- * watches all of them; a command chooses when it connects.
+ * Failover between several database servers: every instance uses the first server of the list that is writable. A
+ * service watches all of them with health checks; a command chooses one when it connects.
  */
 export interface Nodes {
-  /** Connects to the node in use. @throws the error of all nodes, or NO_WRITABLE_NODE */
+  /** Connects to the node in use. @throws the nodes' common error, or NO_WRITABLE_NODE */
   connect(open: (location: ServerLocation) => Promise<Connection>): Promise<Connection>;
-  /** Connections to another node than the one in use leave the pool. */
+  /** Reports whether a connection is to the node in use. Other connections leave the pool. */
   isInUse(connection: Connection): boolean;
-  /** as seen last by a service */
+  /** returns the latest results of a service's health checks */
   standing(): NodesStanding;
   stop(): void;
 }
 
 export interface NodesStanding {
   nodes: { name: string; inUse: boolean; ready: boolean; clusterSize: number | undefined }[];
-  /** how often another node was taken into use since the start */
+  /** the number of switches to another node since the start */
   switches: number;
 }
 
-/** What a server says of itself. */
+/** The state that a server reports about itself. */
 export interface NodeState {
-  /** why it cannot be written to, such as `is read-only`; undefined: it can */
+  /** the reason that it is not writable, such as `is read-only`; undefined if it is writable */
   obstacle: string | undefined;
   isReadOnly: boolean;
-  /** the number of nodes it is connected with, itself included; undefined: it is not a Galera node */
+  /** the number of connected nodes including itself; undefined if it is not a Galera node */
   clusterSize: number | undefined;
-  /** innodb_flush_log_at_trx_commit */
+  /** the value of innodb_flush_log_at_trx_commit */
   flushes: string | undefined;
 }
 
 export interface NodeSwitch {
   from: string;
   to: string;
-  /** what is wrong with the node used before; undefined: an earlier one in the list is ready again */
+  /** the problem of the former node; undefined if an earlier node in the list is ready again */
   obstacle: string | undefined;
 }
 
 interface NodesRules {
-  /** Opens a connection to look at a server that may not serve; its statements time out soon. */
+  /** opens a connection for health checks, with a short statement timeout */
   openProbe: (location: ServerLocation) => Promise<Connection>;
-  /** undefined: nothing is watched */
+  /** undefined if the nodes are not watched */
   onSwitch?: ((change: NodeSwitch) => void) | undefined;
   returning?: Returning;
 }
 
-/** ms that an earlier node must be ready before it is used again, and the longest random delay after that */
+/** The time in ms for which an earlier node must be ready before it is used again, and the maximum random delay after that. */
 export interface Returning {
   after: number;
   spread: number;
 }
 
 const PROBE_EVERY_MS = 1_000;
-/** A node just started may go away again, and all instances at once would meet its cold caches. */
+/** Wait, because a restarted node may fail again, and all instances at once would meet its cold caches. */
 const RETURNING: Returning = { after: 30_000, spread: 10_000 };
 
 interface Node {
   location: ServerLocation;
   name: string;
-  /** by its latest answer; undefined: none */
+  /** from the latest health check; undefined if it has no obstacle */
   obstacle: string | undefined;
-  /** since when it can be written to, in performance.now() time; undefined: it cannot */
+  /** the time, by performance.now(), since which it is writable; undefined if it is not */
   readySince: number | undefined;
-  /** by its latest answer, as in NodeState */
+  /** from the latest health check, as in NodeState */
   clusterSize: number | undefined;
-  /** time-outs in a row */
+  /** the number of consecutive timeouts */
   misses: number;
   probe?: Connection | undefined;
 }
@@ -87,7 +87,7 @@ export function openNodes(
   let choosing: Promise<Node> | undefined;
   let isWatching = false;
   let switches = 0;
-  /** the random part of the wait before the return, so that the instances take turns */
+  /** the random delay before a return, so that the instances switch one after the other */
   let turn = 0;
   const stopping = new AbortController();
   const owners = new WeakMap<Connection, Node>();
@@ -116,7 +116,7 @@ export function openNodes(
     },
   };
 
-  /** The first that can be written to, beginning with the one in use. */
+  /** Chooses the first writable node, beginning with the one in use. */
   async function choose(): Promise<Node> {
     const order = [...new Set([inUse ?? first, ...nodes])];
     const errors = await Promise.all(order.map(look));
@@ -132,7 +132,7 @@ export function openNodes(
     throw new CodedError('NO_WRITABLE_NODE', `none of the servers can be written to: ${reasons.join(', ')}`);
   }
 
-  /** @returns why there was no answer */
+  /** Checks a node's health. @returns the error of a failed check */
   async function look(node: Node): Promise<unknown> {
     try {
       if (node.probe?.state !== 'authenticated') node.probe = await openProbe(node.location);
@@ -141,7 +141,7 @@ export function openNodes(
     } catch (error) {
       closeProbe(node);
       node.obstacle = `cannot be used (${reasonCode(error)})`;
-      // A process that was paused finds its own time-outs expired, at all nodes.
+      // Ignore the first timeout: after a pause of this process, the timeouts of all nodes have expired.
       if (isTimeout(error) && ++node.misses === 1) return error;
       node.readySince = node.clusterSize = undefined;
       return error;
@@ -161,14 +161,14 @@ export function openNodes(
     while (!signal.aborted) {
       await look(node);
       decide();
-      // After a silence it is asked again at once.
+      // Check again at once after a first timeout.
       if (node.misses !== 1)
         await sleep(PROBE_EVERY_MS, undefined, { ref: false, signal }).catch(() => undefined);
     }
     closeProbe(node);
   }
 
-  /** If no node can be written to, the one in use stays. */
+  /** Switches to another node if necessary. If no node is writable, the one in use stays. */
   function decide(): void {
     const now = performance.now();
     const isReady = inUse?.readySince !== undefined;
@@ -177,7 +177,7 @@ export function openNodes(
         readySince !== undefined && (!isReady || now - readySince >= returning.after + turn),
     );
     if (next === undefined || next === inUse) return;
-    // Later ones have no precedence over the one in use.
+    // A later node in the list has no precedence over the node in use.
     if (isReady && nodes.indexOf(next) > nodes.indexOf(inUse as Node)) return;
     use(next);
   }
@@ -197,12 +197,12 @@ export function openNodes(
   }
 }
 
-/** `10.0.0.11:3306` */
+/** Returns a server's name, such as `10.0.0.11:3306`. */
 export function serverName({ host, port, socketPath }: ServerLocation): string {
   return socketPath ?? `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Two statements that every server answers, also a Galera node without the others. */
+/** Checks a server by two statements that it always answers, even as a Galera node without the other nodes. */
 export async function readNode(connection: Connection): Promise<NodeState> {
   const variables = await show(connection, 'VARIABLES', [...READ_ONLY, FLUSHES, 'wsrep_on']);
   const isReadOnly = READ_ONLY.some((name) => !['OFF', undefined].includes(variables.get(name)));
@@ -224,7 +224,7 @@ export async function readNode(connection: Connection): Promise<NodeState> {
   };
 }
 
-/** MariaDB 12 has more values of read_only than ON. */
+/** The variables that make a server read-only. MariaDB 12 has more values of read_only than ON. */
 const READ_ONLY = ['read_only', 'super_read_only', 'innodb_read_only'];
 const FLUSHES = 'innodb_flush_log_at_trx_commit';
 const SYNCED = '4';

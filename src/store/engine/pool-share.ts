@@ -1,14 +1,14 @@
 import knex from 'knex';
 import type { Connection, Pool } from './connections';
 
-/** The connections of a pool that one kind of work may have at once, so that the pool is never empty for the others. */
+/** A concurrency limit on a connection pool: one kind of work may use only a part, so that the rest remains for others. */
 
-/** @param most connections @param patience ms that a caller may wait for its turn */
+/** @param most the number of connections @param patience the time in ms that a caller waits for one */
 export function sharePool(pool: Pool, most: number, patience: number): Pool {
   let lent = 0;
   const waiting: (() => void)[] = [];
 
-  /** A caller that waits takes the place over. */
+  /** Hands a connection's place to a waiting caller, or frees it. */
   function giveBack(): void {
     const next = waiting.shift();
     if (next === undefined) lent--;
@@ -26,7 +26,7 @@ export function sharePool(pool: Pool, most: number, patience: number): Pool {
     }
   }
 
-  /** @throws KnexTimeoutError, as of a pool that is in use */
+  /** Waits for a free place. @throws KnexTimeoutError, like a pool that is in use */
   function turn(): Promise<void> {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
@@ -41,7 +41,7 @@ export function sharePool(pool: Pool, most: number, patience: number): Pool {
     });
   }
 
-  // What Knex uses of a pool (knex/lib/client.js, and knex/lib/pool.js to know it by).
+  // The members that Knex uses of a pool (knex/lib/client.js, and knex/lib/pool.js to recognise it).
   const share = {
     acquire: () => ({ promise: acquire() }),
     release(connection: Connection) {

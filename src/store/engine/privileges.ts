@@ -2,7 +2,7 @@ import { isSqlite, table, type Db } from './database';
 import type { MysqlSettings } from './mysql';
 
 export const REQUEST_PRIVILEGES = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const;
-/** Privileges that migrations also need; some operators give them to another user. */
+/** The privileges that only migrations need; some operators give them to another user. */
 export const MIGRATION_PRIVILEGES = ['CREATE', 'ALTER', 'INDEX', 'DROP', 'REFERENCES'] as const;
 export type Privilege = (typeof REQUEST_PRIVILEGES | typeof MIGRATION_PRIVILEGES)[number];
 
@@ -11,7 +11,7 @@ interface MissingPrivilege {
   reason: string;
 }
 
-/** The statement for the database's administrator; the user's host is left open. */
+/** Returns the statement for the database's administrator, with the user's host left open. */
 export function grantStatement(
   privileges: readonly Privilege[],
   { database, user }: Pick<MysqlSettings, 'database' | 'user'>,
@@ -19,14 +19,14 @@ export function grantStatement(
   return `GRANT ${privileges.join(', ')} ON \`${database}\`.* TO '${user}'@'...';`;
 }
 
-/** Tries privileges on a table of its own, which it then drops. @returns the missing ones */
+/** Tests each privilege on a table that it creates and drops. @returns the missing privileges */
 export async function tryPrivileges(db: Db): Promise<MissingPrivilege[]> {
   const probe = `${table(db, 'migrations')}_probe`;
   const steps: [Privilege, string][] = [
     ['CREATE', `CREATE TABLE ${probe} (id INTEGER NOT NULL PRIMARY KEY, text VARCHAR(10))`],
     ['ALTER', `ALTER TABLE ${probe} ADD COLUMN more INTEGER`],
     ['INDEX', `CREATE INDEX ${probe}_more ON ${probe} (more)`],
-    // MySQL checks this one on the parent table of a foreign key; SQLite cannot add foreign keys.
+    // MySQL checks this privilege on the parent table of a foreign key; SQLite cannot add foreign keys.
     ...(isSqlite(db)
       ? []
       : ([
@@ -60,7 +60,7 @@ export async function tryPrivileges(db: Db): Promise<MissingPrivilege[]> {
   return missing;
 }
 
-/** Such as `CREATE: command denied to user ...`. */
+/** Describes a missing privilege, for example `CREATE: command denied to user ...`. */
 export function describeMissing({ privilege, reason }: MissingPrivilege): string {
   return `${privilege}: ${reason}`;
 }

@@ -3,8 +3,8 @@ import type { Row, SqlValue } from '../export';
 import { fromSqlTime, toSqlTime } from './time';
 
 /**
- * Rows as fields and back: the column `expires_at` is the field `expiresAt`, and columns named `at`, `..._at` or
- * `..._until` hold times. Those of FLAGS hold 0 or 1. A new column is thus named in its table and in the interface of its row.
+ * Maps rows to fields and back: the column `expires_at` is the field `expiresAt`. Columns named `at`, `..._at` or
+ * `..._until` hold times; FLAGS hold 0 or 1. So a new column is only named in its table and in the interface of its row.
  */
 
 interface Column {
@@ -41,12 +41,12 @@ type FieldOf<Name, Value> = Name extends (typeof FLAGS)[number]
       : Value
     : Value;
 
-/** A row's columns as fields. */
+/** The type of a row's fields. */
 export type FieldsOf<Row> = {
   [Name in keyof Row as Camel<Name & string>]: FieldOf<Name, Row[Name]>;
 };
 
-/** The row that is stored for these fields. */
+/** The type of the row that is stored for fields. */
 export type RowOf<Fields> = {
   [Name in keyof Fields as Snake<Name & string>]: StoredOf<Exclude<Fields[Name], undefined>>;
 };
@@ -55,10 +55,10 @@ type StoredOf<Value> = Value extends Date ? string : Value extends boolean ? num
 
 const columns = new Map<string, Column>();
 
-/** A row's columns as fields. */
+/** Converts a row to fields. */
 export function toFields<R extends object>(row: R): FieldsOf<R> {
   const fields: Record<string, unknown> = {};
-  // Not Object.entries(), which takes a third longer and runs for every licence that an activation locks.
+  // Do not use Object.entries(): it takes a third longer, and this runs for every licence that an activation locks.
   for (const name in row) {
     const value = (row as Row)[name];
     let column = columns.get(name);
@@ -78,7 +78,7 @@ function readerOf(name: string): Column['read'] {
   return (value) => value;
 }
 
-/** The fields as columns; undefined ones stay undefined, which an UPDATE leaves as they are. */
+/** Converts fields to a row. Undefined fields stay undefined, so that an UPDATE does not change them. */
 export function toColumns<const F extends object>(fields: F): RowOf<F> {
   return Object.fromEntries(
     Object.entries(fields as Record<string, SqlValue | boolean | Date>).map(([field, value]) => [

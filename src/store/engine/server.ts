@@ -6,15 +6,15 @@ export interface ServerState {
   /** such as `10.11.6-MariaDB-1` or `8.0.36` */
   version: string;
   maxConnections: number;
-  /** the user's own limit; 0: none */
+  /** the user's own limit; 0 if there is none */
   maxUserConnections: number;
-  /** the server's clock, UTC */
+  /** the server's clock, in UTC */
   now: Date;
-  /** server settings that this program overrides on its connections, such as `completion_type = CHAIN` */
+  /** the server's settings that this program overrides on its connections, such as `completion_type = CHAIN` */
   overridden: string[];
 }
 
-/** @returns undefined for SQLite, after checking that it can be used */
+/** Reads the server's state. @returns undefined for SQLite, after checking that it can be used */
 export async function readServerState(db: Db): Promise<ServerState | undefined> {
   if (isSqlite(db)) {
     await db.raw('SELECT 1');
@@ -32,10 +32,10 @@ export async function readServerState(db: Db): Promise<ServerState | undefined> 
   };
 }
 
-/** MariaDB has SKIP LOCKED since 10.6, MySQL has expressions as defaults since 8.0.13. */
+/** Reads a version. SKIP LOCKED needs MariaDB 10.6, expressions as defaults need MySQL 8.0.13. */
 export function readVersion(version: string): { name: string; isSupported: boolean } {
   const isMariaDb = /mariadb/i.test(version);
-  // MariaDB's handshake puts 5.5.5- in front, for old replicas.
+  // Remove 5.5.5-, which MariaDB's handshake puts before its version for old replicas.
   const numbers = version.replace(/^5\.5\.5-/, '').match(/\d+/g);
   const found = (numbers ?? []).slice(0, 3).map(Number);
   const needed = isMariaDb ? [10, 6, 0] : [8, 0, 13];
@@ -48,7 +48,7 @@ export function readVersion(version: string): { name: string; isSupported: boole
 
 export const SUPPORTED_SERVERS = 'MySQL 8.0.13 and MariaDB 10.6 and later';
 
-/** Counts other tables in the database, and finds ours that are not InnoDB. MySQL only. */
+/** Counts the other tables of the database, and finds our tables that are not InnoDB. MySQL only. */
 export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine: string[] }> {
   const [rows] = (await db.raw(
     `SELECT table_name AS name, engine AS engine FROM information_schema.tables
@@ -63,14 +63,14 @@ export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine
 }
 
 interface TableSize {
-  /** without prefix; `database` for a whole SQLite file */
+  /** the name without prefix; `database` for a whole SQLite file */
   name: string;
   bytes: number;
   /** the server's estimate; undefined for SQLite */
   rows: number | undefined;
 }
 
-/** The sizes of this program's tables, largest first; MySQL's may be a day old. SQLite has only one size. */
+/** Returns the sizes of this program's tables, largest first. MySQL's may be a day old; SQLite has only one size. */
 export async function readTableSizes(db: Db): Promise<TableSize[]> {
   if (isSqlite(db)) {
     const [row] = await rawRows<{ bytes: number }>(
@@ -93,7 +93,7 @@ export async function readTableSizes(db: Db): Promise<TableSize[]> {
     .sort((a, b) => b.bytes - a.bytes);
 }
 
-/** This program's tables that are missing. */
+/** Lists this program's tables that are missing. */
 export async function findMissingTables(db: Db): Promise<string[]> {
   const names = TABLES.map((name): string => table(db, name));
   const isOurs = `IN (${placeholders(names.length)})`;
@@ -147,7 +147,7 @@ const TABLES: TableName[] = [
   'order_licenses',
   'customers',
 ];
-/** Of the tables without an id. */
+/** The first columns of the tables without an id. */
 const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
   product_includes: 'product_id',
   license_refusals: 'license_id',
@@ -175,7 +175,7 @@ const REFUSED = new Set([
   'SQLITE_READONLY',
 ]);
 
-/** Tries rights on the real tables, touching no row. @returns the missing ones, such as `INSERT on licensing_events` */
+/** Tests rights on the real tables, changing no row. @returns the missing ones, such as `INSERT on licensing_events` */
 export async function tryTableRights(db: Db): Promise<string[]> {
   const missing: string[] = [];
   for (const name of TABLES) {

@@ -8,16 +8,16 @@ import { isLockConflict } from './errors';
 export interface SqliteSettings {
   kind: 'sqlite';
   path: string;
-  /** LICENSING_TIMEOUT_FACTOR: whoever opens it waits so many times longer; undefined: 1 */
+  /** LICENSING_TIMEOUT_FACTOR, by which callers multiply timeouts; 1 by default */
   timeoutFactor?: number | undefined;
 }
 
-/** The files SQLite may keep beside a database; they are part of it. */
+/** Lists the files that SQLite may keep next to a database. They are part of it. */
 export function sideFiles(path: string): string[] {
   return ['-wal', '-shm', '-journal'].map((suffix) => path + suffix);
 }
 
-/** The first caller creates the file. One connection: the driver is synchronous, so a second one would only wait. */
+/** Opens a pool of one connection, which creates the file. The driver is synchronous, so a second one would only wait. */
 export function openSqlitePool(path: string, acquireTimeout: number): Pool {
   return new knex.KnexPool<LibsqlConnection>({
     min: 1,
@@ -33,13 +33,13 @@ function connect(path: string): LibsqlConnection {
   mkdirSync(dirname(path), { recursive: true });
   makePrivate(path);
   const connection = new (loadLibsql())(path);
-  // WAL with FULL: acknowledged commits survive a power cut, and the command can read meanwhile.
+  // WAL with FULL keeps acknowledged commits after a power cut, and lets commands read at the same time.
   for (const pragma of [
     'busy_timeout = 5000',
     'journal_mode = WAL',
     'synchronous = FULL',
     'foreign_keys = ON',
-    // An import makes a log as large as itself, which would stay so.
+    // An import makes a log as large as itself, which would keep its size.
     `journal_size_limit = ${WAL_LIMIT_BYTES}`,
     `busy_timeout = ${SQLITE_BUSY_TIMEOUT_MS}`,
   ])
@@ -60,7 +60,7 @@ function loadLibsql(): new (path: string) => LibsqlConnection {
   }
 }
 
-/** Beyond this the log is cut when it is begun again; SQLite begins it again at 4 MB where no reader is in its way. */
+/** The size to which the log is cut when it begins again, which SQLite does at 4 MB unless a reader prevents it. */
 const WAL_LIMIT_BYTES = 8 * 1024 * 1024;
 
 interface LibsqlConnection {
@@ -69,30 +69,30 @@ interface LibsqlConnection {
   inTransaction: boolean;
 }
 
-/** The driver's wait blocks the whole process, so wait briefly, and repeat ... */
+/** The driver's own wait for a lock. It blocks the whole process, so it is short, and callers repeat it. */
 const SQLITE_BUSY_TIMEOUT_MS = 50;
-/** ... until this much has passed, as for MySQL's locks (mysql.ts). */
+/** The total time to wait for a lock, the same as for MySQL's locks (mysql.ts). */
 const SQLITE_LOCK_WAIT_MS = 1_000;
 
 const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
 
 /**
- * Knex's better-sqlite3 dialect on libsql, which needs neither compiler nor download. It overrides the private `_query`
- * of knex 3.3.0; test/units/package-versions.test.ts says what to check in other versions. libsql 0.5.29 has a bug: a
- * prepared statement that met SQLITE_BUSY stays open until garbage collection, and until then writes succeed but are
- * not committed. So take the write lock with exec() first, which closes its statements.
- * @param lockWait ms to wait for the write lock
+ * Returns Knex's better-sqlite3 dialect for libsql, which needs neither compiler nor download. It overrides the private
+ * `_query` of knex 3.3.0; test/units/package-versions.test.ts lists what to check in other versions. libsql 0.5.29 has
+ * a bug: a prepared statement that met SQLITE_BUSY stays open until garbage collection, and until then writes succeed
+ * but are not committed. So this takes the write lock with exec() first, which closes its statements.
+ * @param lockWait the time in ms to wait for the write lock
  */
 export function libsqlClient(lockWait = SQLITE_LOCK_WAIT_MS): typeof Knex.Client {
-  // oxlint-disable-next-line typescript/no-require-imports -- the dialect has no types and is needed for SQLite alone
+  // oxlint-disable-next-line typescript/no-require-imports -- the dialect has no types, and only SQLite needs it
   const Dialect = require('knex/lib/dialects/better-sqlite3') as new (config: Knex.Config) => SqliteDialect;
-  /** Connections told to begin, without a statement since. Not a field: Knex copies none to a transaction's client. */
+  /** Connections with a pending BEGIN. Not a field, because Knex does not copy fields to a transaction's client. */
   const beginning = new WeakSet<LibsqlConnection>();
-  /** Characters of statements since the event loop turned. */
+  /** The number of characters of statements in this turn of the event loop. */
   let prepared = 0;
   class LibsqlDialect extends Dialect {
     override _driver(): void {
-      // The pool opens connections itself.
+      // Does nothing, because the pool opens connections itself.
     }
 
     override async _query(connection: LibsqlConnection, query: { sql: string }): Promise<unknown> {
@@ -115,7 +115,7 @@ export function libsqlClient(lockWait = SQLITE_LOCK_WAIT_MS): typeof Knex.Client
         if (WRITES.test(sql)) await takeWriteLock(connection, lockWait);
         else connection.exec('BEGIN');
       }
-      // A full disk already ends the transaction.
+      // Skip the ROLLBACK if the transaction has ended, which a full disk does.
       if (sql.startsWith('ROLLBACK') && !connection.inTransaction) return query;
       return WRITES.test(sql) && !connection.inTransaction
         ? this.writeAlone(connection, query)
@@ -138,28 +138,28 @@ export function libsqlClient(lockWait = SQLITE_LOCK_WAIT_MS): typeof Knex.Client
 }
 
 /**
- * The driver frees a statement, about 60 bytes for each character of it, only when the event loop turns after a garbage
- * collection, and with a synchronous driver it may not turn during a whole import: 100,000 licences took 979 MB.
+ * The maximum number of characters of statements in a turn of the event loop. The driver frees a statement, about 60
+ * bytes for each character, only when the loop turns after a garbage collection: an import of 100,000 licences took 979 MB.
  */
 const MAX_PREPARED = 100_000;
 
-/** Makes the file, and those beside it, readable only by its owner; the driver would use the umask. */
+/** Creates the file so that only its owner can read it and the files next to it; the driver would use the umask. */
 function makePrivate(filename: string): void {
   if (existsSync(filename)) return;
   try {
     closeSync(openSync(filename, 'a', 0o600));
   } catch {
-    // The driver will fail too, with an error that error-messages.ts explains.
+    // Let the driver fail instead, with an error that error-messages.ts explains.
   }
 }
 
-/** The parts of the dialect used here; the dialect has no types. */
+/** The parts of the dialect that this code uses; the dialect has no types. */
 declare class SqliteDialect {
   _driver(): void;
   _query(connection: LibsqlConnection, query: { sql: string }): Promise<unknown>;
 }
 
-/** @throws SQLITE_BUSY (`isLockConflict`) when another process holds the lock for too long */
+/** Takes the write lock. @throws SQLITE_BUSY (`isLockConflict`) if another process holds it for too long */
 async function takeWriteLock(connection: LibsqlConnection, lockWait: number): Promise<void> {
   const until = performance.now() + lockWait;
   for (;;) {

@@ -3,7 +3,7 @@ import { indexName } from '../../../migrations/tables';
 import { isSqlite, table, type Db, type FullName, type TableName, type Transaction } from './database';
 import { send, type Connection, type StatementOptions } from './connections';
 
-/** Runs a SELECT; on MySQL without the query builder, which costs more than the driver. */
+/** Runs a SELECT, on MySQL without Knex's query builder, which takes more time than the driver. */
 export async function rawRows<Row>(
   db: Db,
   sql: string,
@@ -32,13 +32,13 @@ function run<Answer>(
   options?: StatementOptions,
 ): Promise<Answer> {
   return withConnection(db, (connection) => {
-    // As Knex does: the connection may belong to somebody else by now.
+    // Check this like Knex: the connection may already belong to another caller.
     if (db.isTransaction && (db as Transaction).isCompleted()) throw new Error('The transaction has ended.');
     return send<Answer>(connection, sql, bindings, options);
   });
 }
 
-/** All rows have the first row's columns. For SQLite, Knex would write a UNION ALL chain, limited to 500. */
+/** Inserts rows with the columns of the first row. On SQLite, Knex would write a UNION ALL chain, limited to 500. */
 export async function insertRows(
   db: Db,
   name: TableName,
@@ -54,9 +54,9 @@ export async function insertRows(
 }
 
 /**
- * `insertRows` for a table whose id counts up.
- * @returns the ids, in the order of the rows. InnoDB numbers the rows of a statement one after the other, also while
- * others insert, and says the first; SQLite says the last. A cluster counts in steps.
+ * Inserts rows into a table with an auto-increment id.
+ * @returns the ids, in the order of the rows. InnoDB numbers the rows of a statement consecutively, even during other
+ * inserts, and returns the first id; SQLite returns the last one. A cluster counts in steps.
  */
 export async function insertCounted(
   trx: Transaction,
@@ -75,7 +75,7 @@ export async function insertCounted(
   return rows.map((_, i) => id + i * step);
 }
 
-/** Lends a MySQL connection of the pool; in a transaction, the transaction's. */
+/** Lends a MySQL connection of the pool; in a transaction, the transaction's own. */
 export async function withConnection<T>(db: Db, work: (connection: Connection) => Promise<T>): Promise<T> {
   const client = db.client as Knex.Client;
   const connection = (await client.acquireConnection()) as Connection;
@@ -86,47 +86,47 @@ export async function withConnection<T>(db: Db, work: (connection: Connection) =
   }
 }
 
-/** Not a list for a single value: with `=` MariaDB looks the row up before it plans the rest. */
+/** Returns the condition for one of several values. A single value gets `=`, with which MariaDB plans better. */
 export function isOneOf(count: number): string {
   return count === 1 ? '= ?' : `IN (${placeholders(count)})`;
 }
 
 /**
- * An index hint for MySQL; PRIMARY without columns. MySQL plans with statistics from when a table was opened, and scans
- * a table that was empty then: 340 ms instead of 10 at 200,000 licences.
+ * Returns an index hint for MySQL; PRIMARY without columns. MySQL plans by the statistics of the moment when it opened
+ * a table, and scans a table that was empty then: 340 ms instead of 10 at 200,000 licences.
  */
 export function forceIndex(db: Db, name: TableName, ...columns: string[]): string {
   if (isSqlite(db)) return '';
   return ` FORCE INDEX (${columns.length === 0 ? 'PRIMARY' : indexName(table(db, name), columns)})`;
 }
 
-/** A table for the query builder, read by an index (`forceIndex`). It is no text, but typed as the table's name is. */
+/** Returns a table with an index hint (`forceIndex`) for the query builder. It is not a text, but has the type of the name. */
 export function tableBy<Name extends TableName>(db: Db, name: Name, ...columns: string[]): FullName<Name> {
   return db.raw(table(db, name) + forceIndex(db, name, ...columns)) as unknown as FullName<Name>;
 }
 
-/** The columns of the index that finds a licence's rows in a table. */
+/** Returns the columns of the index that finds a licence's rows in a table. */
 export function licenseIndex(name: TableName): string[] {
   if (name === 'license_keys' || name === 'outbox') return ['license_id'];
   return ['license_id', name === 'activations' ? 'identifier' : 'at'];
 }
 
-/** The columns of the index that finds rows by their ids; none: the primary key. */
+/** Returns the columns of the index that finds rows by their ids; empty for the primary key. */
 export function idIndex(name: TableName): string[] {
   return name === 'license_keys' ? ['id'] : [];
 }
 
-/** Joins tables in the written order, for the same reason as `forceIndex`. */
+/** Returns the keyword that joins tables in the written order, for the same reason as `forceIndex`. */
 export function orderedJoin(db: Db): string {
   return isSqlite(db) ? 'JOIN' : 'STRAIGHT_JOIN';
 }
 
-/** `?, ?, ?` */
+/** Returns placeholders: `?, ?, ?`. */
 export function placeholders(count: number): string {
   return `?${', ?'.repeat(count - 1)}`;
 }
 
-/** For LIKE with `ESCAPE '!'`, in lower case. SQLite's LOWER is ASCII only, so other characters match anything. */
+/** Returns a lower-case pattern for LIKE with `ESCAPE '!'`. SQLite's LOWER is ASCII only: other characters match anything. */
 export function likePattern(text: string): string {
   return `%${text.replace(/[!%_]/g, '!$&').replace(/[^\x20-\x7e]+/g, '%')}%`;
 }

@@ -32,12 +32,12 @@ import type { Unmatched } from '../orders/unmatched';
 import type { WebhookRow } from '../webhooks';
 
 /**
- * The tables, for the query builder: a wrong column, or a value of another type, is an error of the compiler. A column is
- * declared as a field of its row's interface; here stand those that no reader of the row needs.
+ * The types of the tables for the query builder, with which the compiler refuses an unknown column or a wrong value. A
+ * column is declared as a field of its row's interface; this file adds the columns that no reader of the row needs.
  */
 
 interface Unsummed {
-  /** how many of its times still have to be summed; null: none */
+  /** the number of the row's times that are not summed yet; null if none */
   unsummed: number | null;
 }
 

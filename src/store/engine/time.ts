@@ -1,15 +1,15 @@
-/** The latest time that MySQL's DATETIME holds: no end is later. */
+/** The latest time that MySQL's DATETIME holds. No licence can end later. */
 export const LATEST_TIME = new Date('9999-12-31T23:59:59Z');
 const EARLIEST_TIME = new Date('1000-01-01T00:00:00Z');
 
-/** Returns the time, or the nearest one that the databases can hold. */
+/** Returns the time, or the nearest time that the databases can hold. */
 export function nearestStorable(date: Date): Date {
   return date > LATEST_TIME ? LATEST_TIME : date < EARLIEST_TIME ? EARLIEST_TIME : date;
 }
 
 /**
- * UTC, `YYYY-MM-DD HH:MM:SS`, which sorts by time. Cuts the fraction, because DATETIME(0) would round it. Every time that a
- * statement holds is written here, so none is outside the years that databases hold.
+ * Formats a time for SQL in UTC, `YYYY-MM-DD HH:MM:SS`, so that texts sort by time. The fraction is cut, because
+ * DATETIME(0) would round it. All times in statements come from here, so they are within the years that databases hold.
  */
 export function toSqlTime(date: Date): string {
   const second = Math.floor(date.getTime() / 1000);
@@ -20,7 +20,7 @@ export function toSqlTime(date: Date): string {
   return lastText;
 }
 
-/** Cached, because thousands of requests share a second, and formatting its time was their largest cost. */
+/** A cache of the latest result: thousands of requests share a second, and formatting its time was their largest cost. */
 let lastSecond = NaN;
 let lastText = '';
 
@@ -29,7 +29,7 @@ export function fromSqlTime(text: string): Date {
   return new Date(day + 1000 * (3600 * two(text, 11) + 60 * two(text, 14) + two(text, 17)));
 }
 
-/** Parses two digits; Date's own parser takes three times as long. */
+/** Parses two digits. Date's own parser takes three times as long. */
 function two(text: string, at: number): number {
   return 10 * (text.charCodeAt(at) - ZERO) + text.charCodeAt(at + 1) - ZERO;
 }

@@ -9,7 +9,7 @@ import { ConfigError } from '../../base/errors';
 export interface TlsSettings {
   /** checks both the authority and the host name of the server's certificate, never only one of them */
   verify: boolean;
-  /** PEM texts: the authorities (default: the machine's), the client's certificate and key */
+  /** PEM texts: the authorities (by default the machine's), the client's certificate and key */
   ca?: string;
   cert?: string;
   key?: string;
@@ -20,10 +20,10 @@ export interface TlsSettings {
 const PARTS = ['ca', 'cert', 'key', 'ciphers'] as const;
 export type TlsPart = (typeof PARTS)[number];
 
-/** The settings as a person writes them, with paths instead of file contents. */
+/** The settings as a user writes them, with paths instead of the files' contents. */
 interface TlsChoice {
   verify: boolean;
-  /** undefined: not given. Not called for `ca` unless `verify` is set. */
+  /** returns a setting; undefined if it is missing; not called for `ca` unless `verify` is set */
   written: (part: TlsPart) => string | undefined;
   base: string;
 }
@@ -42,7 +42,7 @@ const ATTEMPTS: Record<TlsPart, (text: string, cert: string | undefined) => unkn
   ciphers: (text) => createSecureContext({ ciphers: text }),
 };
 
-/** Tries the files now: the driver would fail at each connection with only OpenSSL's message. @throws ConfigError */
+/** Reads and tests the files now: at connections, the driver would fail with only OpenSSL's message. @throws ConfigError */
 export function readTls(
   { verify, written, base }: TlsChoice,
   nameOf: (part: TlsPart) => string,
@@ -77,7 +77,7 @@ function readPem(path: string, name: string): string {
   }
 }
 
-/** Where systems keep trusted authorities: Debian and Alpine, Red Hat, SUSE, the BSDs. */
+/** The paths of the trusted authorities on Debian and Alpine, Red Hat, SUSE and the BSDs. */
 const AUTHORITIES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -88,13 +88,13 @@ const AUTHORITIES = [
 export interface ServerLocation {
   host: string;
   port: number;
-  /** a Unix socket; takes precedence over host and port */
+  /** a Unix socket, which takes precedence over host and port */
   socketPath?: string;
-  /** the sockets that were looked for, because `localhost` means one to the site */
+  /** the sockets that were not found, although `localhost` means a socket to the site */
   missingSockets?: readonly string[];
 }
 
-/** @param authorities the machine's, which PHP uses too; Node has its own list */
+/** @param authorities the machine's, which PHP also uses; Node has its own list */
 export function driverTls(
   { verify, ...files }: TlsSettings,
   authorities: readonly string[] = AUTHORITIES,
@@ -104,14 +104,14 @@ export function driverTls(
     ...(known === undefined ? {} : { ca: readFileSync(known, 'utf8') }),
     ...files,
     rejectUnauthorized: verify,
-    // Otherwise a certificate for any name would be accepted.
+    // Without this, a certificate for any name would be accepted.
     verifyIdentity: verify,
   };
 }
 
 /**
- * A socket for the driver, which leaves the name check for IP addresses to Node. Node asks the socket, which keeps only
- * names: a certificate for "localhost" would pass at any address, and one for the address never.
+ * Opens a socket for the driver, which leaves the check of an IP address to Node. Node reads the host from the socket,
+ * which keeps only names: a certificate for "localhost" would pass at any address, and one for the address never.
  */
 export function openSocket({ host, port, socketPath }: ServerLocation, tls: TlsSettings | undefined): Socket {
   const socket = connect(

@@ -5,21 +5,21 @@ import { isOfService, isSqlite, table, type Db, type Transaction } from './datab
 import { isCertificationConflict, isOutcomeOpen, isLockConflict } from './errors';
 
 interface Settings extends Knex.TransactionConfig {
-  /** `work` cannot be run again */
+  /** true if `work` cannot be run again */
   isOnce?: boolean;
 }
 
-/** Deadlocks and conflicts between the nodes of a cluster show within milliseconds. */
+/** The maximum number of attempts. Deadlocks and conflicts between a cluster's nodes show within milliseconds. */
 const MAX_ATTEMPTS = 8;
-/** A lock wait lasts 1 s (mysql.ts); a caller of the service can wait for three at most. */
+/** The time after which a service gives up. A lock wait takes 1 s (mysql.ts), and a caller waits for three at most. */
 const GIVE_UP_AFTER_MS = 2_500;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * Runs `work` in a transaction, and again after a deadlock (1213), a lock wait time-out (1205) or a conflict with another
- * node of a Galera cluster, which may show at COMMIT only. A time-out rolls back
- * only its statement, and the rest is rolled back here, so `work` must not catch that error. Within a transaction it
- * becomes a part of it, and only the whole is run again. A command tries for longer than a service (`LOCK_PATIENCE_MS`).
+ * Runs `work` in a transaction. It retries after a deadlock (1213), a lock wait timeout (1205), or a conflict with
+ * another node of a Galera cluster, which may only show at COMMIT. A timeout only rolls back its own statement, and the
+ * rest is rolled back here, so `work` must not catch that error. Inside another transaction it becomes a part of it,
+ * and only the whole is retried. A command tries for longer than a service (`LOCK_PATIENCE_MS`).
  */
 export async function inTransaction<T>(
   db: Db,
@@ -36,12 +36,12 @@ export async function inTransaction<T>(
     const spent = performance.now() - started;
     if (isOnce || !isLockConflict(tried.failure) || attempt >= limit.attempts || spent > limit.ms)
       throw tried.failure;
-    // A random pause, so that two conflicting transactions do not meet again.
+    // Wait for a random time, so that two conflicting transactions do not meet again.
     await sleep(Math.random() * Math.min(20 * attempt, LONGEST_PAUSE_MS));
   }
 }
 
-/** Calls `done` once the transaction is committed; outside of one, at once. */
+/** Calls `done` after the transaction is committed; outside a transaction, at once. */
 export function afterCommit(db: Db, done: () => void): void {
   if (db.isTransaction) (db as Transaction).executionPromise.then(done, () => undefined);
   else done();
@@ -49,7 +49,7 @@ export function afterCommit(db: Db, done: () => void): void {
 
 /**
  * Runs `work` in a transaction once.
- * @returns its result, or the failure; then nothing of it is left, and it may be tried again
+ * @returns the result, or the failure of a transaction that is rolled back and may be retried
  * @throws the failure of COMMIT; do not retry it (see `isOutcomeUnknown`), unless a Galera node has rolled it back
  */
 export async function tryTransaction<T>(
@@ -73,7 +73,7 @@ export async function tryTransaction<T>(
   }
 }
 
-/** Transactions that the server has rolled back: what follows in them would be committed statement by statement. */
+/** Transactions that the server has rolled back: later statements in them would be committed one by one. */
 const lost = new WeakMap<Transaction, unknown>();
 let savepoints = 0;
 
@@ -95,14 +95,14 @@ async function inSavepoint<T>(
 
 const unanswered = new WeakSet<object>();
 
-/** Whether this error, or its cause, is the failure of a COMMIT that the server may have carried out. */
+/** Reports whether an error, or its cause, is the failure of a COMMIT that the server may have carried out. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof Error && (unanswered.has(error) || isOutcomeUnknown(error.cause));
 }
 
 /**
- * Runs `work` in a transaction whose reads see what others have committed meanwhile, also before its first lock. InnoDB
- * refuses that with binlog_format STATEMENT; there reads see the moment of the first.
+ * Runs `work` in a transaction whose reads see what others committed in the meantime, even before its first lock.
+ * InnoDB refuses this with binlog_format STATEMENT; then reads see the moment of the first read.
  */
 export async function inReadCommitted<T>(
   db: Db,
@@ -117,7 +117,7 @@ export async function inReadCommitted<T>(
       }),
     });
   const withWriteLock = async (trx: Transaction) => {
-    // A transaction of SQLite that has read cannot write after others have written.
+    // Write first, because an SQLite transaction that has read cannot write after another process has written.
     await trx(table(trx, 'licenses')).where({ id: 0 }).update({ id: 0 });
     return work(trx);
   };
@@ -132,9 +132,9 @@ async function logsStatements(db: Db): Promise<boolean> {
   return values.includes('ON') && values.includes('STATEMENT');
 }
 
-/** Runs `work` on the data of one moment, whatever others write meanwhile; blocks nobody. */
+/** Runs `work` on a snapshot of one moment, which later writes do not change. It blocks no other transaction. */
 export function inSnapshot<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
   if (db.isTransaction) return work(db as Transaction);
-  // SQLite's transactions read a snapshot anyway; Knex has no isolation levels for it.
+  // Do not set a level for SQLite: its transactions read a snapshot anyway, and Knex has no isolation levels for it.
   return isSqlite(db) ? db.transaction(work) : db.transaction(work, { isolationLevel: 'repeatable read' });
 }

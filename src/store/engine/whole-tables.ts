@@ -1,9 +1,9 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
 import { rawRows } from './statements';
 
-/** This program's tables as a whole: for a backup before an upgrade, and the way back to it. */
+/** Operations on all tables of this program: for a backup before an upgrade, and for the way back. */
 
-/** The names of those that are there, also of ones that only a newer version knows. */
+/** Lists the existing tables, including those that only a newer version knows. */
 export async function ownTables(db: Db): Promise<string[]> {
   const prefix = `${tablePrefix(db)}licensing_`;
   const rows = isSqlite(db)
@@ -20,8 +20,8 @@ export async function ownTables(db: Db): Promise<string[]> {
 }
 
 /**
- * Drops them, no others: a table that only a newer version has would live again with the next upgrade. On one connection,
- * since the tables refer to each other.
+ * Drops all tables of this program, including those of a newer version, which would otherwise return with the next
+ * upgrade. It uses one connection, because the tables refer to each other.
  */
 export async function dropOwnTables(db: Db): Promise<void> {
   const names = await ownTables(db);
@@ -33,11 +33,11 @@ export async function dropOwnTables(db: Db): Promise<void> {
   });
 }
 
-/** Of these, people ask what a way back loses. */
+/** The tables for which users ask what a way back loses. */
 export const COUNTED = ['licenses', 'orders', 'releases', 'events'] as const satisfies TableName[];
 export type Extent = Record<(typeof COUNTED)[number], number>;
 
-/** The highest id of each, at the time of a backup. */
+/** Returns the highest id of each of these tables, at the time of a backup. */
 export async function readExtent(db: Db): Promise<Extent> {
   const entries = await Promise.all(
     COUNTED.map(async (name) => {
@@ -48,7 +48,7 @@ export async function readExtent(db: Db): Promise<Extent> {
   return Object.fromEntries(entries) as Extent;
 }
 
-/** How many rows were added since. */
+/** Counts the rows that were added after a backup. */
 export async function countSince(db: Db, before: Extent): Promise<Extent> {
   const entries = await Promise.all(
     COUNTED.map(async (name) => {
@@ -61,7 +61,7 @@ export async function countSince(db: Db, before: Extent): Promise<Extent> {
   return Object.fromEntries(entries) as Extent;
 }
 
-/** The whole file of an SQLite database, while others use it. @param file is not there yet */
+/** Copies an SQLite database that is in use. @param file must not exist */
 export async function copySqlite(db: Db, file: string): Promise<void> {
   await db.raw('VACUUM INTO ?', [file]);
 }

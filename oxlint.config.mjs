@@ -147,29 +147,41 @@ const TYPESCRIPT = [
   'use-unknown-in-catch-callback-variable',
 ];
 
-const refuseImports = (files, pattern) => ({
+/** During a rollout, the latest version is not what every address is offered. */
+const LATEST = {
+  regex: '(^|/)versions$',
+  importNames: ['latestRelease'],
+  message: 'Ask offeredTo or offeredVersion (src/licensing/updates.ts) which version is offered.',
+};
+
+const refuseImports = (files, ...patterns) => ({
   files,
-  rules: { 'no-restricted-imports': ['error', { patterns: [pattern] }] },
+  rules: { 'no-restricted-imports': ['error', { patterns }] },
 });
 
 /** A folder's files at every depth: each begins its way out with one step more. */
-const layer = (folder, allowed, files = '*.{ts,tsx}') =>
+const layer = (folder, allowed, files = '*.{ts,tsx}', ...names) =>
   DEPTHS.map((depth) => {
     const out = '../'.repeat(folder.split('/').length + depth);
-    return refuseImports([`src/${folder}/${'*/'.repeat(depth)}${files}`], {
-      group: [
-        depth === 0 && folder.includes('/') ? '../**' : `${out}**`,
-        ...['base', ...allowed].flatMap((name) => [`!${out}${name}`, `!${out}${name}/**`]),
-      ],
-      message: `src/${folder} may import from ${['base', ...allowed].join(', ')} alone.`,
-    });
+    return refuseImports(
+      [`src/${folder}/${'*/'.repeat(depth)}${files}`],
+      // First: the negations of a group end the search.
+      ...names,
+      {
+        group: [
+          depth === 0 && folder.includes('/') ? '../**' : `${out}**`,
+          ...['base', ...allowed].flatMap((name) => [`!${out}${name}`, `!${out}${name}/**`]),
+        ],
+        message: `src/${folder} may import from ${['base', ...allowed].join(', ')} alone.`,
+      },
+    );
   });
 
 const layers = Object.entries(LAYERS).flatMap(([folder, allowed], place) => {
   const above = Object.keys(LAYERS).slice(0, place);
   const upward = allowed.filter((name) => name !== 'texts' && !above.includes(name));
   if (upward.length > 0) throw new Error(`src/${folder} may not import upwards: ${upward.join(', ')}`);
-  return layer(folder, [...allowed, ...(OF_ALL[folder] ?? [])]);
+  return layer(folder, [...allowed, ...(OF_ALL[folder] ?? [])], undefined, LATEST);
 });
 
 /** Of the rest of src/, texts know types of licensing and support, and nothing that runs. */
@@ -289,7 +301,8 @@ export default {
       rules: { 'import/no-cycle': ['error', { ignoreTypes: true }] },
     },
     ...layers,
-    ...layer('licensing/core', CORE),
+    ...layer('licensing/core', CORE, undefined, LATEST),
+    ...layer('licensing', LAYERS.licensing, 'updates.ts'),
     refuseImports(['migrations/**/*.ts'], {
       group: ['**/src/**'],
       message: 'A migration must not change with the rules of src/ (decision 6).',

@@ -71,6 +71,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'rollout-no-address': () => '',
   'rollout-silent': () => '',
   'rollout-apache': () => '',
+  'rollout-replaced': () => '',
   'rollout-nginx': () => '',
   'without-lines': () => 'To publish it all the same: --unchecked.',
   'malformed-manifest': () => 'Correct it there and pack it again.',

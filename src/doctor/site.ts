@@ -6,13 +6,13 @@ import { API_PATH, API_TEXTS } from '../licensing/api';
 import { bundlesOf, readCatalogue } from '../licensing/bundles';
 import { createNetworkMatcher } from '../licensing/ip-addresses';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/core/keys';
-import { latestRelease } from '../licensing/updates';
+import { findOffered, findRollouts } from '../licensing/updates';
 import { findAccessAddress, lastAccessId } from '../store/access-log';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import { deleteTrialLicense, insertLicenses } from '../store/licenses/licenses';
 import { packageFileName, statPackage } from '../packages/package-files';
-import type { Release } from '../store/releases';
+import { WHOLE_ROLLOUT, type Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import {
   attempt,
@@ -261,8 +261,9 @@ async function checkUpdates(site: Site): Promise<CommandFinding[]> {
   const { productId, version } = release;
   const answer = await ask(site, at(url, `/updates/${productId}`));
   const offered = parse(answer.body)?.data?.version;
-  return offered === version
-    ? [ok('UPDATES', `The update check of product ${productId} offers version ${version}.`)]
+  const rollouts = await findRollouts(db, productId);
+  return [release, ...rollouts].some((one) => one.version === offered)
+    ? [ok('UPDATES', `The update check of product ${productId} offers version ${offered}.`)]
     : [
         problem(
           'UPDATES',
@@ -282,18 +283,11 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
   const release = await smallestLatest(db, config.packagesDir);
   if (release === undefined)
     return [unchecked('DOWNLOAD', 'No package that could be downloaded is published.')];
-  const covering = [
-    release.productId,
-    ...bundlesOf(await readCatalogue(db), release.productId).map(({ id }) => id),
-  ];
-  const plan = (await listPlans(db)).find(({ productId }) => covering.includes(productId));
+  const { productId, version } = release;
+  const covering = [productId, ...bundlesOf(await readCatalogue(db), productId).map(({ id }) => id)];
+  const plan = (await listPlans(db)).find((one) => covering.includes(one.productId));
   if (plan === undefined)
-    return [
-      unchecked(
-        'DOWNLOAD',
-        `Product ${release.productId} has no plan, so no licence to try a download with.`,
-      ),
-    ];
+    return [unchecked('DOWNLOAD', `Product ${productId} has no plan, so no licence to try a download with.`)];
   const key = generateKey();
   const userAgent = `licensing-doctor/${token()}`;
   const after = await lastAccessId(db);
@@ -301,7 +295,7 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
   try {
     const hash = createHash('sha256');
     let size = 0;
-    const answer = await ask(site, at(url, `/downloads/${release.productId}?dlid=${key}`), {
+    const answer = await ask(site, at(url, `/downloads/${productId}?version=${version}&dlid=${key}`), {
       headers: { 'User-Agent': userAgent },
       onChunk(chunk) {
         hash.update(chunk);
@@ -382,11 +376,11 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
   );
 }
 
-/** The smallest of the latest versions, because it downloads fastest. */
+/** The smallest of the versions that all addresses are offered, because it downloads fastest. */
 async function smallestLatest(db: Db, packagesDir: string): Promise<Release | undefined> {
   const latest: Release[] = [];
   for (const { id } of (await listProducts(db)).slice(0, MAX_PRODUCTS)) {
-    const release = await latestRelease(db, id);
+    const release = await findOffered(db, id, WHOLE_ROLLOUT);
     if (release && (await statPackage(packagesDir, release.sha256))) latest.push(release);
   }
   return latest.sort((a, b) => a.fileSize - b.fileSize)[0];

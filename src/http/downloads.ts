@@ -6,7 +6,6 @@ import { decideDownload } from '../licensing/download';
 import { gatherFacts, type DownloadFacts } from '../licensing/download-check';
 import { keyDigest } from '../licensing/core/keys';
 import type { Licensing } from '../licensing/licensing';
-import { rolloutGroup } from '../licensing/updates';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packageFileName } from '../packages/package-files';
 import type { Release } from '../packages/releases';
@@ -36,7 +35,7 @@ export function downloadEndpoint(ctx: Context): 'download' | 'check' {
  * same verdict as JSON, without the package: docs/contract.md, 8.6.
  */
 export function downloadHandler(
-  { lookUp, findRelease, findProduct, findPlan, now, accessLog }: Licensing,
+  { lookUp, releases, findProduct, findPlan, now, accessLog }: Licensing,
   settings: DownloadSettings,
 ): Handler {
   const findPackage = createPackageFinder(settings.packagesDir);
@@ -74,14 +73,14 @@ export function downloadHandler(
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
     const found = await lookUp({ key, keyDigest: keyDigest(key), identifier, productId });
     ctx.state.keyIsKnown = found !== undefined;
-    const group = version === undefined ? rolloutGroup(ctx.state.client.limitKey, productId) : undefined;
-    const request = { productId, identifierGiven: identifier !== undefined, version, group };
-    const finders = { findRelease, findPackage };
+    const { limitKey: network } = ctx.state.client;
+    const request = { productId, identifierGiven: identifier !== undefined, version, network };
+    const finders = { releases, findPackage };
     const { refusal, release, known } = await decideDownload(found, finders, request, at);
     if (refusal === undefined) ctx.state.granted = `${productId} ${release?.version ?? ''}`;
     if (ctx.state.endpoint === 'check') {
       const code = refusal?.refused ?? null;
-      const catalogue = { findRelease, findProduct, findPlan };
+      const catalogue = { releases, findProduct, findPlan };
       const facts = await gatherFacts(found, { code, release }, request, catalogue, at);
       record(code ?? 'ok', known, release);
       return sendVerdict(ctx, refusal, facts);

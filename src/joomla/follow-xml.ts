@@ -1,5 +1,6 @@
 import { requireProduct } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
+import { findRollouts } from '../licensing/updates';
 import type { OwnFile } from '../packages/replace-file';
 import type { Db } from '../store/engine/database';
 import { isAsPlanned, readFiles, versionsIn } from './update-xml/files';
@@ -83,25 +84,29 @@ export interface ReadUpdateXml extends UpdateXmlState {
   xml: string | null;
   /** what its address may answer: during a rollout, some addresses get another file */
   served: string[];
-  /** versions that only a share of the addresses is offered, the highest first */
+  /** versions that only a share of the addresses is offered, by the file or by the API, from the highest */
   rollouts: WrittenXml['rollouts'];
   options: XmlOptions;
 }
 
-const NOTHING = { xml: null, served: [], rollouts: [] };
+const NOTHING = { xml: null, served: [] };
 
 /** Compares a product's update XML with what is published now. @throws OperatorError when there is no such product */
 export async function readUpdateXmlState(db: Db, home: XmlHome, productId: number): Promise<ReadUpdateXml> {
   const place = await findXmlPlace(db, await requireProduct(db, productId), home);
   const options = await readUpdateXmlOptions(db, productId);
+  const rollouts = (await findRollouts(db, productId)).map(({ version, rollout }) => ({
+    version,
+    percent: rollout,
+  }));
   if (place === undefined)
-    return { ...NOT_SET, ...NOTHING, fault: undefined, out: null, offered: null, options };
+    return { ...NOT_SET, ...NOTHING, rollouts, fault: undefined, out: null, offered: null, options };
   const { out, url } = place;
   const there = await readFiles(out);
-  const known = { url, out, offered: versionsIn(there.xml), options, fault: undefined };
+  const known = { url, out, offered: versionsIn(there.xml), rollouts, options, fault: undefined };
   try {
-    const { xml, files, rollouts } = await planUpdateXml(db, productId, {}, home.xmlDir, home);
-    const planned = { ...known, xml, rollouts, served: [xml, ...files.buckets.values()] };
+    const { xml, files, ...plan } = await planUpdateXml(db, productId, {}, home.xmlDir, home);
+    const planned = { ...known, xml, rollouts: plan.rollouts, served: [xml, ...files.buckets.values()] };
     if (isAsPlanned(there, files)) return { ...planned, state: 'written', reason: null };
     return { ...planned, state: 'stale', reason: describeDifference(out, there.xml) };
   } catch (error) {

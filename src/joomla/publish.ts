@@ -6,7 +6,7 @@ import { publishRelease, type PublishRequest } from '../packages/releases';
 import type { Db } from '../store/engine/database';
 import type { Product } from '../store/catalogue';
 import { listReleases, type Release } from '../store/releases';
-import { latestRelease } from '../licensing/updates';
+import { findOffered } from '../licensing/updates';
 import { packagePath, pathOfStaged, statPackage, type StagedPackage } from '../packages/package-files';
 import { checkZip, unreadable } from '../packages/zip';
 import {
@@ -37,7 +37,8 @@ declare module '../licensing/operator-error' {
       | { reason: 'other-element'; product: number; element: string; inPackage: string }
       | { reason: 'too-much-xml' | 'xml-of-another'; product: number }
       /** `url`: the address of the update XML */
-      | { reason: 'rollout-no-address' | 'rollout-silent' | 'rollout-apache' | 'rollout-nginx'; url: string };
+      | { reason: 'rollout-no-address' | 'rollout-silent' | 'rollout-apache' | 'rollout-nginx'; url: string }
+      | { reason: 'rollout-replaced'; version: string };
   }
 }
 
@@ -259,9 +260,9 @@ interface Before {
   unread?: string;
 }
 
-/** The latest published version, which most sites have; undefined: none that makes a site ask for the next one. */
+/** The published version that most sites have; undefined: none that makes a site ask for the next one. */
 async function readBefore(db: Db, packagesDir: string, productId: number): Promise<Before | undefined> {
-  const latest = await latestRelease(db, productId);
+  const latest = await findOffered(db, productId);
   if (latest === undefined) return undefined;
   const { version, sha256 } = latest;
   const unread = (why: string) => ({

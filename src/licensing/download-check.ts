@@ -1,24 +1,18 @@
 import type { Plan, Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
-import type { DownloadRequest, FindRelease } from './download';
+import type { DownloadRequest, ReleaseFinder } from './download';
+import { offeredTo, offeredVersion } from './updates';
 import type { LicenseMatch } from './core/lookup';
-import {
-  entitledUntil,
-  isRefusal,
-  judgeDownload,
-  judgeNewSite,
-  judgeRelease,
-  type RefusalCode,
-} from './core/verdict';
+import { coversRelease, judgeDownload, judgeNewSite, type RefusalCode } from './core/verdict';
 
 /** What a customer's site is told beside the verdict on a download (docs/contract.md, 8.6). */
 export interface DownloadFacts {
   expiresAt: Date | null;
   /** what was asked for, else what the download would give, else the latest */
   version: string | null;
-  /** the latest this licence may have */
+  /** the version that a download gives this licence; null: none */
   entitledVersion: string | null;
-  /** the product's latest, whoever asks */
+  /** the product's latest, even if the address that asks is not offered it */
   latest: string | null;
   /** whether the product's latest closes a hole */
   security: boolean;
@@ -29,7 +23,7 @@ export interface DownloadFacts {
 }
 
 export interface Catalogue {
-  findRelease: FindRelease;
+  releases: ReleaseFinder;
   findProduct: (id: number) => Promise<Product | undefined>;
   findPlan: (id: number) => Promise<Pick<Plan, 'upgradeUrl'> | undefined>;
 }
@@ -41,26 +35,31 @@ export interface Catalogue {
 export async function gatherFacts(
   found: LicenseMatch | undefined,
   { code, release }: { code: RefusalCode | null; release: Release | undefined },
-  { productId, version, group }: DownloadRequest,
-  { findRelease, findProduct, findPlan }: Catalogue,
+  request: Pick<DownloadRequest, 'productId' | 'version' | 'network'>,
+  { releases, findProduct, findPlan }: Catalogue,
   now: Date,
 ): Promise<DownloadFacts> {
   const known = code === 'LICENSE_NOT_FOUND' ? undefined : found;
+  const { productId, version, network } = request;
+  const offered = (license?: LicenseMatch['license']) =>
+    releases.choose(productId, (published) =>
+      offeredVersion(license, { id: productId, published }, network, now),
+    );
   const [own, asked, entitled, latest, plan] = await Promise.all([
     known && findProduct(known.license.product.id),
     findProduct(productId),
-    known && findEntitled(known, productId, findRelease, now),
-    findRelease({ productId, version: undefined }),
+    // The licence is entitled to it, so the site that asks does not count.
+    known && judgeDownload(known, { identifierGiven: false }, now) === undefined
+      ? offered(known.license)
+      : undefined,
+    releases.choose(productId, (published) => offeredTo(published, 1)),
     known && lacksMore(known, code, now) ? findPlan(known.license.plan.id) : undefined,
   ]);
   return {
     expiresAt: known?.license.expiresAt ?? null,
-    version:
-      version ??
-      release?.version ??
-      (await findRelease({ productId, version: undefined, group }))?.version ??
-      null,
-    entitledVersion: entitled?.version ?? null,
+    version: version ?? release?.version ?? (await offered())?.version ?? null,
+    entitledVersion:
+      known && entitled && coversRelease(known.license, entitled, now) ? entitled.version : null,
     latest: latest?.version ?? null,
     security: latest?.security === true,
     renewUrl: own?.renewUrl ?? asked?.renewUrl ?? null,
@@ -73,18 +72,4 @@ export async function gatherFacts(
 function lacksMore(found: LicenseMatch, code: RefusalCode | null, now: Date): boolean {
   if (code === 'PRODUCT_MISMATCH') return true;
   return code === 'ACTIVATION_NOT_FOUND' && judgeNewSite(found, now)?.refused === 'ACTIVATION_LIMIT_REACHED';
-}
-
-/** Whichever site asks: the entitlement is the licence's. */
-async function findEntitled(
-  found: LicenseMatch,
-  productId: number,
-  findRelease: FindRelease,
-  now: Date,
-): Promise<Release | undefined> {
-  if (judgeDownload(found, { identifierGiven: false }, now) !== undefined) return undefined;
-  const until = entitledUntil(found.license, now);
-  const latest = await findRelease({ productId, version: undefined, until });
-  const release = judgeRelease(found.license, latest, now);
-  return isRefusal(release) ? undefined : release;
 }

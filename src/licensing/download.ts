@@ -1,9 +1,9 @@
 import type { Db } from '../store/engine/database';
-import { findRelease, listPublished, type Release } from '../store/releases';
+import { findRelease, listPublished, type PublishedVersion, type Release } from '../store/releases';
 import { createBatches, eachOnce } from './core/batches';
 import type { LicenseMatch } from './core/lookup';
-import { latestOf, offeredTo } from './updates';
-import { byKey, entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
+import { offeredVersion, readChosen } from './updates';
+import { byKey, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
 import { isVersion } from './versions';
 
 export interface DownloadRequest {
@@ -12,51 +12,40 @@ export interface DownloadRequest {
   identifierGiven: boolean;
   /** exactly this version; undefined: the latest */
   version: string | undefined;
-  /** of the client's address (`rolloutGroup`): the latest is one that it is offered; undefined: the latest of all */
-  group?: number | undefined;
+  /** the one that asks, as `networkOfClient` returns it; undefined: judged as most addresses are */
+  network?: string | undefined;
 }
 
-export type FindRelease = (
-  wanted: Pick<DownloadRequest, 'productId' | 'version' | 'group'> & {
-    /** judges the latest only among releases published no later than this, if there are any */
-    until?: Date | undefined;
-  },
-) => Promise<Release | undefined>;
+export interface ReleaseFinder {
+  /** finds a version in any state */
+  find: (productId: number, version: string) => Promise<Release | undefined>;
+  /** finds the version that `among` chooses of a product's published ones, which are listed from the highest */
+  choose: (
+    productId: number,
+    among: (published: PublishedVersion[]) => PublishedVersion | undefined,
+  ) => Promise<Release | undefined>;
+}
 
 /** Calls made at the same time share a statement: after a publish, every customer asks for the same version. */
-export function createReleaseFinder(db: Db): FindRelease {
+export function createReleaseFinder(db: Db): ReleaseFinder {
   const byVersion = createBatches(
     eachOnce(
       ({ productId, version }: { productId: number; version: string }) => `${productId} ${version}`,
       ({ productId, version }) => findRelease(db, productId, version),
     ),
   );
-  const published = createBatches(
-    eachOnce(
-      ({ productId, until }: { productId: number; until?: Date | undefined }) =>
-        `${productId} ${until?.getTime() ?? ''}`,
-      ({ productId, until }) => listPublished(db, productId, until),
-    ),
-  );
-  const latest = async (
-    productId: number,
-    group: number | undefined,
-    until?: Date,
-  ): Promise<Release | undefined> => {
-    for (;;) {
-      const all = await published({ productId, until });
-      const offered = group === undefined ? all : offeredTo(all, group);
-      const version = latestOf(offered, (one) => one.version)?.version;
-      if (version === undefined) return undefined;
-      const release = await byVersion({ productId, version });
-      // It was withdrawn between the two statements: look again.
-      if (release?.state === 'published') return release;
-    }
-  };
-  return async ({ productId, version, until, group }) => {
-    if (version !== undefined) return byVersion({ productId, version });
-    const entitled = until && (await latest(productId, group, until));
-    return entitled ?? latest(productId, group);
+  const published = createBatches(eachOnce(String, (productId: number) => listPublished(db, productId)));
+  // MySQL cannot compare the ASCII column with other characters.
+  const find: ReleaseFinder['find'] = (productId, version) =>
+    isVersion(version) ? byVersion({ productId, version }) : Promise.resolve(undefined);
+  return {
+    find,
+    choose: (productId, among) =>
+      readChosen(
+        () => published(productId),
+        among,
+        (version) => find(productId, version),
+      ),
   };
 }
 
@@ -64,7 +53,7 @@ export function createReleaseFinder(db: Db): FindRelease {
 export type FindPackage = (sha256: string) => Promise<{ size: number } | undefined>;
 
 export interface DownloadFinders {
-  findRelease: FindRelease;
+  releases: ReleaseFinder;
   findPackage: FindPackage;
 }
 
@@ -83,7 +72,7 @@ export interface DownloadDecision {
  */
 export async function decideDownload(
   found: LicenseMatch | undefined,
-  { findRelease, findPackage }: DownloadFinders,
+  { releases, findPackage }: DownloadFinders,
   request: DownloadRequest,
   now: Date,
 ): Promise<DownloadDecision> {
@@ -94,15 +83,14 @@ export async function decideDownload(
   const refusal = judgeDownload(found, request, now);
   if (refusal !== undefined) return refuse(refusal);
   const { license, key } = found as LicenseMatch;
-  const { version } = request;
-  // MySQL cannot compare the ASCII column with other characters.
-  const isFindable = version === undefined || isVersion(version);
-  const until = entitledUntil(license, now);
-  const release = judgeRelease(
-    license,
-    isFindable ? await findRelease({ ...request, until }) : undefined,
-    now,
-  );
+  const { productId, version, network } = request;
+  const wanted =
+    version === undefined
+      ? await releases.choose(productId, (published) =>
+          offeredVersion(license, { id: productId, published }, network, now),
+        )
+      : await releases.find(productId, version);
+  const release = judgeRelease(license, wanted, now);
   if (isRefusal(release)) return refuse(release);
   const known = { license, keyId: key.rowId };
   // Refuse a truncated package: Joomla would unpack the part that is there.

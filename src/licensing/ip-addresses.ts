@@ -20,6 +20,11 @@ export function networkOfClient(ip: string): string {
     .join(':')}::/64`;
 }
 
+/** Returns `networkOfClient` of an address, and any other text unchanged: another system may have stored it. */
+export function networkOfText(ip: string): string {
+  return isIP(ip) === 0 ? ip : networkOfClient(ip);
+}
+
 /** An address's neighbourhood, which a provider gives to one place: /24, IPv6 /48. */
 export function wideNetworkOf(ip: string): string {
   if (!ip.includes(':')) return ip.replace(/\.\d+$/, '.0/24');

@@ -3,7 +3,7 @@ import type { Db } from '../store/engine/database';
 import { isLockConflict, isUnavailable } from '../store/engine/errors';
 import { createAccessLog, type AccessLog } from './access-log';
 import { createClientHistory } from './client-history';
-import { createReleaseFinder, type FindRelease } from './download';
+import { createReleaseFinder, type ReleaseFinder } from './download';
 import { createBatches } from './core/batches';
 import { createLedger, type Ledger } from './core/ledger';
 import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from './signer';
@@ -24,7 +24,7 @@ export interface Licensing {
   lookUp: (request: LicenseQuery) => Promise<LicenseMatch | undefined>;
   /** answers and counts one validate call; simultaneous calls share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
-  findRelease: FindRelease;
+  releases: ReleaseFinder;
   /** @param network of the client, which decides about a version that is not rolled out to everybody */
   latestUpdate: (productId: number, network: string) => Promise<Update | undefined>;
   /** from a short memory, as `latestUpdate` */
@@ -55,7 +55,7 @@ export function createLicensing(
     ledger,
     lookUp: find,
     validate: createBatches(createValidator(db, ledger)),
-    findRelease: createReleaseFinder(db),
+    releases: createReleaseFinder(db),
     latestUpdate: createLatestUpdate(db),
     findProduct: rememberBriefly((id) => findProduct(db, id)),
     findPlan: rememberBriefly((id) => findPlan(db, id)),

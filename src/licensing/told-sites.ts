@@ -21,12 +21,12 @@ import {
 import { lookUp } from './core/lookup';
 import { isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
 import { columnOf, readSort } from './sorting';
-import { latestRelease } from './updates';
+import { findOffered } from './updates';
 import { compareVersions } from './versions';
 
 /** Which versions of a product customers' sites run, as they tell with their downloads (docs/told-sites.md). */
 export interface ProductSites {
-  /** the latest published version; null: there is none */
+  /** the version that sites are offered: during a rollout the one before; null: there is none */
   newest: string | null;
   /** the part of the counted sites that said they have it, or a later one; null: none is counted */
   share: number | null;
@@ -69,7 +69,7 @@ export async function readProductSites(
   now: Date,
 ): Promise<ProductSites> {
   const { isDown } = columnOf(readSort(BEHIND_SORTS, sort) ?? '-at');
-  const newest = await latestRelease(db, productId);
+  const newest = await findOffered(db, productId);
   const versions = (await countToldVersions(db, productId))
     .map(({ version, count }) => ({ version, sites: count }))
     .sort((a, b) => b.sites - a.sites || compareVersions(b.version, a.version));
@@ -107,7 +107,8 @@ export async function readSecurityStanding(db: Db, productId: number): Promise<S
   const versions = await countToldVersions(db, productId);
   const sum = (some: typeof versions) => some.reduce((all, { count }) => all + count, 0);
   const behind = sum(versions.filter(({ version }) => compareVersions(version, release.version) < 0));
-  if (behind === 0 && (await latestRelease(db, productId))?.id !== release.id) return undefined;
+  const offered = await findOffered(db, productId, release.rollout);
+  if (behind === 0 && offered?.id !== release.id) return undefined;
   return { release, counted: sum(versions), behind };
 }
 

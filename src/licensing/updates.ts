@@ -8,22 +8,14 @@ import {
   type PublishedVersion,
   type Release,
 } from '../store/releases';
+import { coversRelease, entitledUntil, type EndTerms } from './core/verdict';
 import { createCache } from './memory';
-import { isPrerelease } from './versions';
+import { latestRelease } from './versions';
 
 /**
- * The highest published version in PHP's order. Pre-releases count only while there is no published final release.
- * @param by judges only among releases published no later than this
+ * Which version of a product is offered, and to whom: the API, downloads, the update XML, pages and commands ask here.
+ * Every list of versions begins with the highest.
  */
-export async function latestRelease(db: Db, productId: number, by?: Date): Promise<Release | undefined> {
-  for (;;) {
-    const latest = latestOf(await listPublished(db, productId, by), ({ version }) => version)?.version;
-    if (latest === undefined) return undefined;
-    const release = await findRelease(db, productId, latest);
-    // It was withdrawn between the two statements: look again.
-    if (release?.state === 'published') return release;
-  }
-}
 
 /**
  * Which of 100 groups an address is in: a version that is rolled out to 25 percent is for those below 25. nginx has
@@ -36,25 +28,81 @@ export function rolloutGroup(network: string, productId: number): number {
   return digest.readUInt32BE() % WHOLE_ROLLOUT;
 }
 
-/** What every address is offered, whatever is rolled out; or else what some are offered. */
-export async function latestForAll(db: Db, productId: number): Promise<string | undefined> {
-  const published = await listPublished(db, productId);
-  const forAll = offeredTo(published, WHOLE_ROLLOUT - 1);
-  return latestOf(forAll.length > 0 ? forAll : published, ({ version }) => version)?.version;
-}
-
-/** Those of some published versions that a group of addresses is offered. */
-export function offeredTo<T extends PublishedVersion>(published: T[], group: number): T[] {
-  return published.filter(({ rollout }) => group < rollout);
+/** The published versions that all addresses of a share are offered, in percent. */
+export function reaching<T extends Pick<Release, 'rollout'>>(published: readonly T[], share: number): T[] {
+  return published.filter(({ rollout }) => rollout >= share);
 }
 
 /**
- * The latest of a product's published releases: a pre-release only while there is no final one.
- *
- * @param published the highest version first
+ * Returns the version that addresses are offered: at 10, the 10 percent that get new versions first.
+ * @param share by default all addresses, or as many as are offered any version
  */
-export function latestOf<T>(published: T[], versionOf: (release: T) => string): T | undefined {
-  return published.find((release) => !isPrerelease(versionOf(release))) ?? published[0];
+export function offeredTo<T extends Pick<Release, 'version' | 'rollout'>>(
+  published: readonly T[],
+  share = Math.max(1, ...published.map(({ rollout }) => rollout)),
+): T | undefined {
+  return latestRelease(reaching(published, share));
+}
+
+/** The shares that are offered different versions, the smallest first; the last one is all addresses. */
+export function sharesOf(published: readonly Pick<Release, 'rollout'>[]): number[] {
+  return [...new Set([...published.map(({ rollout }) => rollout), WHOLE_ROLLOUT])].sort((a, b) => a - b);
+}
+
+/**
+ * Returns the version that a licence gets by a download without a version. If the licence may have none of them, this is
+ * the one that others are offered, which the refusal names.
+ *
+ * @param license undefined: one that may have every version
+ * @param product the downloaded product: a bundle's licence covers several
+ * @param network the network of the address that asks (`networkOfClient`); undefined: judged as most addresses are
+ */
+export function offeredVersion<T extends PublishedVersion>(
+  license: EndTerms | undefined,
+  { id, published }: { id: number; published: readonly T[] },
+  network: string | undefined,
+  now: Date,
+): T | undefined {
+  // Most products have no rollout, and a digest for each download would be spent in vain.
+  const isStaged = network !== undefined && published.some(({ rollout }) => rollout < WHOLE_ROLLOUT);
+  const share = isStaged ? rolloutGroup(network, id) + 1 : undefined;
+  const isEnded = license !== undefined && entitledUntil(license, now) !== undefined;
+  const entitled = isEnded ? published.filter((release) => coversRelease(license, release, now)) : [];
+  return offeredTo(entitled, share) ?? offeredTo(published, share);
+}
+
+/** The versions that only some addresses are offered, by the API and downloads. */
+export function rolloutsOf<T extends Pick<Release, 'version' | 'rollout'>>(published: readonly T[]): T[] {
+  return published.filter((one) => one.rollout < WHOLE_ROLLOUT && offeredTo(published, one.rollout) === one);
+}
+
+/** Reads what a choice among a product's published versions gives. */
+export async function readChosen<T extends { version: string }>(
+  list: () => Promise<T[]>,
+  choose: (published: T[]) => T | undefined,
+  find: (version: string) => Promise<Release | undefined>,
+): Promise<Release | undefined> {
+  for (;;) {
+    const version = choose(await list())?.version;
+    if (version === undefined) return undefined;
+    const release = await find(version);
+    // It was withdrawn between the two statements: look again.
+    if (release?.state === 'published') return release;
+  }
+}
+
+/** Reads the version that addresses are offered (`offeredTo`). */
+export function findOffered(db: Db, productId: number, share?: number): Promise<Release | undefined> {
+  return readChosen(
+    () => listPublished(db, productId),
+    (published) => offeredTo(published, share),
+    (version) => findRelease(db, productId, version),
+  );
+}
+
+/** Reads the versions that only some addresses are offered (`rolloutsOf`). */
+export async function findRollouts(db: Db, productId: number): Promise<PublishedVersion[]> {
+  return rolloutsOf(await listPublished(db, productId));
 }
 
 export interface Update {
@@ -97,17 +145,11 @@ export function rememberBriefly<Answer>(
 }
 
 async function findStages(db: Db, productId: number): Promise<StagedUpdate[]> {
-  const [product, published] = await Promise.all([findProduct(db, productId), listPublished(db, productId)]);
+  const product = await findProduct(db, productId);
   if (product === undefined) return [{ below: WHOLE_ROLLOUT, update: undefined }];
-  const shares = [...new Set([...published.map(({ rollout }) => rollout), WHOLE_ROLLOUT])].sort(
-    (a, b) => a - b,
-  );
   const stages: StagedUpdate[] = [];
-  for (const below of shares) {
-    const version = latestOf(offeredTo(published, below - 1), (one) => one.version)?.version;
-    const release = version === undefined ? undefined : await findRelease(db, productId, version);
-    // It was withdrawn between the two statements: look again.
-    if (release !== undefined && release.state !== 'published') return findStages(db, productId);
+  for (const below of sharesOf(await listPublished(db, productId))) {
+    const release = await findOffered(db, productId, below);
     stages.push({ below, update: release && { product, release } });
   }
   return stages;

@@ -55,6 +55,14 @@ export function isPrerelease(version: string): boolean {
   return parts(version).some((part) => rank(part) < END);
 }
 
+/**
+ * Returns the latest of published releases, which are listed from the highest: a pre-release only while no final one is
+ * published. Only `updates.ts` may call it (oxlint.config.mjs), since during a rollout not every address is offered it.
+ */
+export function latestRelease<T extends { version: string }>(published: readonly T[]): T | undefined {
+  return published.find(({ version }) => !isPrerelease(version)) ?? published[0];
+}
+
 /** From least to most stable, as Joomla ranks them. */
 export const STABILITIES = ['dev', 'alpha', 'beta', 'rc', 'stable'] as const;
 export type Stability = (typeof STABILITIES)[number];

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
 import { publish, versionOf } from '../joomla/publish';
-import { requireStaging } from '../joomla/update-xml/staged';
+import { stageRelease } from '../joomla/update-xml/staged';
 import { listReleasePage, RELEASE_SORTS } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { REMARKS } from '../licensing/remarks';
@@ -14,7 +14,7 @@ import {
   statPackage,
   type StagedPackage,
 } from '../packages/package-files';
-import { editRelease, findReleaseById, setRollout, withdrawRelease } from '../packages/releases';
+import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
 import { invalid, notFound } from './kit/failures';
 import { follow } from './kit/follow';
 import { file, get, list, patch, post, type Call } from './kit/operation';
@@ -224,10 +224,8 @@ export const releaseOperations = {
       let release = await requireRelease(call);
       const { productId, version, state } = release;
       if (state !== 'draft') requireRecentSignIn(call);
-      if (body.rollout !== undefined) {
-        if (state === 'published') await requireStaging(db, settings.updateXml, productId, body.rollout);
-        release = await setRollout(db, productId, version, body.rollout);
-      }
+      if (body.rollout !== undefined)
+        release = await stageRelease(db, settings.updateXml, release, body.rollout);
       const { changelog, security } = body;
       if (changelog !== undefined || security !== undefined)
         release = await editRelease(db, productId, version, { changelog, security });

@@ -25,7 +25,9 @@ const toldJson = ({ site, version, firstAt, at }: Spreading['sites'][number]) =>
 
 const ProductSites = exactly(
   {
-    newest: orNull(Type.String({ description: 'The latest published version.' })),
+    newest: orNull(
+      Type.String({ description: 'The version that sites are offered; during a rollout the one before.' }),
+    ),
     share: orNull(
       Type.Number({
         description: 'The part of the counted sites, 0 to 1, that said they have it, or a later one.',

@@ -1,7 +1,6 @@
-import { isIP } from 'node:net';
 import { DAY_MS } from '../base/days';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
-import { networkOfClient } from '../licensing/ip-addresses';
+import { networkOfText } from '../licensing/ip-addresses';
 import { formerPlace } from '../joomla/formerly/place';
 import { latestOf, readSiteAccesses, type SiteAccess } from '../store/access-log';
 import type { Db } from '../store/engine/database';
@@ -105,7 +104,7 @@ function nameOfSite(text: string): string {
 }
 
 function placeOf(who: string, ip: string): string {
-  return `${who} ${networkOf(ip)}`;
+  return `${who} ${networkOfText(ip)}`;
 }
 
 function addUnknown(
@@ -163,9 +162,4 @@ function countFormer({ from, to, sites }: FormerLog): SitesAsked & { from: Date;
     answered.set(name, isAnswered || answered.get(name) === true);
   }
   return { ...count([...answered.values()].map((is) => (is ? null : ''))), from, to };
-}
-
-/** A former system stores any text as an address. */
-function networkOf(ip: string): string {
-  return isIP(ip) === 0 ? ip : networkOfClient(ip);
 }

@@ -8,7 +8,7 @@ import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
 import { listSpreadingKeys } from '../licensing/told';
 import { liveStatus } from '../licensing/core/states';
-import { latestRelease } from '../licensing/updates';
+import { findOffered } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { countWaiting, countWithoutAddress, findFailed } from '../store/orders/orders';
@@ -97,9 +97,13 @@ export async function needsYou(
 async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<Need[]> {
   const needs: Need[] = [];
   for (const { id, name, element } of await listProducts(db)) {
-    const release = element === null ? undefined : await latestRelease(db, id);
-    if (release === undefined || (await readUpdateXmlState(db, home, id)).state !== 'stale') continue;
-    const { version } = release;
+    const forAll = element === null ? undefined : await findOffered(db, id);
+    if (forAll === undefined) continue;
+    const { state, offered } = await readUpdateXmlState(db, home, id);
+    if (state !== 'stale') continue;
+    // During a rollout, the files for its share of the addresses may be the only ones that are missing.
+    const isThere = offered?.includes(forAll.version) === true;
+    const { version } = (isThere ? await findOffered(db, id, 1) : undefined) ?? forAll;
     const sentence = OPERATORS[language].needsYou.notOffered(name, version);
     needs.push({ type: 'not_offered', productId: id, product: name, version, sentence });
   }

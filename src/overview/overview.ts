@@ -5,7 +5,7 @@ import { OTHER_VERSIONS, type PERIODS } from '../figures/kept-figures';
 import { readStatistics, type DayStatistics, type Statistics } from '../figures/statistics';
 import { isSettled, lastMonths } from '../figures/renewals';
 import { sumEndsByMonth } from '../store/renewals';
-import { latestRelease } from '../licensing/updates';
+import { findOffered } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';
 import type { Db } from '../store/engine/database';
 import type { Release } from '../store/releases';
@@ -136,7 +136,7 @@ export async function readRenewalRate(
 export interface Installed {
   productId: number;
   product: string;
-  /** the latest published version; null: there is none */
+  /** the version that sites are offered; null: there is none */
   newest: string | null;
   /** sites that told a version in 180 days, as they were counted last */
   sites: number;
@@ -156,7 +156,7 @@ export async function readInstalled(
   const told = products.filter(({ id }) => counts.some((one) => one.productId === id));
   const installed: Installed[] = [];
   for (const { id, name } of told) {
-    const newest = (await latestRelease(db, id))?.version ?? null;
+    const newest = (await findOffered(db, id))?.version ?? null;
     const all = counts.filter((one) => one.productId === id);
     const versions = all
       .filter(({ version }) => version !== OTHER_VERSIONS)

@@ -52,8 +52,17 @@ export async function readByKey(
     keyDigest,
     now,
     packagesDir,
+    network,
     allOf,
-  }: { licenseId: number; keyDigest: string; now: Date; packagesDir: string; allOf?: number | undefined },
+  }: {
+    licenseId: number;
+    keyDigest: string;
+    now: Date;
+    packagesDir: string;
+    /** that asks (`Client.limitKey`) */
+    network: string;
+    allOf?: number | undefined;
+  },
 ): Promise<KeyView | { endedAt: Date } | undefined> {
   const read = await inSnapshot(db, async (trx) => {
     const [found] = await lookUp(trx, [{ keyDigest }]);
@@ -83,6 +92,7 @@ export async function readByKey(
     covered.map((product, i) =>
       offerProduct(founds[i] ?? found, product, releases, {
         finders,
+        network,
         now,
         most: product.id === allOf ? undefined : VERSIONS_SHOWN,
       }),
@@ -161,7 +171,7 @@ interface MyDownload {
  * @returns undefined when the licence is not the opener's; a refusal is logged already
  */
 export async function openMyDownload(
-  { db, lookUp, findRelease, now, accessLog }: Licensing,
+  { db, lookUp, releases, now, accessLog }: Licensing,
   packagesDir: string,
   opener: Opener,
   { productId, version }: { productId: number; version: string | undefined },
@@ -172,8 +182,8 @@ export async function openMyDownload(
   if (keyDigest === undefined) return undefined;
   const found = await lookUp({ keyDigest, productId });
   if (found && found.license.id !== opener.licenseId) return undefined;
-  const finders = { findRelease, findPackage: createPackageFinder(packagesDir) };
-  const request = { productId, version, identifierGiven: false };
+  const finders = { releases, findPackage: createPackageFinder(packagesDir) };
+  const request = { productId, version, network: client.limitKey, identifierGiven: false };
   const { refusal, release, known } = await decideDownload(found, finders, request, at);
   const keyHint = found && (await findKeyByDigest(db, keyDigest))?.keyHint;
   const record = (outcome: RefusalCode | 'ok') =>

@@ -96,7 +96,12 @@ export async function readByMail(
   db: Db,
   email: string,
   { from, limit }: { from: number; limit: number },
-  { now, packagesDir, keySecret }: { now: Date; packagesDir: string; keySecret: Buffer | undefined },
+  {
+    now,
+    packagesDir,
+    network,
+    keySecret,
+  }: { now: Date; packagesDir: string; network: string; keySecret: Buffer | undefined },
 ): Promise<MyLicenses> {
   const read = await inSnapshot(db, async (trx) => {
     const soon = new Date(now.getTime() + SOON_MS);
@@ -149,7 +154,7 @@ export async function readByMail(
         .sort((a, b) => Number(b.isMain) - Number(a.isMain)),
       sites: { newest: newest.map(toMySite), total },
       removals: removalsOf(plans.get(plan.id)?.selfServiceMoves ?? 0, removed.get(id) ?? []),
-      downloads: await findDownloads(ofLicense, covered, finders, now),
+      downloads: await findDownloads(ofLicense, covered, finders, { network, now }),
       renewUrl: covered[0]?.renewUrl ?? null,
       supportUrl: covered[0]?.supportUrl ?? null,
       upgradeUrl: upgradeOffer(plans.get(plan.id), standing, covered.length === read.products),
@@ -174,11 +179,11 @@ async function findDownloads(
   founds: LicenseMatch[],
   covered: { id: number; name: string }[],
   finders: DownloadFinders,
-  now: Date,
+  { network, now }: { network: string; now: Date },
 ): Promise<MyLicense['downloads']> {
   const decided = await Promise.all(
     covered.map(async ({ id: productId, name: product }, i) => {
-      const request = { productId, version: undefined, identifierGiven: false };
+      const request = { productId, version: undefined, network, identifierGiven: false };
       const { refusal, release } = await decideDownload(founds[i], finders, request, now);
       if (refusal || !release) return [];
       const { version, security } = release;

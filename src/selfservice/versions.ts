@@ -1,8 +1,7 @@
 import { includedIn, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
-import { decideDownload, type DownloadFinders, type FindRelease } from '../licensing/download';
+import { decideDownload, type DownloadFinders } from '../licensing/download';
 import type { LicenseMatch } from '../licensing/core/lookup';
 import { shownChangelog } from '../licensing/changelog';
-import { latestOf } from '../licensing/updates';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder } from '../packages/package-files';
 import type { Release } from '../store/releases';
@@ -40,14 +39,13 @@ export function coveredBy(catalogue: Catalogue, productId: number): CataloguePro
 
 /** To decide downloads as the API does, but from releases that were read already. @param releases the highest first */
 export function findersAmong(releases: Release[], packagesDir: string): DownloadFinders {
-  const findRelease: FindRelease = ({ productId, version, until }) => {
-    const published = releases.filter((one) => one.productId === productId);
-    if (version !== undefined) return Promise.resolve(published.find((one) => one.version === version));
-    const byThen = until && published.filter((one) => one.publishedAt !== null && one.publishedAt <= until);
-    const latest = (some: Release[]) => latestOf(some, (one) => one.version);
-    return Promise.resolve((byThen && latest(byThen)) ?? latest(published));
+  const of = (productId: number) => releases.filter((one) => one.productId === productId);
+  const find = (productId: number, version: string | undefined) =>
+    Promise.resolve(of(productId).find((one) => one.version === version));
+  return {
+    releases: { find, choose: (productId, among) => find(productId, among(of(productId))?.version) },
+    findPackage: createPackageFinder(packagesDir),
   };
-  return { findRelease, findPackage: createPackageFinder(packagesDir) };
 }
 
 /** @param found looked up with this product @param options.most versions of a product; undefined: all */
@@ -55,12 +53,17 @@ export async function offerProduct(
   found: LicenseMatch,
   product: CatalogueProduct,
   releases: Release[],
-  { finders, now, most }: { finders: DownloadFinders; now: Date; most: number | undefined },
+  {
+    finders,
+    network,
+    now,
+    most,
+  }: { finders: DownloadFinders; network: string; now: Date; most: number | undefined },
 ): Promise<OfferedProduct> {
   const { id, name, renewUrl, supportUrl } = product;
   const own = releases.filter(({ productId }) => productId === id);
   const decide = (version: string | undefined) =>
-    decideDownload(found, finders, { productId: id, version, identifierGiven: false }, now);
+    decideDownload(found, finders, { productId: id, version, network, identifierGiven: false }, now);
   const given = await decide(undefined);
   const latest = given.refusal === undefined ? (given.release?.version ?? null) : null;
   const shown = own.filter(({ version }, i) => most === undefined || i < most || version === latest);

@@ -1,6 +1,5 @@
 import { table, type Db } from './engine/database';
 import { toColumns, toFields, type RowOf } from './engine/row-fields';
-import { toSqlTime } from './engine/time';
 
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
@@ -44,19 +43,15 @@ export async function findReleaseById(db: Db, id: number): Promise<Release | und
 }
 
 /** A published version, and the share of addresses that are offered it. */
-export type PublishedVersion = Pick<Release, 'version' | 'rollout'>;
+export type PublishedVersion = Pick<Release, 'version' | 'rollout' | 'publishedAt'>;
 
-/**
- * A product's published versions, highest first.
- *
- * @param by only those published no later than this
- */
-export async function listPublished(db: Db, productId: number, by?: Date): Promise<PublishedVersion[]> {
-  const query = db(table(db, 'releases'))
+/** A product's published versions, highest first. */
+export async function listPublished(db: Db, productId: number): Promise<PublishedVersion[]> {
+  const rows = await db(table(db, 'releases'))
     .where({ product_id: productId, state: 'published' })
-    .orderBy('version_order', 'desc');
-  if (by !== undefined) query.where('published_at', '<=', toSqlTime(by));
-  return query.select('version', 'rollout');
+    .orderBy('version_order', 'desc')
+    .select('version', 'rollout', 'published_at');
+  return rows.map(toFields);
 }
 
 /** As `listPublished`, the versions alone. */

@@ -1,6 +1,6 @@
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { includedIn, readCatalogue } from '../licensing/bundles';
-import { latestRelease } from '../licensing/updates';
+import { findOffered, offeredVersion } from '../licensing/updates';
 import { liveStatus } from '../licensing/core/states';
 import { countDownloads, type LoggedAccess } from '../store/access-log';
 import {
@@ -36,8 +36,14 @@ const MAX_STOPS = 20;
 const STOPS = Object.keys(STOPPED) as EventAction[];
 
 /** What a licence's own findings are made of. */
-export async function readCircumstances(db: Db, license: License, now: Date): Promise<Circumstances> {
-  const { id, product, expiresAt } = license;
+export async function readCircumstances(
+  db: Db,
+  license: License,
+  /** that asked last for the licence; undefined: none did */
+  network: string | undefined,
+  now: Date,
+): Promise<Circumstances> {
+  const { id, expiresAt } = license;
   const status = liveStatus(license, now);
   const free = await listFree(db, id, FREE_SITES_READ);
   const sites = distinct(free.map(({ site }) => site)).map((site) => ({ licenseId: id, site }));
@@ -53,7 +59,7 @@ export async function readCircumstances(db: Db, license: License, now: Date): Pr
     undelivered,
     told,
     failedPayment,
-    ...(await readOffer(db, product.id)),
+    ...(await readOffer(db, license, network, now)),
   };
   if (status === 'active') return { ...known, stopped: undefined, refusedSince: { times: 0, isMore: false } };
   if (status === 'expired') {
@@ -73,18 +79,23 @@ async function findFailedPayment(db: Db, licenseId: number): Promise<RecordedEve
 /** What a product's licences cover, and whether anything of it is published. */
 async function readOffer(
   db: Db,
-  productId: number,
+  license: License,
+  network: string | undefined,
+  now: Date,
 ): Promise<Pick<Circumstances, 'latestVersion' | 'withdrawnVersion' | 'included' | 'includedPublished'>> {
-  const latest = await latestRelease(db, productId);
+  const { id: productId } = license.product;
+  const releases = await listReleases(db, productId);
+  const published = releases.filter(({ state }) => state === 'published');
+  const latest = offeredVersion(license, { id: productId, published }, network, now) ?? published[0];
   const latestVersion = latest?.version;
-  const withdrawn = (await listReleases(db, productId)).find(
+  const withdrawn = releases.find(
     ({ state, publishedAt, versionOrder }) =>
       state === 'withdrawn' && publishedAt !== null && versionOrder > (latest?.versionOrder ?? ''),
   );
   const included = includedIn(await readCatalogue(db), productId);
   let includedPublished = false;
   for (const { id } of latestVersion === undefined ? included : [])
-    includedPublished ||= (await latestRelease(db, id)) !== undefined;
+    includedPublished ||= (await findOffered(db, id)) !== undefined;
   return { latestVersion, withdrawnVersion: withdrawn?.version, included, includedPublished };
 }
 
@@ -110,12 +121,8 @@ export async function gatherKnown(
   const products = distinct(
     accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
   );
-  const latest: PresentState['latest'] = new Map();
   const releases: PresentState['releases'] = new Map();
-  for (const id of products) {
-    latest.set(id, (await latestRelease(db, id))?.version);
-    releases.set(id, await listReleases(db, id));
-  }
+  for (const id of products) releases.set(id, await listReleases(db, id));
   return {
     now,
     licenses: byId,
@@ -123,7 +130,6 @@ export async function gatherKnown(
     keys: await readKeys(db, distinct(accesses.map(concernedKey))),
     activated: await findActivated(db, accesses, byId),
     sites: await readSites(db, accesses, byId),
-    latest,
     releases,
     stops: await findStops(db, accesses),
     catalogue: accesses.some(({ outcome }) => ['PRODUCT_MISMATCH', 'DOWNLOAD_NOT_FOUND'].includes(outcome))

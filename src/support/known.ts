@@ -74,8 +74,7 @@ export interface PresentState {
   activated: Map<string, number | null>;
   /** by licence on whose plan staging sites are free, and which was full: its activations */
   sites: Map<number, Activation[]>;
-  /** the latest published version by product */
-  latest: Map<number, string | undefined>;
+  /** all versions of the products that had nothing to download, from the highest */
   releases: Map<number, Release[]>;
   /** for licences refused as inactive: the events that suspended or ended them, the latest first */
   stops: Map<number, LicenseEvent[]>;

@@ -1,7 +1,9 @@
 import ipaddr from 'ipaddr.js';
 import { includedIn, includesNone } from '../licensing/bundles';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
+import { networkOfText } from '../licensing/ip-addresses';
 import { isOpen } from '../licensing/license-keys';
+import { offeredVersion } from '../licensing/updates';
 import { entitledUntil } from '../licensing/core/verdict';
 import { liveStatus, paidEnd, type LiveStatus } from '../licensing/core/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
@@ -28,7 +30,7 @@ export function findCause(access: LoggedAccess, license: License | undefined, kn
     case 'LICENSE_NOT_FOUND':
       return license ? endedKey(access, license, known) : unknownKey(access, known);
     case 'DOWNLOAD_NOT_FOUND':
-      return notPublished(access, known);
+      return notPublished(access, license, known);
     case 'FILE_NOT_FOUND':
       return cause('PACKAGE_MISSING', {});
     case OMITTED:
@@ -217,10 +219,18 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
   return cause('SLOT_FREE', { free_site: free });
 }
 
-function notPublished(access: LoggedAccess, { catalogue, latest, releases }: PresentState): Cause {
-  const { productId: product_id, version } = access;
-  const now = (product_id === null ? undefined : latest.get(product_id)) ?? null;
-  const release = releases.get(product_id ?? 0)?.find((one) => one.version === version);
+function notPublished(
+  access: LoggedAccess,
+  license: License | undefined,
+  { now: at, catalogue, releases }: PresentState,
+): Cause {
+  const { productId: product_id, version, ip } = access;
+  const known = releases.get(product_id ?? 0) ?? [];
+  const published = known.filter(({ state }) => state === 'published');
+  const network = ip === null ? undefined : networkOfText(ip);
+  const offered = offeredVersion(license, { id: product_id ?? 0, published }, network, at) ?? published[0];
+  const now = offered?.version ?? null;
+  const release = known.find((one) => one.version === version);
   if (release) return refusedRelease(access, release, now);
   if (version !== null && now !== null)
     return cause(

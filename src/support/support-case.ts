@@ -1,5 +1,6 @@
 import { keyHint } from '../licensing/core/keys';
-import { listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
+import { latestOf, listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
+import { networkOfText } from '../licensing/ip-addresses';
 import { isOpen } from '../licensing/license-keys';
 import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
@@ -19,12 +20,15 @@ import { distinct } from './distinct';
 import { gatherKnown, readCircumstances, readKeys } from './gather-known';
 import { findLicensesOfNearKeys, findLikely } from './likely-licenses';
 import { findLogged, MAX_LISTED } from './named-licenses';
+import { isOfDownload } from '../texts/operators/support';
 
 /** What is known about a licence, the end of a key or an address, gathered by a bounded number of small reads. */
 export interface SupportCase {
   license: License | undefined;
   /** of the key by which the licence is judged: the one asked about, else its main key */
   keyDigest?: string;
+  /** the network of its latest download or check (`networkOfClient`); undefined: it is not known */
+  network?: string | undefined;
   /** the licences to choose from, if several match */
   licenses?: NamedLicense[];
   findings: Finding[];
@@ -66,6 +70,11 @@ export async function openLicenseCase(
   const slips = await listAccesses(db, { licenseId: null, keyHints }, limit);
   const ips = distinct([license.lastCheckIp, ...own.map(({ ip }) => ip)]).slice(0, MAX_ADDRESSES);
   const nearby = await listAccessesNearby(db, ips, limit);
+  const [last] = own
+    .filter(({ endpoint }) => isOfDownload(endpoint))
+    .sort((a, b) => latestOf(b).getTime() - latestOf(a).getTime());
+  const ip = last?.ip ?? license.lastCheckIp;
+  const network = ip === null ? undefined : networkOfText(ip);
   const accesses = newest([...own, ...slips, ...nearby], limit);
 
   const known: PresentState = {
@@ -88,10 +97,11 @@ export async function openLicenseCase(
   return {
     license,
     keyDigest: key?.key.keyDigest ?? license.keyDigest,
+    network,
     findings: [
       ...explainLogged(logged, known),
       ...(asked && key ? explainAskedKey(key, license, { by: asked.by, now }) : []),
-      ...explainLicense(license, await readCircumstances(db, license, now)),
+      ...explainLicense(license, await readCircumstances(db, license, network, now)),
       ...(await explainOrdersOf(db, license.id)),
       ...(own.length > 0
         ? []

@@ -78,6 +78,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
     const {
       license,
       keyDigest,
+      network,
       licenses = [],
       findings,
       accesses,
@@ -91,6 +92,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
         license && keyDigest !== undefined
           ? await judgeNow(trx, license, keyDigest, {
               now,
+              network,
               say: OPERATORS[language].support.now,
               packagesDir,
               dated,
@@ -143,14 +145,21 @@ async function judgeNow(
   keyDigest: string,
   {
     now,
+    network,
     say,
     packagesDir,
     dated,
-  }: { now: Date; say: SupportTexts['now']; packagesDir: string; dated: Dated },
+  }: {
+    now: Date;
+    network: string | undefined;
+    say: SupportTexts['now'];
+    packagesDir: string;
+    dated: Dated;
+  },
 ): Promise<WhyAnswer['now']> {
   const productId = license.product.id;
   const [found] = await lookUp(db, [{ keyDigest, productId }]);
-  const update = await judgeUpdate(db, found, license, { now, packagesDir });
+  const update = await judgeUpdate(db, found, license, { now, network, packagesDir });
   const newSite = judgeNewSite(found, now);
   const facts: NowFacts = dated({
     license_status: liveStatus(license, now),
@@ -179,11 +188,11 @@ async function judgeUpdate(
   db: Db,
   found: LicenseMatch | undefined,
   { product }: License,
-  { now, packagesDir }: { now: Date; packagesDir: string },
+  { now, network, packagesDir }: { now: Date; network: string | undefined; packagesDir: string },
 ): Promise<Release | Refusal> {
-  const finders = { findRelease: createReleaseFinder(db), findPackage: createPackageFinder(packagesDir) };
+  const finders = { releases: createReleaseFinder(db), findPackage: createPackageFinder(packagesDir) };
   const decide = async (productId: number): Promise<Release | Refusal> => {
-    const request = { productId, identifierGiven: false, version: undefined };
+    const request = { productId, network, identifierGiven: false, version: undefined };
     const { refusal, release } = await decideDownload(
       found && { ...found, covered: true },
       finders,

@@ -28,6 +28,7 @@ import { createAuthority } from '../support/certificates';
 import { startNginx, type NginxOptions } from '../support/nginx';
 import { ON_MYSQL } from '../support/mysql/program';
 import { operator } from '../support/operator';
+import { withdrawRelease } from '../../src/packages/releases';
 import { giveRelease, makePackage } from '../support/packages';
 import { freePort, sharedFolder, temporaryFolder } from '../support/processes';
 import { CLI } from '../support/program';
@@ -963,6 +964,18 @@ describe('the site', () => {
       checked: false,
       remedy: expect.stringContaining('--url'),
     });
+  });
+
+  test('a version that few addresses are offered is no fault of the others', async () => {
+    await giveRelease(service, { version: '2.2.0', rollout: 1 });
+    try {
+      const found = await doctor(settings, '--url', nginx.url);
+      expect(problems(found)).toEqual([]);
+      expectFinding(found, 'UPDATES', 'ok', /version 2\.[12]\.0/);
+      expectFinding(found, 'DOWNLOAD', 'ok', /version 2\.1\.0, through nginx arrives whole/);
+    } finally {
+      await withdrawRelease(service.db, 42, '2.2.0', new Date());
+    }
   });
 
   test('nothing answers; nginx answers for a service that is away; the site sends on', async () => {

@@ -44,6 +44,7 @@ import {
 const NOW = new Date('2026-11-23T12:00:00Z');
 const DAY_MS = 24 * 60 * 60 * 1000;
 const days = (count: number) => new Date(NOW.getTime() + count * DAY_MS);
+const NETWORK = '198.51.100.7';
 const SECRET = Buffer.alloc(32, 7);
 const STUDIO = 'studio@example.net';
 const OTHER = 'other@example.net';
@@ -102,7 +103,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     };
     service.db.on('query-response', count);
     try {
-      const options = { now: NOW, packagesDir: service.packagesDir, keySecret: SECRET };
+      const options = { now: NOW, packagesDir: service.packagesDir, keySecret: SECRET, network: NETWORK };
       const read = await readByMail(service.db, customer, { from: 0, limit: 25 }, options);
       expect(rowsRead).toBe(25);
       expect(read.licenses.slice(0, 2).map(({ id }) => id)).toEqual([soon.id, last.id]);
@@ -133,6 +134,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       keyDigest: keyDigest(key),
       now: NOW,
       packagesDir: service.packagesDir,
+      network: NETWORK,
       ...more,
     })) as KeyView;
   const byMail = async (email = STUDIO, now = NOW) =>
@@ -141,7 +143,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         service.db,
         email,
         { from: 0, limit: 100 },
-        { now, packagesDir: service.packagesDir, keySecret: SECRET },
+        { now, packagesDir: service.packagesDir, keySecret: SECRET, network: NETWORK },
       )
     ).licenses;
   const mine = async ({ id }: TestLicense, email = STUDIO) =>

@@ -154,6 +154,31 @@ it('is stopped by withdrawing, which asks', async () => {
   expect((await pages.get(LIST)).html).not.toContain('Rollout of');
 });
 
+it('ends with a newer version: no page speaks of it, and no button raises it', async () => {
+  await giveRelease(service, { version: '1.3.0' });
+  const id = await idOf('1.3.0');
+  await service.write.ok(`PATCH /releases/${id}`, { rollout: 10 });
+  expect((await pages.get(LIST)).html).toContain('Rollout of 1.3.0');
+  expect((await pages.get(`/releases/${id}/edit`)).html).toContain('Roll out...');
+
+  await giveRelease(service, { version: '1.4.0' });
+  const { html } = await pages.get(LIST);
+  for (const gone of ['Rollout of', '10 %']) expect(html).not.toContain(gone);
+  expect((await pages.get(`/releases/${id}/edit`)).html).not.toContain('Roll out...');
+  const page = await pages.get(`/releases/${id}/rollout`);
+  expect(page.html).toContain('Nobody is offered 1.3.0: sites are offered a newer version.');
+  expect(page.html).not.toContain('name="rollout"');
+  const refused = await pages.post(`/releases/${id}/rollout`, { rollout: '25' });
+  expect([refused.status, refused.html]).toEqual([
+    409,
+    expect.stringContaining('These addresses are offered 1.4.0, which is newer.'),
+  ]);
+  const { status, body } = await service.write.send(`PATCH /releases/${id}`, { body: { rollout: 25 } });
+  expect([status, body]).toMatchObject([409, { error: { code: 'CONFLICT', field: 'rollout' } }]);
+  expect(await service.read.ok(`GET /releases/${id}`)).toMatchObject({ rollout: 10 });
+  expect(await service.write.ok(`PATCH /releases/${id}`, { rollout: 100 })).toMatchObject({ rollout: 100 });
+});
+
 it('shows a changelog as Joomla will, markup as text', async () => {
   const id = await idOf('1.0.0');
   await service.write.ok(`PATCH /releases/${id}`, { changelog: 'security: a hole\nfaster <b>' });

@@ -5,8 +5,9 @@ import {
   STABILITIES,
   type Stability,
 } from '../../licensing/versions';
+import { offeredTo, reaching } from '../../licensing/updates';
 import type { Db } from '../../store/engine/database';
-import { listPublished, WHOLE_ROLLOUT, type Release } from '../../store/releases';
+import { listPublished, WHOLE_ROLLOUT, type PublishedVersion, type Release } from '../../store/releases';
 import { coversPlatform, overlapsPlatform } from '../target-platform';
 import {
   DATABASES,
@@ -75,16 +76,15 @@ function updatesThatMatter(
 ): PlannedUpdate[] {
   const proper = [...releases, ...withdrawn].filter(({ version }) => !isPrerelease(version));
   const planned: PlannedUpdate[] = [];
-  for (const [i, release] of releases.entries()) {
-    const { version, rollout } = release;
-    if (rollout < share) continue;
+  for (const release of reaching(releases, share)) {
+    const { version } = release;
     const known = versions[version];
     // New settings apply to the newest version; older versions keep the settings they were written with.
     const current = proper.every((other) => compareVersions(version, other.version) >= 0);
     const { targetPlatform, phpMinimum, supportedDatabases } = current ? settings : (known ?? settings);
     const update: PlannedUpdate = {
       release,
-      tag: (i === 0 ? tag : undefined) ?? known?.tag ?? stabilityOf(version),
+      tag: (release === releases[0] ? tag : undefined) ?? known?.tag ?? stabilityOf(version),
       targetPlatform,
       phpMinimum,
       supportedDatabases,
@@ -163,17 +163,24 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
   );
 }
 
+/** The version that sites are offered by a product's update XML; undefined: none. */
+export async function findOfferedVersion(db: Db, productId: number): Promise<string | undefined> {
+  return offeredTo(await listOffered(db, productId))?.version;
+}
+
 /** A product's published versions that every site may be offered, and that are not held back, the highest first. */
 export async function listOfferedVersions(db: Db, productId: number): Promise<string[]> {
-  const published = (await listPublished(db, productId))
-    .filter(({ rollout }) => rollout === WHOLE_ROLLOUT)
-    .map(({ version }) => version);
+  return (await listOffered(db, productId)).map(({ version }) => version);
+}
+
+async function listOffered(db: Db, productId: number): Promise<PublishedVersion[]> {
+  const published = reaching(await listPublished(db, productId), WHOLE_ROLLOUT);
   const { versions = {} } = await findRemembered(db, productId);
   const notOffered = Object.keys(versions).filter((version) => {
     const { notOffered: isOut, downgradeAllowed } = versions[version] ?? {};
     return isOut && !downgradeAllowed;
   });
-  return published.filter((version) => isLeftOut(version, notOffered));
+  return published.filter(({ version }) => isLeftOut(version, notOffered));
 }
 
 /** Whether an update XML has neither a version nor a higher one. A pre-release does not replace a release. */

@@ -2,7 +2,11 @@ import { isCoded } from '../../base/errors';
 import { requireProduct } from '../../licensing/find-or-refuse';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
-import { WHOLE_ROLLOUT } from '../../store/releases';
+import { offeredTo } from '../../licensing/updates';
+import { setRollout } from '../../packages/releases';
+import { inTransaction } from '../../store/engine/transaction';
+import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
+import { readUpdateXmlState } from '../follow-xml';
 import { fetchAsJoomla } from '../updater/fetch';
 import { ASSUMED_JOOMLA } from '../updater/try';
 import { findXmlPlace, type XmlHome } from './place';
@@ -59,6 +63,31 @@ export async function requireStaging(
         url,
         `${url} answers without X-Licensing-Bucket, so every site would get the same. Take over the present files of nginx (licensing nginx prints them) and reload it. Neither Apache nor a panel's static files can do it. Nothing was changed.`,
       );
+}
+
+/**
+ * Offers a published version to another share of the addresses.
+ * @throws OperatorError when the web server would not keep the share, or all of it is offered a newer version
+ */
+export async function stageRelease(
+  db: Db,
+  home: XmlHome,
+  { productId, version, state }: Release,
+  percent: number,
+): Promise<Release> {
+  if (state === 'published') await requireStaging(db, home, productId, percent);
+  return inTransaction(db, async (trx) => {
+    const release = await setRollout(trx, productId, version, percent);
+    if (percent === WHOLE_ROLLOUT) return release;
+    const { rollouts } = await readUpdateXmlState(trx, home, productId);
+    if (rollouts.some((one) => one.version === version)) return release;
+    const published = (await listReleases(trx, productId)).filter((one) => one.state === 'published');
+    const newer = offeredTo(published, percent)?.version ?? '';
+    throw new OperatorError(
+      `Version ${newer} is offered to these addresses, so none of them would be offered ${version}. Nothing was changed.`,
+      { code: 'CONFLICT', field: 'rollout', facts: { reason: 'rollout-replaced', version: newer } },
+    );
+  });
 }
 
 type Reason = 'rollout-no-address' | 'rollout-silent' | 'rollout-apache' | 'rollout-nginx';

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { bundlesOf, readCatalogue } from '../../licensing/bundles';
+import { rolloutsOf, sharesOf } from '../../licensing/updates';
 import { compareVersions, stabilityOf, type Stability } from '../../licensing/versions';
 import { makeFolder, type OwnFile } from '../../packages/replace-file';
 import { asCaller } from '../../process/rights';
@@ -125,8 +126,8 @@ export async function planUpdateXml(
   const published = releases.filter(({ state }) => state === 'published');
   const isHome = home?.xmlDir === dirname(settings.out);
   // Elsewhere no web server is known to look for the files of buckets.
-  const shares = isHome ? sharesOf(published) : [];
-  const plans = [...shares, WHOLE_ROLLOUT].map((share) => ({
+  const shares = isHome ? sharesOf(published) : [WHOLE_ROLLOUT];
+  const plans = shares.map((share) => ({
     share,
     ...planUpdates(releases, settings, remembered, given, share),
   }));
@@ -137,6 +138,10 @@ export async function planUpdateXml(
   const xml = render(whole.updates);
   const needsUpTo = isHome && (await isSoldWithLastRelease(db, productId));
   const place = file === undefined ? { out: settings.out } : { file };
+  const isStaged = new Set(rolloutsOf(published));
+  // The API offers the newest version alone, and the file also older ones for sites that cannot run that.
+  const offersTo = (below: number) =>
+    below === WHOLE_ROLLOUT ? [] : (plans.find(({ share }) => share === below)?.updates ?? []);
   const considered = plans.flatMap((plan) => plan.considered);
   const offered = plans.flatMap((plan) => plan.updates);
   return {
@@ -167,15 +172,9 @@ export async function planUpdateXml(
     heldBack: whole.heldBack,
     updates: whole.updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
     rollouts: published
-      .filter(({ rollout }) => rollout < WHOLE_ROLLOUT)
+      .filter((one) => isStaged.has(one) || offersTo(one.rollout).some(({ release }) => release === one))
       .map(({ version, rollout }) => ({ version, percent: rollout })),
   };
-}
-
-/** The shares that get other versions than everybody, the smallest first. */
-function sharesOf(published: Release[]): number[] {
-  const shares = new Set(published.map(({ rollout }) => rollout).filter((share) => share < WHOLE_ROLLOUT));
-  return [...shares].sort((a, b) => a - b);
 }
 
 /** Each share has the lowest buckets; those below a smaller share are in all larger ones. */

@@ -167,7 +167,7 @@ export function judgeDownload(
 }
 
 /** The terms of a licence that decide which releases it covers after its end. */
-type EndTerms = Pick<LicenseTerms, 'status' | 'expiresAt' | 'graceDays'> & {
+export type EndTerms = Pick<LicenseTerms, 'status' | 'expiresAt' | 'graceDays'> & {
   plan: Pick<LicenseTerms['plan'], 'afterExpiry'>;
 };
 

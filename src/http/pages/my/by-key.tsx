@@ -11,6 +11,7 @@ import { Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
+import { clientOf } from './customer';
 import { OtherKey } from './entry';
 import { AskLink, RenewLink, SignOut, State, UpgradeLink } from './parts';
 import { Versions } from './versions';
@@ -21,11 +22,12 @@ export type KeyCall = CustomerCall & { session: Extract<CustomerCall['session'],
 
 /** @param refused why the download that was asked for is refused */
 export async function showByKey(call: CustomerCall, refused?: string): Promise<Answer> {
-  const { db, at, session, query, settings } = call as KeyCall;
+  const { ctx, db, at, session, query, settings } = call as KeyCall;
   const { licenseId, keyDigest } = session;
   const { packagesDir } = settings.downloads;
   const allOf = Number(query.get('all') ?? 0);
-  const view = await readByKey(db, { licenseId, keyDigest, now: at, packagesDir, allOf });
+  const { limitKey: network } = clientOf(ctx);
+  const view = await readByKey(db, { licenseId, keyDigest, now: at, packagesDir, network, allOf });
   if (view === undefined) return { to: '/my?why=ended' };
   const hasMail = settings.queueMail !== undefined;
   const { t } = call.view;

@@ -4,7 +4,7 @@ import { CustomerPage } from '../kit/customer-page';
 import { Paging } from '../kit/table';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
-import { byMail } from './customer';
+import { byMail, clientOf } from './customer';
 import { OtherKey } from './entry';
 import { License } from './license';
 import { RenewLink, SignOut, State, UpgradeLink } from './parts';
@@ -18,14 +18,15 @@ const LIMIT = 25;
 
 /** @param refused why the download that was asked for is refused */
 export async function showByMail(call: CustomerCall, refused?: string): Promise<Answer> {
-  const { db, at, query, session, settings, view } = call;
+  const { ctx, db, at, query, session, settings, view } = call;
   const { t, format } = view;
   const { my } = t;
   const { keySecret, downloads } = settings;
   const email = session.by === 'mail' ? session.email : '';
   const after = query.get('after') ?? undefined;
   const part = { from: placeOf(after), limit: LIMIT };
-  const context = { now: at, packagesDir: downloads.packagesDir, keySecret };
+  const { limitKey: network } = clientOf(ctx);
+  const context = { now: at, packagesDir: downloads.packagesDir, network, keySecret };
   const { licenses, total, next, more } = await readByMail(db, email, part, context);
   const counts = my.summary(
     my.licenseCount(total.licenses, format.number(total.licenses)),

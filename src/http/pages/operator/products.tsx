@@ -1,8 +1,7 @@
-import { listOfferedVersions } from '../../../joomla/update-xml/offered';
+import { findOfferedVersion } from '../../../joomla/update-xml/offered';
 import { plansOf } from '../../../licensing/catalogue';
 import { countLicensesByProduct, listProductPage, PRODUCT_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
-import { latestOf } from '../../../licensing/updates';
 import { productJson } from '../../../licensing/views';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
@@ -33,11 +32,7 @@ async function countsOf(db: OperatorCall['db'], products: { id: number }[]): Pro
   for (const { productId } of await plansOf(db, undefined))
     plans.set(productId, (plans.get(productId) ?? 0) + 1);
   const offered = new Map<number, string | undefined>();
-  for (const { id } of products)
-    offered.set(
-      id,
-      latestOf(await listOfferedVersions(db, id), (version) => version),
-    );
+  for (const { id } of products) offered.set(id, await findOfferedVersion(db, id));
   return { plans, licenses: await countLicensesByProduct(db), offered };
 }
 

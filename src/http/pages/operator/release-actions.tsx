@@ -1,6 +1,6 @@
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
 import { readProduct } from '../../../licensing/catalogue';
-import { latestOf } from '../../../licensing/updates';
+import { offeredTo } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
 import { ManageError } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
@@ -12,7 +12,7 @@ import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { offeredVersion } from './catalogue';
 import { ChangelogPreview } from './release-changelog';
-import { RolloutField } from './release-rollout';
+import { isOffered, RolloutField } from './release-rollout';
 import { allowedIn, Allowances, explainPackage, lacksLines, published } from './release-new';
 import { ManifestPanel, readOffer } from './update-xml';
 import { releaseOperations } from '../../../operations/releases';
@@ -52,12 +52,12 @@ async function requireRelease(call: OperatorCall): Promise<Release> {
 
 const listOf = ({ productId }: Release) => `/releases?product_id=${productId}`;
 
-/** What a download gives without this version. */
-async function latestBeside({ db }: OperatorCall, { id, productId }: Release): Promise<string | undefined> {
+/** Returns the version that a download gives most addresses without this one. */
+async function offeredBeside({ db }: OperatorCall, { id, productId }: Release): Promise<string | undefined> {
   const others = (await releasesOf(db, productId)).filter(
     (one) => one.state === 'published' && one.id !== id,
   );
-  return latestOf(others, ({ version }) => version)?.version;
+  return offeredTo(others)?.version;
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
@@ -82,7 +82,8 @@ async function withdraw(call: OperatorCall, sent: URLSearchParams, release: Rele
   return done(listOf(release), 'releaseWithdrawn', release.version, update_xml.state, offered);
 }
 
-function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Release): Answer {
+async function showEdit(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+  const { t } = call.view;
   const { editPage, form: fields, title: list } = t.releases;
   const { id, version, state } = release;
   return {
@@ -99,7 +100,7 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
             {state === 'draft' ? (
               <ButtonLink path={`/releases/${id}/publish`} label={editPage.publish(version)} />
             ) : null}
-            {state === 'published' ? (
+            {state === 'published' && (await isOffered(call, release)) ? (
               <ButtonLink path={`/releases/${id}/rollout`} label={t.releases.rollout.link} />
             ) : null}
             {state === 'published' && release.security ? (
@@ -135,7 +136,7 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
 async function askPublish(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
   const { publishPage: texts, title: list } = call.view.t.releases;
   const { id, version } = release;
-  const latest = await latestBeside(call, release);
+  const latest = await offeredBeside(call, release);
   const { product } = await readProduct(call.db, release.productId);
   const offer = lacksLines(form) ? await readOffer(call, product) : undefined;
   return {
@@ -167,13 +168,13 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
 /** Whether a download gives the first of two versions. */
 function isGivenFirst(version: string, other: string): boolean {
   const ordered = [version, other].sort((a, b) => compareVersions(b, a));
-  return latestOf(ordered, (one) => one) === version;
+  return offeredTo(ordered.map((one) => ({ version: one, rollout: 100 })))?.version === version;
 }
 
 async function askWithdraw(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
   const { withdrawPage: texts, title: list } = call.view.t.releases;
   const { id, version, state } = release;
-  const latest = await latestBeside(call, release);
+  const latest = await offeredBeside(call, release);
   // A higher one stays offered.
   const staying =
     latest === undefined || isGivenFirst(version, latest) || isPrerelease(version) ? undefined : latest;

@@ -1,4 +1,5 @@
 import { isFresh } from '../../../access/sessions';
+import { readUpdateXmlState } from '../../../joomla/follow-xml';
 import { readProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
@@ -78,7 +79,10 @@ export async function published(call: OperatorCall, productId: number, data: Upl
   const to = `/releases?product_id=${productId}`;
   if (state === 'draft') return withRemarks(done(to, 'draftKept', version), data);
   const offered = await offeredVersion(call, productId);
-  return withRemarks(done(to, 'releasePublished', version, update_xml.state, offered, String(rollout)), data);
+  const { rollouts } = await readUpdateXmlState(call.db, call.settings.updateXml, productId);
+  // A newer version may be out already.
+  const share = rollouts.some((one) => one.version === version) ? rollout : 100;
+  return withRemarks(done(to, 'releasePublished', version, update_xml.state, offered, String(share)), data);
 }
 
 /** Why a package was refused, with both sides of what does not fit. */

@@ -1,4 +1,5 @@
-import { latestOf } from '../../../licensing/updates';
+import { readUpdateXmlState } from '../../../joomla/follow-xml';
+import { offeredTo, sharesOf } from '../../../licensing/updates';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';
 import { ManageError, type Failure } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
@@ -63,6 +64,8 @@ export function explainRollout({ view: { t } }: OperatorCall, { facts }: Failure
       return texts.apache(facts.url);
     case 'rollout-nginx':
       return texts.nginx(facts.url);
+    case 'rollout-replaced':
+      return texts.newer(facts.version);
     default:
       return undefined;
   }
@@ -79,7 +82,11 @@ async function showRollout(call: OperatorCall, form: FormState, release: Release
         crumbs={[[t.releases.title, `/releases?product_id=${release.productId}`]]}
       >
         <Head title={title} />
-        <RolloutPanel rollout={await readRolloutOf(call, release)} form={form} />
+        <RolloutPanel
+          rollout={await readRolloutOf(call, release)}
+          isReplaced={!(await isOffered(call, release))}
+          form={form}
+        />
       </OperatorPage>
     ),
   };
@@ -93,12 +100,23 @@ export interface Rollout {
   counts: Map<string, VersionCounts> | undefined;
 }
 
-/** The highest version that a share of the addresses is offered; undefined: there is none. */
-export async function readRollout(call: OperatorCall, productId: number): Promise<Rollout | undefined> {
-  const staged = (await releasesOf(call.db, productId)).find(
-    ({ state, rollout }) => state === 'published' && rollout < 100,
-  );
+/** Reads the rollout of a version. */
+export async function readRollout(
+  call: OperatorCall,
+  productId: number,
+  version: string | undefined,
+): Promise<Rollout | undefined> {
+  const staged = (await releasesOf(call.db, productId)).find((one) => one.version === version);
   return staged && readRolloutOf(call, staged);
+}
+
+/** Reports whether a published version is offered to any address. */
+export async function isOffered({ db, settings }: OperatorCall, release: Release): Promise<boolean> {
+  const { productId, version } = release;
+  const published = (await releasesOf(db, productId)).filter(({ state }) => state === 'published');
+  const { offered, rollouts } = await readUpdateXmlState(db, settings.updateXml, productId);
+  const byApi = sharesOf(published).map((share) => offeredTo(published, share)?.version);
+  return [...byApi, ...(offered ?? []), ...rollouts.map((one) => one.version)].includes(version);
 }
 
 async function readRolloutOf(call: OperatorCall, release: Release): Promise<Rollout> {
@@ -106,13 +124,21 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   const others = (await releasesOf(call.db, productId)).filter(
     (one) => one.state === 'published' && one.rollout === 100 && one.id !== id,
   );
-  const before = latestOf(others, (one) => one.version)?.version;
+  const before = offeredTo(others)?.version;
   const versions = before === undefined ? [version] : [version, before];
   const counts = await within(call, (db) => countRollout(db, productId, versions, publishedAt ?? createdAt));
   return { release, before, counts };
 }
 
-export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout; form?: FormState }) {
+export function RolloutPanel({
+  rollout,
+  isReplaced = false,
+  form = formState(),
+}: {
+  rollout: Rollout;
+  isReplaced?: boolean;
+  form?: FormState;
+}) {
   const { t, to, format, mayWrite } = useView();
   const texts = t.releases.rollout;
   const { release, before, counts } = rollout;
@@ -127,8 +153,12 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
       <Inside>
         <FormErrors form={form} />
         <p class="mb-0">
-          {share === 100 ? texts.all(version) : texts.share(version, format.number(share))}
-          {share === 100 || before === undefined ? null : ` ${texts.others(before)}`}
+          {isReplaced
+            ? texts.replaced(version)
+            : share === 100
+              ? texts.all(version)
+              : texts.share(version, format.number(share))}
+          {isReplaced || share === 100 || before === undefined ? null : ` ${texts.others(before)}`}
         </p>
       </Inside>
       {counts === undefined ? null : (
@@ -151,7 +181,7 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
           ]}
         />
       )}
-      {mayWrite ? (
+      {mayWrite && !isReplaced ? (
         <Inside>
           <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
             <p class="acts mt-2 mb-1">

@@ -17,7 +17,7 @@ import { useView } from '../view';
 import { within } from '../within';
 import { chosenProduct } from './catalogue';
 import { readRollout, RolloutPanel } from './release-rollout';
-import { OfferPanel, readOffer } from './update-xml';
+import { OfferPanel, readOffer, type Offer } from './update-xml';
 
 /** What sites get, and the versions of a product. */
 
@@ -41,7 +41,8 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
   const by = sort ?? '-version';
   const { items, next } = await listReleasePage(db, id, { limit: LIMIT, after }, sort);
   const offer = await readOffer(call, product);
-  const rollout = await readRollout(call, id);
+  const { rollouts } = offer.xml;
+  const rollout = await readRollout(call, id, rollouts[0]?.version);
   const downloads = await readDownloads(call, id);
   const add = <ButtonLink kind="primary" path={`/products/${id}/releases/new`} label={texts.add} />;
   return {
@@ -86,7 +87,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           </>
         }
         columns={[
-          { title: columns.state, cell: (release) => <ReleaseState release={release} /> },
+          { title: columns.state, cell: (release) => <ReleaseState release={release} rollouts={rollouts} /> },
           {
             title: columns.version,
             kind: 'name',
@@ -187,13 +188,20 @@ function firstLine(changelog: string): string {
 
 const ICONS: Record<string, IconName> = { draft: 'draft', published: 'yes', withdrawn: 'slash' };
 
-function ReleaseState({ release: { state, rollout } }: { release: Release }) {
+function ReleaseState({
+  release: { state, version },
+  rollouts,
+}: {
+  release: Release;
+  rollouts: Offer['xml']['rollouts'];
+}) {
   const { states, rollout: texts } = useView().t.releases;
+  const staged = state === 'published' ? rollouts.find((one) => one.version === version) : undefined;
   return (
     <span class={`st st-${state === 'published' ? 'active' : state}`}>
       <Icon name={ICONS[state] ?? 'info'} />
       {states[state] ?? state}
-      {state === 'published' && rollout < 100 ? ` ${texts.badge(String(rollout))}` : null}
+      {staged === undefined ? null : ` ${texts.badge(String(staged.percent))}`}
     </span>
   );
 }

@@ -2,7 +2,7 @@ import { manifestSnippets } from '../../../joomla/manifest';
 import { readUpdateXmlState, type ReadUpdateXml, type XmlReach } from '../../../joomla/follow-xml';
 import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
-import { latestForAll, latestRelease } from '../../../licensing/updates';
+import { findOffered } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { ManageError } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
@@ -63,13 +63,13 @@ const MOST_INCLUDED = 20;
 
 export async function readOffer({ db, settings }: OperatorCall, product: Product): Promise<Offer> {
   const xml = await readUpdateXmlState(db, settings.updateXml, product.id);
-  const latest = await latestForAll(db, product.id);
+  const latest = (await findOffered(db, product.id))?.version;
   const url = xml.state === 'written' && latest !== undefined ? xml.url : null;
   const offer = { product, latest, xml, reach: url === null ? undefined : await settings.askForXml(url) };
   if (latest !== undefined || product.element !== null) return { ...offer, club: undefined };
   const included: Included[] = [];
   for (const { id, name } of includedIn(await readCatalogue(db), product.id).slice(0, MOST_INCLUDED))
-    included.push({ id, name, latest: (await latestRelease(db, id))?.version });
+    included.push({ id, name, latest: (await findOffered(db, id))?.version });
   return { ...offer, club: included.length > 0 ? included : undefined };
 }
 

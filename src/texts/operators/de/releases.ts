@@ -164,6 +164,8 @@ export const releases: Translated<typeof en> = {
     all: (version) => `${version} wird allen angeboten.`,
     share: (version, percent) => `${version} wird ${percent} % der Adressen angeboten.`,
     others: (version) => `Den anderen wird ${version} angeboten.`,
+    replaced: (version) =>
+      `${version} wird niemandem mehr angeboten: Websites bekommen eine neuere Version angeboten.`,
     caption: 'Downloads seit der Veröffentlichung',
     downloads: 'Downloads seither',
     refusals: 'Seither abgelehnt',
@@ -174,6 +176,8 @@ export const releases: Translated<typeof en> = {
     option: (percent) => (percent === '100' ? 'alle' : `${percent} % der Adressen`),
     fieldHint: 'Der Anteil lässt sich später erhöhen. Dazu braucht es nginx.',
     refused: {
+      newer: (version) =>
+        `Diesen Adressen wird ${version} angeboten, und die ist neuer. Es wurde nichts geändert.`,
       noAddress:
         'Die Adresse des Update-XML ist nicht bekannt, deshalb kann die Version keinem Teil der Websites angeboten werden. Setzen Sie LICENSING_PUBLIC_URL, und lassen Sie nginx die Update-XMLs ausliefern.',
       silent: (url) =>

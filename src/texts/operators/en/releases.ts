@@ -163,6 +163,7 @@ export const releases = {
     all: (version: string) => `${version} is offered to everybody.`,
     share: (version: string, percent: string) => `${version} is offered to ${percent} % of the addresses.`,
     others: (version: string) => `The others are offered ${version}.`,
+    replaced: (version: string) => `Nobody is offered ${version}: sites are offered a newer version.`,
     caption: 'Downloads since the version was published',
     downloads: 'Downloads since then',
     refusals: 'Refused since then',
@@ -173,6 +174,8 @@ export const releases = {
     option: (percent: string) => (percent === '100' ? 'everybody' : `${percent} % of the addresses`),
     fieldHint: 'The share can be raised later. It needs nginx.',
     refused: {
+      newer: (version: string) =>
+        `These addresses are offered ${version}, which is newer. Nothing was changed.`,
       noAddress:
         'The address of the update XML is not known, so no share of the sites can be offered the version. Set LICENSING_PUBLIC_URL, and let nginx serve the update XMLs.',
       silent: (url: string) =>

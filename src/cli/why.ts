@@ -41,19 +41,24 @@ export function addWhyCommand(program: Command): void {
     );
 }
 
-function caseJson({ license, licenses = [], findings, accesses }: SupportCase, now: Date) {
+function caseJson({ license, licenses = [], findings, accesses, nearby = [] }: SupportCase, now: Date) {
   return {
     license: license ? licenseJson(license, now) : null,
     licenses: licenses.map((one) => licenseJson(one.license, now)),
     findings: findings.map(findingJson),
-    accesses: accesses.map(({ count, firstAt, lastAt, access, ...finding }) => ({
-      ...findingJson({ ...finding, count }),
-      count,
-      first_at: formatTimestamp(firstAt),
-      last_at: formatTimestamp(lastAt),
-      ...jsonOf(access, ...REQUEST_FIELDS),
-    })),
+    accesses: accesses.map(accessJson),
+    nearby: nearby.map(accessJson),
     untraced: UNTRACED,
+  };
+}
+
+function accessJson({ count, firstAt, lastAt, access, ...finding }: AccessFinding) {
+  return {
+    ...findingJson({ ...finding, count }),
+    count,
+    first_at: formatTimestamp(firstAt),
+    last_at: formatTimestamp(lastAt),
+    ...jsonOf(access, ...REQUEST_FIELDS),
   };
 }
 
@@ -65,7 +70,11 @@ function textOf(finding: Finding): string {
   return sentenceOf(support, { ...finding, facts: withBothForms(finding.facts) });
 }
 
-function formatCase({ licenses, findings, accesses }: SupportCase, now: Date, all: boolean): string {
+function formatCase(
+  { licenses, findings, accesses, nearby = [] }: SupportCase,
+  now: Date,
+  all: boolean,
+): string {
   const columns = Math.min(process.stdout.columns || MAX_COLUMNS, MAX_COLUMNS);
   const told = new Set<string>();
   const remedy = (finding: Finding, indent: string) => {
@@ -88,10 +97,15 @@ function formatCase({ licenses, findings, accesses }: SupportCase, now: Date, al
         now,
       ),
     ].join('\n');
-  if (accesses.length > 0) {
+  const listed = [
+    ['What happened', accesses],
+    ['From the same network, perhaps another person', nearby],
+  ] as const;
+  for (const [title, found] of listed) {
+    if (found.length === 0) continue;
     const indent = ' '.repeat(21);
-    lines.push('', 'What happened, the latest at the end (UTC):');
-    for (const one of accesses)
+    lines.push('', `${title}, the latest at the end (UTC):`);
+    for (const one of found)
       lines.push(
         ...wrap(`${period(one)}  ${printable(textOf(one))}`, columns, indent),
         ...remedy(one, indent),

@@ -14,6 +14,21 @@ const Judged = exactly(
   { title: 'Judged' },
 );
 
+const Finding = exactly({
+  code: Text,
+  facts: Type.Object({}, { additionalProperties: true }),
+  sentence: Text,
+  since: TimeOrNull,
+  count: orNull(Type.Integer({ minimum: 1 })),
+  action: orNull(
+    Type.Object(
+      { type: wordOf(ACTION_TYPES) },
+      { additionalProperties: true, description: 'The call of this API that mends it.' },
+    ),
+  ),
+  advice: TextOrNull,
+});
+
 const Explained = exactly(
   {
     license_id: orNull(Id),
@@ -24,22 +39,11 @@ const Explained = exactly(
       anyOf: [exactly({ updates: Judged, new_site: Judged }), { type: 'null' }],
       description: 'What a request would be answered at this moment; null: no single licence is known.',
     }),
-    findings: Type.Array(
-      exactly({
-        code: Text,
-        facts: Type.Object({}, { additionalProperties: true }),
-        sentence: Text,
-        since: TimeOrNull,
-        count: orNull(Type.Integer({ minimum: 1 })),
-        action: orNull(
-          Type.Object(
-            { type: wordOf(ACTION_TYPES) },
-            { additionalProperties: true, description: 'The call of this API that mends it.' },
-          ),
-        ),
-        advice: TextOrNull,
-      }),
-    ),
+    findings: Type.Array(Finding),
+    nearby: Type.Array(Finding, {
+      description:
+        "Requests from networks where the licence is used, without its key: perhaps another person's. Nothing counts them.",
+    }),
     untraced: Type.Array(exactly({ code: wordOf(UNTRACED_CODES), sentence: Text }), {
       description: 'Failures that leave no record here.',
     }),

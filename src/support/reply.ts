@@ -108,11 +108,8 @@ const CASES: Partial<Record<Code, ReplyCase>> = {
   KEY_MISTYPED: 'mistyped',
   KEY_REPLACED: 'key_ended',
   KEY_ENDED: 'key_ended',
-  UNKNOWN_KEY: 'unknown_key',
   WRONG_PRODUCT: 'wrong_product',
-  NO_KEY: 'no_key',
   RATE_LIMITED: 'too_many_requests',
-  OMITTED: 'too_many_requests',
   VERSION_NOT_PUBLISHED: 'version_gone',
   VERSION_WITHDRAWN: 'version_gone',
 };

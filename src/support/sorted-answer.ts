@@ -7,6 +7,8 @@ export interface SortedAnswer {
   licenseId: number | null;
   /** of recorded requests, the newest first */
   requests: RequestFinding[];
+  /** requests from its networks, perhaps another person's, in the same order */
+  nearby: RequestFinding[];
   /** the others, about the licence or its key: the first one with a code */
   about: Map<string, ExplainedFinding>;
   /** what stops the licence; undefined: nothing */
@@ -27,13 +29,15 @@ const MEANT: Code[] = ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'];
 
 export function sortAnswer({
   findings,
+  nearby,
   license_id: licenseId,
   now,
-}: Pick<WhyAnswer, 'findings' | 'license_id' | 'now'>): SortedAnswer {
+}: Pick<WhyAnswer, 'findings' | 'nearby' | 'license_id' | 'now'>): SortedAnswer {
   const sorted: SortedAnswer = {
     now,
     licenseId,
     requests: [],
+    nearby: nearby.filter(isOfRequest).reverse(),
     about: new Map(),
     stop: undefined,
     fullKey: undefined,

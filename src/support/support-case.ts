@@ -33,6 +33,8 @@ export interface SupportCase {
   licenses?: NamedLicense[];
   findings: Finding[];
   accesses: AccessFinding[];
+  /** accesses without a key of the licence from networks where it is used: perhaps another person's, so nothing counts them */
+  nearby?: AccessFinding[];
 }
 
 export interface CaseOptions {
@@ -53,8 +55,8 @@ const MAX_OTHER_KEYS = 5;
 const MAX_FORMER_KEYS = 50;
 
 /**
- * A licence's own accesses, those with a key that may be its mistyped key, and those without a licence from its
- * addresses. `logged` are the accesses that led here, the newest first.
+ * Opens a licence's case: its own accesses, those with a key that may be its mistyped key, and apart from them those of
+ * its addresses without a key of it. `logged` are the accesses that led here, the newest first.
  */
 export async function openLicenseCase(
   db: Db,
@@ -69,17 +71,19 @@ export async function openLicenseCase(
   const keyHints = [...openHints.flatMap(hintsOfSlips), ...formerHints];
   const slips = await listAccesses(db, { licenseId: null, keyHints }, limit);
   const ips = distinct([license.lastCheckIp, ...own.map(({ ip }) => ip)]).slice(0, MAX_ADDRESSES);
-  const nearby = await listAccessesNearby(db, ips, limit);
+  const accesses = newest([...own, ...slips], limit);
+  const nearby = (await listAccessesNearby(db, ips, limit)).filter(
+    ({ licenseId, keyHint: hint }) => licenseId !== license.id && !keyHints.includes(hint ?? ''),
+  );
   const [last] = own
     .filter(({ endpoint }) => isOfDownload(endpoint))
     .sort((a, b) => latestOf(b).getTime() - latestOf(a).getTime());
   const ip = last?.ip ?? license.lastCheckIp;
   const network = ip === null ? undefined : networkOfText(ip);
-  const accesses = newest([...own, ...slips, ...nearby], limit);
 
   const known: PresentState = {
     // Its own former keys are known, and no page of a licence waits for a search of the history of all.
-    ...(await gatherKnown(db, [...accesses, ...logged.slice(0, 1)], now, [], 0)),
+    ...(await gatherKnown(db, [...accesses, ...nearby, ...logged.slice(0, 1)], now, [], 0)),
     about: { licenseId: license.id, keyHints: new Set(keyHints) },
   };
   for (const [hint, candidates] of known.likely) {
@@ -106,12 +110,13 @@ export async function openLicenseCase(
       ...(own.length > 0
         ? []
         : [
-            accesses.length > 0
+            accesses.length + nearby.length > 0
               ? finding('ONLY_NEARBY', { license_id: license.id, log_days: logDays })
               : silence({ about: 'license', license_id: license.id }, logDays),
           ]),
     ],
     accesses: explainAccesses(accesses, known),
+    nearby: explainAccesses(nearby, known),
   };
 }
 

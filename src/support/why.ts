@@ -36,6 +36,8 @@ export interface WhyAnswer {
   now: { updates: WhyVerdict; new_site: WhyVerdict } | null;
   /** first those about the licence or key, then the recorded requests in order of time */
   findings: ExplainedFinding[];
+  /** requests from the licence's networks without a key of it, in order of time: perhaps another person's, so nothing counts them */
+  nearby: ExplainedFinding[];
   /** failures that leave no record here; none where the findings have a cause */
   untraced: { code: UntracedCode; sentence: string }[];
 }
@@ -82,9 +84,10 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
       licenses = [],
       findings,
       accesses,
+      nearby = [],
     } = await openKnownCase(trx, about, options);
     const isUntraced = licenses.length === 0 && !hasCause(findings, accesses);
-    const told = [...findings, ...accesses].map((one) => explained(one, language, dated));
+    const tell = (one: Finding) => explained(one, language, dated);
     return {
       license_id: license?.id ?? null,
       licenses: licenses.map((one) => ({ license_id: one.license.id, matched: one.by })),
@@ -98,7 +101,8 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
               dated,
             })
           : null,
-      findings: told,
+      findings: [...findings, ...accesses].map(tell),
+      nearby: nearby.map(tell),
       untraced: isUntraced ? untracedSentences(language) : [],
     };
   });

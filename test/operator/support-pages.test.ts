@@ -429,7 +429,6 @@ Example Shop Ltd`,
     const swapped = key.replace(/([^-])(?!\1)([^-])(?=[^-]*$)/, '$2$1');
     expect(await met('21T11:00:00', `42?dlid=${swapped}`)).toBe('mistyped');
     expect(await met('21T12:00:00', `42?version=9.9.9&dlid=${key}`)).toBe('version_gone');
-    expect(await met('21T13:00:00', '42')).toBe('no_key');
     await givePlan(service.db, { productId: 52 });
     expect(await met('21T14:00:00', `52?dlid=${key}`)).toBe('wrong_product');
     await insertAccesses(service.db, [
@@ -445,13 +444,33 @@ Example Shop Ltd`,
       },
     ]);
     sent++;
-    const limited = await tellBoth(id);
-    expect(limited.en.reply.case).toBe('too_many_requests');
-    expect(limited.en.happened[0]).toMatchObject({
+    // Requests without the key of the licence change nothing, because another person may have sent them.
+    const before = await tellBoth(id);
+    expect(before.en.reply.case).toBe('wrong_product');
+    for (const path of ['42', '42?dlid=ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04']) {
+      expect(await met('21T16:00:00', path)).toBe('wrong_product');
+      expect((await tell(id, 'en')).happened).toEqual(before.en.happened);
+    }
+    const sorted = sortAnswer(await explain(service.db, `id:${id}`, asked('en', NOW)));
+    expect(sorted.nearby.map(({ code }) => code)).toEqual(['UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED']);
+    expect(
+      whatHappened({ requests: sorted.nearby, licenseId: id }, { language: 'en', now: NOW, zone: ZONE })[2],
+    ).toMatchObject({
       sentence:
         'Update refused: too many requests from this address. Only the first of each minute is recorded.',
       advice: 'It helps to wait a minute.',
     });
+    for (const language of OPERATOR_LANGUAGES)
+      for (const code of ['NO_KEY', 'RATE_LIMITED']) {
+        const requests = sorted.nearby.filter((one) => one.code === code);
+        const answer = { ...sorted, now: null, requests, meant: undefined };
+        const options = { language, now: NOW, license: undefined };
+        const happened = whatHappened(answer, { ...options, zone: ZONE });
+        const reply = writeReply(answer, happened, options);
+        expect(reply.case).toBe(code === 'NO_KEY' ? 'no_key' : 'too_many_requests');
+        expectPlain(reply.body);
+        cases.set(reply.case, reply);
+      }
   });
 
   test('the search field: one licence, several, or what is known instead', async () => {

@@ -100,6 +100,28 @@ describe('the page of a licence', () => {
     expect((await later.get(`/licenses/${id}/revoke`)).to).toBe(`/licenses/${id}`);
   });
 
+  it('keeps requests of the same network without its key apart, and counts them nowhere', async () => {
+    const { get } = await browser();
+    const { id, key } = await give();
+    expect((await download(key)).status).toBe(200);
+    for (const sent of ['', 'ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04'])
+      expect((await download(sent)).status).not.toBe(200);
+    for (const [language, quiet, heading] of [
+      ['en', 'No refusal in 90 days.', 'From the same network, perhaps another person'],
+      ['de', 'Keine Ablehnung in 90 Tagen.', 'Aus demselben Netz, vielleicht von jemand anderem'],
+    ] as const) {
+      const { text } = await get(`/licenses/${id}`, language);
+      const [own, others] = text.split(heading);
+      expect(own).toContain(quiet);
+      expect(own).not.toMatch(/Update refused|Update abgelehnt/);
+      expect(others).toMatch(
+        /with another key refused.*Update refused|mit einem anderen Schlüssel.*Update abgelehnt/,
+      );
+    }
+    expect(await service.read.ok(`GET /licenses/${id}/answer`)).toMatchObject({ case: 'fine' });
+    expect(await service.read.ok(`GET /licenses/${id}/requests`)).toMatchObject([{ outcome: 'ok' }]);
+  });
+
   it('shows a year of use, where it was seen last, why it was suspended, and the sites of each key', async () => {
     const { get, post } = await browser();
     const { id, key } = await give();

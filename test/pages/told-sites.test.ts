@@ -46,10 +46,18 @@ it('show who is behind, and lead from the overview to a new key that is mailed',
   ]);
 
   const behind = textOf((await pages.get('/products/42/sites')).html);
-  for (const text of ['münchen.de (xn--mnchen-3ya.de)', '1.8.0', 'jo@example.com', '0 % (1 counted)', 'not yet'])
+  for (const text of [
+    'münchen.de (xn--mnchen-3ya.de)',
+    '1.8.0',
+    'jo@example.com',
+    '0 % (1 counted)',
+    'not yet',
+  ])
     expect(behind).toContain(text);
   expect((await pages.get('/products/42/sites.csv')).html).toContain('"xn--mnchen-3ya.de","1.8.0",');
-  expect(textOf((await pages.get(`/licenses/${id}`)).html)).toContain('1.8.0 on münchen.de (xn--mnchen-3ya.de)');
+  expect(textOf((await pages.get(`/licenses/${id}`)).html)).toContain(
+    '1.8.0 on münchen.de (xn--mnchen-3ya.de)',
+  );
 
   const overview = await pages.get('/');
   expect(textOf(overview.html)).toContain('1 key is in many hands.');

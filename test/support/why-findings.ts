@@ -337,14 +337,14 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       },
     },
     action: { type: 'change_limit', license_id: 0, activation_limit: 0 },
-    en: 'This is activated on no licence, but stands in the access log, the last time on TIME: Activating https://www.Büro.Two.example:0/administrator?a=0 with licence 0 was refused to a client without a name at ADDRESS: the one slot is in use.',
-    de: 'Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am TIME: Das Aktivieren von https://www.Büro.Two.example:0/administrator?a=0 mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Der einzige Platz ist belegt.',
+    en: 'This is activated on no licence, but stands in the access log, the last time on TIME: Activating https://www.Büro.Two.example:0/administrator?a=0 (xn--bro-hoa.two.example) with licence 0 was refused to a client without a name at ADDRESS: the one slot is in use.',
+    de: 'Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am TIME: Das Aktivieren von https://www.Büro.Two.example:0/administrator?a=0 (xn--bro-hoa.two.example) mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Der einzige Platz ist belegt.',
   },
   ONLY_NEARBY: {
     facts: { license_id: 0, log_days: 0 },
     action: null,
-    en: 'No download and no refusal with the key of licence 0 is recorded (records are kept for 0 days). What follows came with a key that resembles it, or from an address where it is used.',
-    de: 'Mit dem Schlüssel der Lizenz 0 ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden 0 Tage aufbewahrt). Was folgt, kam mit einem ähnlichen Schlüssel oder von einer Adresse, an der sie benutzt wird.',
+    en: 'No download and no refusal with the key of licence 0 is recorded (records are kept for 0 days). What follows came with a key that resembles it, or from a network where it is used.',
+    de: 'Mit dem Schlüssel der Lizenz 0 ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden 0 Tage aufbewahrt). Was folgt, kam mit einem ähnlichen Schlüssel oder aus einem Netz, in dem sie benutzt wird.',
   },
   NOTHING_RECORDED: {
     facts: { about: 'key', log_days: 0 },

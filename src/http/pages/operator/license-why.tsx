@@ -27,6 +27,8 @@ export interface Why {
   works: WorksNow | null;
   /** the newest first */
   happened: Entry[];
+  /** requests from its networks, perhaps another person's, in the same order */
+  nearby: Entry[];
   remedy: Remedy | null;
   others: Remedy[];
   reply: Reply;
@@ -68,13 +70,14 @@ export async function readWhy(
     keyId === undefined || keyId === license.mainKeyId ? undefined : await viewKey(db, license, keyId);
   const openKeys = otherKeys.items.filter(({ key }) => isOpen(key, at));
   const sorted = sortAnswer(answer);
-  const happened = whatHappened(sorted, {
+  const told = {
     language,
     now: at,
     zone,
     activationType: plan.activationType,
     keyHints: [license.keyHint, ...openKeys.map(({ key }) => key.keyHint)],
-  });
+  };
+  const happened = whatHappened(sorted, told);
   const asked = query.get('reply') ?? '';
   const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), product.id));
   const replyLanguage =
@@ -82,6 +85,10 @@ export async function readWhy(
   return {
     works: worksNow(sorted, happened, { license, language, now: at, zone, logDays }),
     happened,
+    // What would help another person is no advice for this customer.
+    nearby: whatHappened({ requests: sorted.nearby, licenseId: license.id }, { ...told, limit: SHOWN }).map(
+      (entry) => ({ ...entry, advice: null }),
+    ),
     ...remedyOf(sorted, { license, planDuration: plan.duration, language, now: at }),
     reply: writeReply(sorted, happened, {
       language: replyLanguage,
@@ -117,14 +124,15 @@ function fullKeyOf({ now, findings }: WhyAnswer): number | undefined {
 }
 
 export function WhyPanel({ license, why }: { license: License; why: Why }) {
-  const { t } = useView();
-  const { works, happened } = why;
+  const { t, to } = useView();
+  const texts = t.license.why;
+  const { works, happened, nearby } = why;
   if (works === null) return null;
   const isFine = works.state === 'fine' || works.state === 'again';
   return (
     <section class={`panel why ${isFine ? 'why-yes' : 'why-no'}`} aria-labelledby="h-why">
       <header>
-        <h2 id="h-why">{t.license.why.title}</h2>
+        <h2 id="h-why">{texts.title}</h2>
         <span class="small muted">{works.summary}</span>
       </header>
       {why.key === undefined ? null : <JudgedBy license={license} of={why.key} />}
@@ -134,7 +142,21 @@ export function WhyPanel({ license, why }: { license: License; why: Why }) {
       </ul>
       <RemedyBar license={license} why={why} />
       {works.quiet === null ? null : <p class="fold px-3 py-2 mb-0 small muted">{works.quiet}</p>}
-      {happened.length === 0 ? null : <Happened license={license} entries={happened.slice(0, SHOWN)} />}
+      {happened.length === 0 ? null : (
+        <div class="fold">
+          <p class="d-flex justify-content-between px-3 pt-2 pb-1 mb-0 small">
+            <strong>{texts.happened}</strong>{' '}
+            <a href={to(pathOf(license, '/requests'))}>{texts.allRequests}</a>
+          </p>
+          <Log license={license} entries={happened.slice(0, SHOWN)} />
+        </div>
+      )}
+      {nearby.length === 0 ? null : (
+        <details class="fold">
+          <summary>{texts.nearby}</summary>
+          <Log license={license} entries={nearby} />
+        </details>
+      )}
       <ReplyFold license={license} why={why} isOpen={why.isReplyAsked || why.reply.case !== 'fine'} />
       <JoomlaSays />
     </section>
@@ -254,20 +276,13 @@ function addressOf(path: string, to: (path: string) => string): string {
   return path.startsWith('#') ? path : to(path);
 }
 
-function Happened({ license, entries }: { license: License; entries: Entry[] }) {
-  const { t, to } = useView();
-  const { why } = t.license;
+function Log({ license, entries }: { license: License; entries: Entry[] }) {
   return (
-    <div class="fold">
-      <p class="d-flex justify-content-between px-3 pt-2 pb-1 mb-0 small">
-        <strong>{why.happened}</strong> <a href={to(pathOf(license, '/requests'))}>{why.allRequests}</a>
-      </p>
-      <ol class="log">
-        {entries.map((entry) => (
-          <LogEntry entry={entry} license={license} />
-        ))}
-      </ol>
-    </div>
+    <ol class="log">
+      {entries.map((entry) => (
+        <LogEntry entry={entry} license={license} />
+      ))}
+    </ol>
   );
 }
 

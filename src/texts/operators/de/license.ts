@@ -24,6 +24,7 @@ export const license: Translated<typeof en> = {
     byMainKey: 'den Hauptschlüssel ansehen',
     another: 'ein anderes Ende',
     happened: 'Was war',
+    nearby: 'Aus demselben Netz, vielleicht von jemand anderem',
     allRequests: 'alle Anfragen',
     answer: 'Antwort an den Kunden',
     answerHint: 'Aus dem Obigen geschrieben. Ändern Sie sie nach Belieben.',

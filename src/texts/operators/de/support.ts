@@ -111,7 +111,7 @@ export const support: SupportTexts = {
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am ${moment(last_at)}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
-      `Mit dem Schlüssel der Lizenz ${license_id} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${log_days} Tage aufbewahrt). Was folgt, kam mit einem ähnlichen Schlüssel oder von einer Adresse, an der sie benutzt wird.`,
+      `Mit dem Schlüssel der Lizenz ${license_id} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${log_days} Tage aufbewahrt). Was folgt, kam mit einem ähnlichen Schlüssel oder aus einem Netz, in dem sie benutzt wird.`,
     NOTHING_RECORDED: ({ about, license_id, ip, log_days }) => {
       const what = {
         license: `Zu Lizenz ${license_id ?? ''}`,

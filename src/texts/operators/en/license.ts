@@ -23,6 +23,7 @@ export const license = {
       `For the key that ends in ${hint}${label === null ? '' : ` (${label})`}:`,
     byMainKey: 'see the main key',
     happened: 'What happened',
+    nearby: 'From the same network, perhaps another person',
     allRequests: 'all requests',
     answer: 'Answer for the customer',
     answerHint: 'Written from what stands above. Change it as you like.',

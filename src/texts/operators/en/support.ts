@@ -99,7 +99,7 @@ export const support: SupportTexts = {
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `This is activated on no licence, but stands in the access log, the last time on ${last_at}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
-      `No download and no refusal with the key of licence ${license_id} is recorded (records are kept for ${log_days} days). What follows came with a key that resembles it, or from an address where it is used.`,
+      `No download and no refusal with the key of licence ${license_id} is recorded (records are kept for ${log_days} days). What follows came with a key that resembles it, or from a network where it is used.`,
     NOTHING_RECORDED: ({ about, license_id, ip, log_days }) => {
       const what = {
         license: `licence ${license_id ?? ''}`,

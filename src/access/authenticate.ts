@@ -13,7 +13,7 @@ interface AuthenticatorDependencies {
   now: () => Date;
   /** the connection of `db` */
   database: DatabaseSettings;
-  /** undefined: no Joomla site, and no tokens of it */
+  /** undefined without a Joomla site, which also means without its tokens */
   joomlaRoot: string | undefined;
   operatorGroups: readonly number[];
 }
@@ -23,7 +23,7 @@ export interface Credentials {
   authorization: string | undefined;
   /** X-Joomla-Token */
   joomlaToken: string | undefined;
-  /** the cookie of the operator's pages, which counts where there is neither header */
+  /** the cookie of the operator's pages, which counts if neither header is present */
   session?: string | undefined;
 }
 
@@ -39,14 +39,14 @@ export interface Authenticate {
 
 const UNAUTHORIZED: Refused = { refused: 'UNAUTHORIZED' };
 
-/** A revoked token is refused within two seconds: this, and a call that is under way. */
+/** The cache time of a token. With a call that is already running, a revoked token is refused within two seconds. */
 const OWN_LIFETIME_MS = 1_000;
 const SITE_LIFETIME_MS = 60_000;
 const USE_RECORDED_EVERY_MS = 60_000;
 
 /**
- * Finds out who calls: by one of our own tokens, else by the site's Joomla API token, else by a session of the pages.
- * @throws what the database throws; SITE_AWAY
+ * Authenticates a caller: by one of our own tokens, otherwise by the site's Joomla API token, otherwise by a session.
+ * @throws the database's error; SITE_AWAY
  */
 export function createAuthenticator({
   db,
@@ -62,7 +62,7 @@ export function createAuthenticator({
     (token) => token !== undefined,
   );
   const clock = () => now().getTime();
-  // Refusals for wrong tokens are not kept: there are as many of them as anybody likes to send.
+  // Do not cache refusals for wrong tokens, because a caller can send any number of them.
   const siteTokens = createCache<SiteVerdict>(SITE_LIFETIME_MS, clock, isKnown);
   const siteAccounts = createCache<SiteVerdict>(SITE_LIFETIME_MS, clock, isKnown);
   const recordUse = createUseRecorder(db, now);
@@ -124,13 +124,13 @@ function isKnown(verdict: SiteVerdict): boolean {
   return 'user' in verdict || verdict.refused === 'FORBIDDEN';
 }
 
-/** As Joomla's plugin reads the headers: "Bearer " in exactly this case, and X-Joomla-Token only where that gives nothing. */
+/** Reads the headers like Joomla's plugin: "Bearer " in exactly this case, and X-Joomla-Token if there is no bearer token. */
 function siteTokenOf({ authorization = '', joomlaToken = '' }: Credentials): string {
   const bearer = authorization.startsWith('Bearer ') ? authorization.slice('Bearer '.length) : '';
   return bearer.replace(/[^A-Za-z0-9/+=]/g, '') || joomlaToken.trim();
 }
 
-/** Records that tokens are used, at most once a minute each; no call waits for it or fails by it. */
+/** Records the use of tokens, at most once a minute for each. No call waits for it or fails because of it. */
 function createUseRecorder(db: Db, now: () => Date): (token: Token) => void {
   const recorded = new Map<number, number>();
   return ({ id, lastUsedAt }) => {

@@ -11,19 +11,19 @@ import type { Caller } from './caller';
 import { siteAway } from './site-away';
 
 /**
- * The door in Joomla: its component sends who is signed in there, in a ticket that only this site can make
- * (joomla/site/door-ticket.ts). Who may come in is judged by the site's tables, not by the ticket.
+ * Single sign-on from Joomla: its component sends the signed-in account in a ticket that only this site can make
+ * (joomla/site/door-ticket.ts). The site's tables decide who may enter, not the ticket.
  */
 
-/** TICKET: forged, of another site, expired or used. ACCOUNT: gone, blocked or renamed. GROUP: of no operator's group. */
+/** TICKET: forged, foreign, expired or used. ACCOUNT: deleted, blocked or renamed. GROUP: not in an operators' group. */
 export type DoorRefusal = 'SITE' | 'TICKET' | 'ACCOUNT' | 'GROUP';
 
 export interface Door {
-  /** Uses a ticket up. @throws what the database throws; SITE_AWAY */
+  /** Signs in by a ticket, which can be used once. @throws the database's error; SITE_AWAY */
   enter: (ticket: string) => Promise<Caller | { refused: DoorRefusal }>;
-  /** Whom a ticket for the overview names. @throws as `enter` */
+  /** Returns the caller of a ticket for the overview, which may only read. @throws like `enter` */
   look: (ticket: string) => Promise<Caller | { refused: DoorRefusal }>;
-  /** Whether an account may still come in; looked at again after two seconds. @throws as `enter` */
+  /** Reports whether an account may still enter; cached for two seconds. @throws like `enter` */
   isIn: (userId: number) => Promise<boolean>;
 }
 
@@ -43,7 +43,7 @@ export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door 
   ): Promise<Caller | { refused: DoorRefusal }> {
     const verdict = await judgeSiteOperator(db, site as Site, userId).catch(siteAway);
     if ('refused' in verdict) return { refused: verdict.refused === 'FORBIDDEN' ? 'GROUP' : 'ACCOUNT' };
-    // An id that was given to another account in the meantime.
+    // Refuse an id that now belongs to another account.
     if (verdict.user.login !== login) return { refused: 'ACCOUNT' };
     return {
       scope: 'write',
@@ -75,7 +75,7 @@ export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door 
   };
 }
 
-/** Read at each use, as for Joomla's own tokens: the secret is not kept. */
+/** Reads the site's secret at each use, like Joomla's own tokens, so that it is not kept in memory. */
 function secretOf({ root }: Site): string {
   try {
     return readSiteSecret(root).secret;
@@ -84,7 +84,7 @@ function secretOf({ root }: Site): string {
   }
 }
 
-/** Keeps the nonce until the ticket expires, for all instances. @returns whether this is the first use */
+/** Stores the nonce until the ticket expires, for all instances. @returns whether this is the first use */
 async function useUp(db: Db, { nonce, expiresAt }: Ticket, now: Date): Promise<boolean> {
   try {
     const used: StoredCode = {

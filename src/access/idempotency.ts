@@ -14,42 +14,42 @@ import type { Db } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
 
 /**
- * POSTs with an Idempotency-Key (docs/operator-api.md): the same key of the same caller gets the same answer for a day,
- * from any instance. The claim is committed first. The transaction of the change completes it, or is rolled back where
- * somebody else has taken the claim over: a caller that was stopped cannot do it twice.
+ * The idempotency of POSTs with an Idempotency-Key (docs/operator-api.md): the same key of the same caller gets the
+ * same response for a day, from any instance. The claim is committed first. The transaction of the change completes it,
+ * or is rolled back if another process has taken the claim over, so a process that was paused cannot make the change twice.
  */
 
-/** What was answered: a status and a JSON value. */
+/** A stored response: a status and a JSON value. */
 export interface Written {
   status: number;
   body: object | undefined;
 }
 
-/** A call that is to happen once. */
+/** A call that must happen only once. */
 export interface OnceOnly {
-  /** the caller's secret, as sent */
+  /** the caller's secret */
   credential: string;
   key: string;
-  /** the address with its query */
+  /** the URL's path with its query */
   address: string;
 }
 
-/** What the body says. */
+/** The body of the call. */
 export interface Body {
   readBody: () => Promise<string>;
-  /** false: reading it takes as long as the caller likes */
+  /** false if the body is still being sent, which may take as long as the caller likes */
   isRead: boolean;
 }
 
-/** In seconds. A call that dies is taken over after this time. */
+/** In seconds. If the process of a call dies, another takes the call over after this time. */
 const LEASE_S = 10;
 const PROLONG_EVERY_MS = 3_000;
 export const KEPT_FOR_MS = DAY_MS;
 
 /**
- * @param perform makes the change in the transaction that completes the claim, and returns the answer. It may throw
- * @param refusal the answer that an error means, undefined where it is none; which are kept is decided here
- * @returns the answer; `mismatch`: the key was used for another call; `running`: the first call is still under way
+ * @param perform makes the change in the transaction that completes the claim, and returns the response. It may throw
+ * @param refusal returns the response to an error, or undefined; this function decides which of them are stored
+ * @returns the response; `mismatch` if the key was used for another call; `running` if the first call is still running
  */
 export async function performOnce(
   db: Db,
@@ -78,7 +78,7 @@ export async function performOnce(
     return open(earlier.answer, claim.keyDigest, sealKey);
   }
   const prolonging = setInterval(() => {
-    // What cannot be prolonged is decided when it is completed.
+    // Ignore a failure: completing the claim decides whether it is still held.
     prolongClaim(db, claim, leaseFrom(now())).catch(() => undefined);
   }, PROLONG_EVERY_MS);
   try {
@@ -97,7 +97,7 @@ export async function performOnce(
     }
   } catch (error) {
     if (isCoded(error, 'TAKEN_OVER')) return 'running';
-    // If this fails too, the lease ends by itself.
+    // If this also fails, the lease expires on its own.
     await deleteClaim(db, claim).catch(() => undefined);
     throw error;
   } finally {
@@ -105,7 +105,7 @@ export async function performOnce(
   }
 }
 
-/** @returns the completed call that has this key, or why the call may not run; undefined: it has the claim */
+/** Takes the claim. @returns undefined if it is taken; the completed call with this key, or the reason not to run */
 async function take(db: Db, claim: Claim, now: Date) {
   const earlier = await insertClaim(db, claim);
   if (earlier === undefined) return undefined;
@@ -122,7 +122,7 @@ async function take(db: Db, claim: Claim, now: Date) {
   return (await replaceClaim(db, earlier, claim)) ? undefined : 'running';
 }
 
-/** What may change without a new request is not kept. */
+/** Reports whether a refusal is stored. Refusals that may change without a new request are not. */
 function isKept(status: number): boolean {
   return status < 500 && ![401, 403, 429].includes(status);
 }
@@ -134,11 +134,11 @@ function leaseFrom(now: Date): Date {
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** AES-256-GCM with the row's digest as associated data: nonce, tag and text, in base64. */
+/** Encrypts a response by AES-256-GCM with the row's digest as associated data: nonce, tag and text, in base64. */
 function seal(answer: Written, keyDigest: string, key: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(keyDigest));
-  // Compressed: 10,000 licences would be more than a statement may have.
+  // Compress it, because 10,000 licences would exceed the size limit of a statement.
   const text = Buffer.concat([cipher.update(gzipSync(JSON.stringify(answer))), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64');
 }

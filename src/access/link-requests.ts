@@ -12,10 +12,10 @@ import { inTransaction } from '../store/engine/transaction';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS, OPERATOR_CODE_LIFETIME_MS } from './one-time-codes';
 import { operatorCodeFor } from './operators';
 
-/** Requests for a mailed one-time link. Neither the answer nor its time tells whether the address is known. */
+/** Requests for a mailed one-time link. Neither the response nor its time reveals whether an address is known. */
 
 const LINKS_AN_HOUR = 3;
-/** Far longer than what the answers could differ by. */
+/** The time of every response, which is far longer than any difference between responses. */
 const ANSWERED_AFTER_MS = 250;
 
 export interface CustomerLink {
@@ -37,12 +37,12 @@ export type QueueLink<Request> = (
 
 interface LinkRequest<Request> {
   now: Date;
-  /** of the page on which it is asked for; undefined: the usual one */
+  /** the language of the page that requests it; by default the usual one */
   language?: CustomerLanguage;
   queue: QueueLink<Request>;
 }
 
-/** Queues the mail if the address is an operator's, at most three in an hour. */
+/** Queues the mail if the address belongs to an operator, at most three times in an hour. */
 export function requestOperatorLink(
   db: Db,
   text: string,
@@ -60,8 +60,8 @@ export function requestOperatorLink(
 }
 
 /**
- * Queues a row for any address, at most three in an hour: the outbox shall not tell either. Nothing here looks whose it is;
- * the row of an address that is nobody's holds a digest alone and goes after an hour (mail/queue.ts).
+ * Queues a row for any address, at most three times in an hour, so that the outbox does not reveal known addresses
+ * either. The row of an unknown address holds only a digest, and is deleted after an hour (mail/queue.ts).
  */
 export function requestCustomerLink(
   db: Db,
@@ -84,7 +84,7 @@ function contextOf(
   return { now, ...(language && { language }) };
 }
 
-/** Makes the code of a mailed link when the mail is composed; undefined: the address is nobody's. */
+/** Returns a function that makes a link's code when the mail is composed; undefined for an unknown address. */
 export function createLinkCodes(db: Db) {
   return async (
     { kind, email }: { kind: 'customer' | 'operator'; email: string },
@@ -99,7 +99,7 @@ export function createLinkCodes(db: Db) {
   };
 }
 
-/** @returns the address; undefined: there is none in the text, or it has had its links of this hour */
+/** Counts a request. @returns the address; undefined without an address, or if it had all its links of this hour */
 async function countRequest(db: Db, kind: string, text: string, now: Date): Promise<string | undefined> {
   const email = findEmail(text);
   if (email === undefined) return undefined;

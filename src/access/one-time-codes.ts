@@ -5,7 +5,7 @@ import { deleteCode, findStoredCode, insertCode, type StoredCode } from '../stor
 import type { Scope } from './caller';
 import { generateSecret, secretDigest } from './random-secret';
 
-/** Codes of one-time links: only their digests are stored, and each signs in once. */
+/** The codes of one-time links. Only their digests are stored, and each signs in once. */
 
 export const OPERATOR_CODE_LIFETIME_MS = 10 * 60 * 1000;
 export const CUSTOMER_CODE_LIFETIME_MS = 60 * 60 * 1000;
@@ -16,20 +16,20 @@ export interface OperatorCode {
   actor: string;
   name: string;
   scope: Exclude<Scope, 'issue'>;
-  /** the operator it is mailed to (access/operators.ts), with whom its session ends; null: the command printed it */
+  /** the operator that it is mailed to (access/operators.ts), with whom the session ends; null if the command printed it */
   operatorId: number | null;
 }
 
 export interface CustomerCode {
   kind: 'customer';
-  /** in lower case, as licences have it */
+  /** in lower case, like the addresses of licences */
   email: string;
 }
 
 export type CodeFor = OperatorCode | CustomerCode;
 type CodeOf<Kind extends CodeFor['kind']> = Extract<CodeFor, { kind: Kind }>;
 
-/** @returns the code, which is stored nowhere */
+/** Makes a code. @returns the code, which is not stored */
 export async function createCode(db: Db, codeFor: CodeFor, lifetimeMs: number, now: Date): Promise<string> {
   const code = generateSecret();
   const isOperator = codeFor.kind === 'operator';
@@ -48,8 +48,8 @@ export async function createCode(db: Db, codeFor: CodeFor, lifetimeMs: number, n
 }
 
 /**
- * Whom a code signs in; changes nothing. A used, an old and a made-up code are the same to the caller, and so is that of a
- * customer who has no licence any more.
+ * Returns whom a code signs in, without using it. Used, expired and invented codes are not distinguished, and neither
+ * is the code of a customer who no longer has a licence.
  */
 export async function findCode<Kind extends CodeFor['kind']>(
   db: Db,
@@ -62,7 +62,7 @@ export async function findCode<Kind extends CodeFor['kind']>(
   return stored ? ((await toCodeFor(db, stored)) as CodeOf<Kind> | undefined) : undefined;
 }
 
-/** Uses a code up: of several uses, also at the same time, one gets whom it signs in, the others undefined. */
+/** Uses a code. If it is used several times, even in parallel, one use returns the person, and the others undefined. */
 export async function useCode<Kind extends CodeFor['kind']>(
   db: Db,
   kind: Kind,

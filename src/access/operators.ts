@@ -19,14 +19,14 @@ declare module '../licensing/operator-error' {
   }
 }
 
-/** Operators who may have a sign-in link mailed. Signing in needs none: `licensing sign-in` prints a link. */
+/** Operators who may receive a sign-in link by mail. Signing in does not need them: `licensing sign-in` prints a link. */
 
 export { listOperators, type Operator };
 
-/** So that `operator:EMAIL` fits the history's column. */
+/** The maximum length with which `operator:EMAIL` fits the history's column. */
 const MAX_EMAIL_LENGTH = 180;
 
-/** @returns the address in lower case @throws OperatorError */
+/** Checks an operator's address. @returns it in lower case @throws OperatorError */
 export function requireOperatorEmail(text: string): string {
   const email = findEmail(text);
   if (email === undefined || email.length > MAX_EMAIL_LENGTH)
@@ -37,7 +37,7 @@ export function requireOperatorEmail(text: string): string {
   return email;
 }
 
-/** @throws OperatorError when the address is an operator's already */
+/** Adds an operator. @throws OperatorError if the address already belongs to one */
 export async function addOperator(
   db: Db,
   { email: text, scope }: { email: string; scope: OperatorCode['scope'] },
@@ -56,12 +56,12 @@ export async function addOperator(
   }
 }
 
-/** Removes an operator, and ends their sessions and the links mailed to them, at once. @throws OperatorError */
+/** Removes an operator, and ends the operator's sessions and mailed links at once. @throws OperatorError */
 export async function removeOperator(db: Db, text: string): Promise<Operator> {
   const email = requireOperatorEmail(text);
   return inTransaction(db, async (trx) => {
     const operator = await findOperatorByEmail(trx, email);
-    // Sessions end with the row: reading one looks for it.
+    // This also ends the sessions, because reading a session looks for this row.
     if (operator === undefined || !(await deleteOperator(trx, operator.id)))
       throw new OperatorError(`${email} is not an operator.`, {
         code: 'NOT_FOUND',
@@ -72,7 +72,7 @@ export async function removeOperator(db: Db, text: string): Promise<Operator> {
   });
 }
 
-/** What a mailed code stands for; undefined: the address is not an operator's (any more). */
+/** Returns the rights of a mailed code; undefined if the address does not belong to a present operator. */
 export async function operatorCodeFor(db: Db, email: string): Promise<OperatorCode | undefined> {
   const operator = await findOperatorByEmail(db, email);
   if (operator === undefined) return undefined;

@@ -15,17 +15,17 @@ import { useCode } from './one-time-codes';
 import { generateSecret, secretDigest } from './random-secret';
 
 /**
- * Sessions of the pages. The cookie's value is random, and only its digest is stored. What opened a session is looked at
- * with each read, so revoking it ends the session at once; the site's accounts are looked at again after a minute, those
- * that came through the component in Joomla after two seconds.
+ * Sessions of the pages. The cookie's value is random, and only its digest is stored. Each read checks the token,
+ * operator or key that opened the session, so revoking it ends the session at once. The site's accounts are checked
+ * again after a minute, and those that came through the component in Joomla after two seconds.
  */
 
 const IDLE_MS = 30 * MINUTE_MS;
 const OPERATOR_LIFETIME_MS = 12 * 60 * MINUTE_MS;
-/** A key is also in the hands of an agency's clients: its session does not get longer by use. */
+/** A session by key is not extended by use, because an agency's clients may also have the key. */
 const KEY_LIFETIME_MS = IDLE_MS;
 const MAIL_LIFETIME_MS = 2 * 60 * MINUTE_MS;
-/** So a session can end up to a minute before it is idle for IDLE_MS, and reading one rarely writes. */
+/** The interval at which use is recorded, so that reads rarely write. A session may end that much before IDLE_MS. */
 const USE_RECORDED_EVERY_MS = MINUTE_MS;
 const FRESH_MS = 60 * MINUTE_MS;
 
@@ -33,7 +33,7 @@ export interface OperatorSession {
   id: number;
   caller: Caller;
   signedInAt: Date;
-  /** when it ends unless it is used before */
+  /** the time when it ends unless it is used before */
   expiresAt: Date;
 }
 
@@ -44,7 +44,7 @@ export type CustomerSession = { id: number; signedInAt: Date; expiresAt: Date } 
 
 type OpenedOperator = {
   kind: 'operator';
-  /** signing in again replaces a session: its cookie ends */
+  /** the cookie of a session that ends by signing in again */
   replaces?: string | undefined;
 } & (
   | { caller: Caller }
@@ -57,12 +57,12 @@ type OpenedCustomer = { kind: 'customer'; replaces?: string | undefined } & (
 );
 
 /**
- * Whether the Joomla account that a token or session was made through may still call; looked at after a minute again, and
- * after two seconds where it came by the door.
+ * Reports whether the Joomla account behind a token or session may still call. It is checked again after a minute, and
+ * after two seconds if it came through the component in Joomla.
  */
 export type IsAccountIn = (userId: number, byDoor: boolean) => Promise<boolean>;
 
-/** @returns the cookie's value, which is stored nowhere, and the session */
+/** Opens a session. @returns the session and the cookie's value, which is not stored */
 export async function openSession(
   db: Db,
   opened: OpenedOperator,
@@ -99,8 +99,8 @@ export async function openSession(
 }
 
 /**
- * The session of a cookie, whose idle end moves. 'ended': there was one, and it was left idle, is too old, was signed out, or
- * what opened it was revoked.
+ * Returns a cookie's session, and extends its idle timeout. 'ended': it was idle, too old or signed out, or the token,
+ * operator or key that opened it was revoked.
  */
 export async function readSession(
   db: Db,
@@ -147,20 +147,20 @@ export async function endSession(
   if (digest !== undefined) await setSessionEnded(db, kind, digest, now);
 }
 
-/** Whether the operator signed in within the last hour: only then may the session show secrets and destroy. */
+/** Reports whether the operator signed in within the last hour. Only such a session may show secrets and destroy data. */
 export function isFresh({ signedInAt }: Pick<OperatorSession, 'signedInAt'>, now: Date): boolean {
   return now.getTime() - signedInAt.getTime() < FRESH_MS;
 }
 
 export type OperatorSignIn =
   | { cookie: string; session: OperatorSession }
-  /** CODE: used, old or made up. SCOPE: a token of the scope `issue` opens no session */
+  /** CODE: used, expired or invented. SCOPE: a token of the scope `issue` opens no session. */
   | { refused: 'CODE' | 'SCOPE' };
 
 /**
- * Signs an operator in, also again: by a one-time code, which this uses up, or as who a token belongs to (the result of
+ * Signs an operator in, or in again: by a one-time code, which is then used, or as the owner of a token (the result of
  * `Authenticate`).
- * @param replaces the cookie of the session that ends by this: a new id, so nobody can prepare one
+ * @param replaces the cookie of the former session; a new id prevents session fixation
  */
 export function openOperatorSession(
   db: Db,
@@ -168,7 +168,7 @@ export function openOperatorSession(
   now: Date,
   { replaces }: { replaces?: string | undefined } = {},
 ): Promise<OperatorSignIn> {
-  // One transaction: a failure to open the session gives the code back.
+  // Use one transaction, so that the code can be used again if opening the session fails.
   return inTransaction<OperatorSignIn>(db, async (trx) => {
     if ('caller' in by) {
       if (by.caller.scope === 'issue') return { refused: 'SCOPE' };
@@ -180,8 +180,8 @@ export function openOperatorSession(
 }
 
 /**
- * Signs a customer in by the one-time code of a mailed link, which this uses up.
- * @returns undefined: it is used, old or made up
+ * Signs a customer in by the one-time code of a mailed link, which is then used.
+ * @returns undefined if the code is used, expired or invented
  */
 export function openCustomerSession(
   db: Db,
@@ -189,14 +189,14 @@ export function openCustomerSession(
   now: Date,
   { replaces }: { replaces?: string | undefined } = {},
 ): Promise<{ cookie: string; session: CustomerSession } | undefined> {
-  // One transaction: a failure to open the session gives the code back.
+  // Use one transaction, so that the code can be used again if opening the session fails.
   return inTransaction(db, async (trx) => {
     const found = await useCode(trx, 'customer', code, now);
     return found && openSession(trx, { kind: 'customer', by: 'mail', email: found.email, replaces }, now);
   });
 }
 
-/** A session's opener, before it is known. */
+/** The columns for the opener of a session, all empty. */
 const NOBODY = {
   actor: null,
   name: null,
@@ -237,7 +237,7 @@ function isOpenerThere(session: StoredSession & SessionOpener, now: Date): boole
   if (operatorId !== null && presentOperatorId === null) return false;
   const { keyDigest, presentKeyId, keyEndsAt } = session;
   if (keyDigest !== null && (presentKeyId === null || hasPassed(keyEndsAt, now))) return false;
-  // Null once no licence has the address any more.
+  // The address is null if no licence has it any longer.
   return session.customerDigest === customerDigest(session.customer);
 }
 

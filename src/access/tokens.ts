@@ -14,31 +14,31 @@ export { listTokens, type Token };
 export interface NewToken {
   name: string;
   scope: Scope;
-  /** null: never */
+  /** null if it never expires */
   expiresAt: Date | null;
 }
 
-/** Who adds a token, and when. */
+/** The caller who adds a token, and the time. */
 interface TokenContext {
   actor: string;
   now: Date;
-  /** the caller's own (access/caller.ts); the token ends with that account's right */
+  /** the caller's own account (access/caller.ts), with whose rights the token ends */
   joomlaUserId?: number | null;
   byDoor?: boolean | undefined;
 }
 
 export interface AddedToken {
-  /** shown once, stored nowhere */
+  /** the token's text, which is shown once and not stored */
   token: string;
   stored: Token;
 }
 
-/** So that `token:NAME` fits the history's column. */
+/** The maximum length with which `token:NAME` fits the history's column. */
 const MAX_NAME_LENGTH = 100;
 
 /**
- * Adds a token. Its name differs from those of all live tokens, not only in case, because the history and the licences it
- * issues name it. An expired token can never be used again, so its name is free.
+ * Adds a token. Its name must differ from those of all live tokens, ignoring case, because the history and the issued
+ * licences contain it. The name of an expired token is free, because that token can never be used again.
  * @throws OperatorError
  */
 export async function addToken(
@@ -47,7 +47,7 @@ export async function addToken(
   { actor, now, joomlaUserId = null, byDoor = false }: TokenContext,
 ): Promise<AddedToken> {
   const label = requireLabel(name, 'name', MAX_NAME_LENGTH);
-  // Licences keep the name, and erasing a customer must not change whose they are.
+  // Refuse personal data: licences keep the name, and erasing a customer must not change their issuer.
   const wrong =
     redactKeys(label) !== label ? 'a token' : label.includes('@') ? 'an e-mail address' : undefined;
   if (wrong !== undefined)
@@ -83,7 +83,7 @@ export async function addToken(
   }
 }
 
-/** Ends a token at once; every instance refuses it within two seconds. Its row stays. @throws OperatorError */
+/** Revokes a token at once; every instance refuses it within two seconds. Its row stays. @throws OperatorError */
 export async function revokeToken(
   db: Db,
   id: number,
@@ -95,7 +95,7 @@ export async function revokeToken(
   return revoked;
 }
 
-/** By id, those that have expired too. */
+/** Lists tokens by id, including expired ones. */
 export async function listTokenPage(db: Db, { after, limit }: PageRequest): Promise<Page<Token>> {
   const [id] = readCursor<[number]>(after, [isCursorId]) ?? [];
   return toPage(await listTokens(db, { after: id, limit: limit + 1 }), limit, (token) => [token.id]);

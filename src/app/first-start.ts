@@ -36,34 +36,34 @@ import { migrate, readSchemaState, refuseOtherPrefix } from '../store/engine/mig
 import { holdsSealed } from '../store/sealed';
 
 /**
- * The first start on shared hosting, where nobody types a command: the settings file, the folders, the tables and the
- * first signing key. Later starts find them there, and bring the tables up to date.
+ * The first start on shared hosting, where no user types a command. It makes the settings file, the folders, the tables
+ * and the first signing key. Later starts find them, and migrate the tables.
  */
 
 const PACKAGES_FOLDER = 'licensing-packages';
-/** A process that makes the settings file takes milliseconds. */
+/** The time to wait for another process that makes the settings file, which takes milliseconds. */
 const CLAIM_PATIENCE_MS = 5_000;
 const ASK_AGAIN_MS = 50;
 const SECRET = 'LICENSING_KEY_SECRET';
 const SECRET_FILE = `${SECRET}_FILE` as const;
 
 /**
- * @param base the address that the panel gives the application, such as `/licensing-app`; empty: not known
- * @throws Error in words for the seller
+ * Prepares the installation, and returns its settings. @throws Error with a message for the seller
+ * @param base the application's address from the panel, such as `/licensing-app`; empty if unknown
  */
 export async function prepareHosted(now: Date, base = ''): Promise<Config> {
   const file = envFilePath();
   refuseFolderInSite(file, given(file));
   refuseOwnAddress(base, given(file));
-  // Also where the panel has the secret: the defaults of the file name folders that the next version finds again.
+  // Do this even if the panel has the secret: the file's other defaults are folders that the next version must find again.
   if (readEnvFile(file) === undefined || given(file)[SECRET] === undefined) await makeSettings(file);
   const config = readConfig({ ...environment(), LICENSING_LISTEN: PASSENGER });
   await makeFolders(config);
   await withDatabase(config, async (db) => {
     const { pending, completed } = await readSchemaState(db);
-    // More than one step is said by the service's start.
+    // If there is more than one step, the service's start reports them.
     if (pending.length === 0 || (completed.length > 0 && pending.length > 1)) return;
-    // A site that was restored may have another prefix since: its service would begin anew, with an empty shop.
+    // Refuse this after a restore with another prefix: the service would begin with an empty shop.
     if (completed.length === 0 && !config.tablePrefixChosen) await refuseOtherPrefix(db);
     await migrate(db, config.database).catch((error: unknown) => {
       throw withRights(error, config);
@@ -74,7 +74,7 @@ export async function prepareHosted(now: Date, base = ''): Promise<Config> {
   return config;
 }
 
-/** The web server would send the settings file to whoever asks. */
+/** Refuses a program folder inside the site, because the web server would send the settings file to any visitor. */
 function refuseFolderInSite(file: string, { LICENSING_JOOMLA_ROOT: root }: Settings): void {
   if (root === undefined) return;
   const [folder, site] = [realPath(dirname(file)), realPath(resolve(dirname(file), root))];
@@ -84,7 +84,7 @@ function refuseFolderInSite(file: string, { LICENSING_JOOMLA_ROOT: root }: Setti
     );
 }
 
-/** Nobody would serve the update XML below the application's own address. */
+/** Refuses the application's own address as the site's: the update XML below it would not be served. */
 function refuseOwnAddress(base: string, { LICENSING_PUBLIC_URL: url }: Settings): void {
   const known = url === undefined ? undefined : readPublicUrl(url.trim());
   if (base === '' || !known?.endsWith(base)) return;
@@ -93,12 +93,12 @@ function refuseOwnAddress(base: string, { LICENSING_PUBLIC_URL: url }: Settings)
   );
 }
 
-/** Without links; a folder that is not there is told of later. */
+/** Returns a path without links. A missing folder is reported later. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** What the settings file and the panel's variables say now, and the files with secrets that they name. */
+/** Returns the settings of the file and of the panel's variables, with the secrets from the files that they name. */
 function given(file: string): Settings {
   const base = dirname(file);
   return {
@@ -106,7 +106,7 @@ function given(file: string): Settings {
   };
 }
 
-/** Writes what the file lacks, the panel's variables among it: commands of a panel's cron do not get those. */
+/** Writes the settings that the file lacks, even the panel's variables, which cron jobs of the panel do not get. */
 async function makeSettings(file: string): Promise<void> {
   const settings = given(file);
   const made = withDefaults(settings);
@@ -118,7 +118,7 @@ async function makeSettings(file: string): Promise<void> {
   await withDatabase(config, async (db) => {
     const state = await readMigrations(db, config);
     const isNew = settings[SECRET] === undefined;
-    // Another process may have begun since, and made both.
+    // Another process may have begun in the meantime, and made both.
     if (isNew && state.completed.length > 0 && (await holdsSealed(db)) && !isMade(file))
       throw new ConfigError(
         `The tables in the database belong to an installation that is there already, and ${file} ${
@@ -126,7 +126,7 @@ async function makeSettings(file: string): Promise<void> {
         }. Copy the file .env from the folder of the version before, or from its backup, into ${dirname(file)}. Without its ${SECRET} the keys in the tables cannot be opened. Nothing was changed.`,
       );
   });
-  // What cannot be used is not written, where it would stay when the panel's form is corrected.
+  // Do this before writing, because settings that cannot be used would stay after the panel's form is corrected.
   await makeFolders(config);
   await addSettings(file, made);
 }
@@ -168,8 +168,8 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 /**
- * Adds settings that the file lacks, once: of several processes the first one's secret counts. The file is complete
- * whenever it is there.
+ * Adds the settings that the file lacks. If several processes do this, the first one's secret counts. The file is
+ * replaced as a whole, so that it is never incomplete.
  */
 async function addSettings(file: string, settings: Settings): Promise<void> {
   const claim = `${file}.new`;
@@ -180,7 +180,7 @@ async function addSettings(file: string, settings: Settings): Promise<void> {
     while (!isMade(file)) {
       if (isClaimed(own, claim)) {
         writeFileSync(own, textWith(file, settings));
-        // Who was held up for longer than others wait is not the first any more.
+        // A process that was delayed for longer than the others wait is no longer the first.
         if (isMade(file) || !isSameFile(own, claim)) continue;
         renameSync(own, file);
         rmSync(claim, { force: true });
@@ -200,13 +200,13 @@ async function addSettings(file: string, settings: Settings): Promise<void> {
   }
 }
 
-/** Whether the file has a secret, or names the file with it. */
+/** Reports whether the file has a secret, or names a file with it. */
 function isMade(file: string): boolean {
   const kept = readEnvFile(file)?.settings ?? {};
   return kept[SECRET] !== undefined || kept[SECRET_FILE] !== undefined;
 }
 
-/** The file's text with the settings that it lacks. A secret stays in the file that is named for it. */
+/** Returns the file's text with the missing settings added. A secret stays in its own file. */
 function textWith(file: string, settings: Settings): string {
   const kept = readEnvFile(file)?.settings ?? {};
   const isElsewhere = (name: string) =>
@@ -228,7 +228,7 @@ function isSameFile(one: string, other: string): boolean {
   return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
 }
 
-/** Only one process can give a file this name. */
+/** Takes the claim: only one process can create a link with this name. */
 function isClaimed(own: string, claim: string): boolean {
   try {
     linkSync(own, claim);
@@ -252,7 +252,7 @@ async function makeFolders({ packagesDir, xmlDir }: Config): Promise<void> {
 async function makeFolder(folder: string, mode: number): Promise<void> {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   await mkdir(dirname(folder), { recursive: true, mode });
-  // Not by the option `recursive`, with which Node says ENOENT where a disk is full.
+  // Do not use the option `recursive`, with which Node reports ENOENT for a full disk.
   await mkdir(folder, { mode }).catch((error: unknown) => {
     // Another process was faster.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;
@@ -275,7 +275,7 @@ function asWritten(error: unknown, path: string): unknown {
   );
 }
 
-/** What servers answer to a user without the right to make or change tables. */
+/** The errors of servers if the user may not create or change tables. */
 const REFUSED = new Set([
   'ER_DBACCESS_DENIED_ERROR',
   'ER_TABLEACCESS_DENIED_ERROR',

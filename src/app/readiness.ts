@@ -8,7 +8,7 @@ import { readSchemaState } from '../store/engine/migrate';
 
 const PATIENCE_MS = 2_000;
 
-/** Checks the database, its schema, the packages folder and the process's socket. Redis is only reported: limits work without it. */
+/** Checks if the database, its schema, the packages folder and the socket are ready. Redis may fail: limits work without. */
 export async function readReadiness(
   packagesDir: string,
   db: Db,

@@ -71,29 +71,29 @@ import { readWebhookBacklog } from '../webhooks/backlog';
 import { startWebhookSender, type WebhookSender } from '../webhooks/sender';
 
 export interface Addresses {
-  /** the listening address, as a person would type it */
+  /** the listening address as a user would type it */
   address: string;
-  /** the address of `/healthz`, `/readyz` and `/metrics`; undefined: there is none */
+  /** the address of `/healthz`, `/readyz` and `/metrics`; undefined if there is none */
   adminAddress: string | undefined;
 }
 
 export interface Running extends Addresses {
-  /** Stops the parts in reverse order of their start; work under way is finished. */
+  /** stops the parts in the reverse order of their start, after running work */
   stop(): Promise<void>;
 }
 
 export type Clock = () => Date;
 const systemClock: Clock = () => new Date();
 
-/** Registers how to stop a part that was just started. */
+/** Registers the function that stops a part which has just been started. */
 type OnStop = (stop: () => unknown) => void;
 
-/** Where customers and operators are answered. */
+/** Opens the server for customers and operators. */
 type Open = (listener: RequestListener) => Promise<RunningServer>;
 
 /**
- * @param open by default at LICENSING_LISTEN
- * @throws Error for the operator: no database, another version's schema, or an address that is taken
+ * @param open opens the server, by default at LICENSING_LISTEN
+ * @throws Error for the operator: no database, another version's schema, or an address in use
  */
 export function startService(
   config: Config,
@@ -146,7 +146,7 @@ export function startService(
     onStop(() => webhooks?.stop());
 
     let stopping = false;
-    // Listens only when all else is ready.
+    // Set last, because the server only listens when all other parts are ready.
     const own: { server?: RunningServer } = {};
     const metrics = createMetrics({
       version,
@@ -195,25 +195,25 @@ export function startService(
       adminListen && (await listen('LICENSING_ADMIN_LISTEN', () => startServer(admin, adminListen), onStop));
     const server = await listen('LICENSING_LISTEN', () => open(app.callback()), onStop);
     own.server = server;
-    // Registered last, so readiness fails first and stays visible until the last request is answered.
+    // Register this last, so that readiness fails first and can be read until the last request is answered.
     onStop(() => (stopping = true));
     return { address: server.address, adminAddress: monitoring?.address };
   });
 }
 
-/** The host name by which software knows the service, whatever name a request came by. */
+/** Returns the host name that identifies the service to software, regardless of the name in a request. */
 function issuerOf({ publicUrl }: Config): string {
   return publicUrl === undefined ? 'licensing' : new URL(publicUrl).hostname;
 }
 
 /**
- * Makes the folder, which is missing before the first publish. If that fails, the service still starts, and readiness
- * reports it.
- * @throws Error that names the setting when the path is not a folder
+ * Makes the packages folder, which is missing before the first publish. After a failure the service starts, and
+ * readiness reports it.
+ * @throws Error with the setting's name if the path is not a folder
  */
 async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Promise<void> {
   try {
-    // Log it: a mistyped path would otherwise look like a shop without packages.
+    // Log this, because a mistyped path would look like a shop without packages.
     if ((await mkdir(packagesDir, { recursive: true })) !== undefined)
       log.info({ folder: packagesDir }, 'the packages folder did not exist and was made');
   } catch (error) {
@@ -224,7 +224,7 @@ async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Prom
   }
 }
 
-/** What operations and pages know of the installation: what a seller may change is read at each use. */
+/** Returns the settings of operations and pages. Getters read those that a seller may change at each use. */
 function settingsOf(
   live: LiveSettings,
   db: Db,
@@ -301,12 +301,12 @@ function warnOfOrder(log: Logger): ManageSettings['onFailed'] {
   return (order, reason) => log.warn({ order, reason }, 'an order failed; it is tried again in a minute');
 }
 
-/** What is done from time to time by one instance, besides sums and pruning. */
+/** Lists the background jobs of one instance, in addition to sums and pruning. */
 export function jobsOf(live: LiveSettings, db: Db, log: Logger, now: Clock): Job[] {
   const { keySecret } = live.config;
   const messageContext = () => ({
     secret: keySecret,
-    // Called by name, so that a release evaluates the operators' part of the program when there is a message.
+    // Call it lazily, so that a release loads the operators' part of the program only when a message arrives.
     readOrder: (body: object) => readOrderBody(body),
     faultOf: (error: unknown) => faultOfMessage(error),
     mailing: mailingOf(live.config),
@@ -324,7 +324,7 @@ export function jobsOf(live: LiveSettings, db: Db, log: Logger, now: Clock): Job
       failure: 'reminders could not be queued; it is tried again in ten minutes',
     },
     {
-      // What a stopped process began; whoever asks for the mails queues them.
+      // This continues mails that a stopped process had begun to queue; the operation itself queues the others.
       name: 'security notices',
       everyMs: MINUTE_MS,
       inBackground: true,
@@ -372,10 +372,10 @@ export function jobsOf(live: LiveSettings, db: Db, log: Logger, now: Clock): Job
   ];
 }
 
-/** Starts to send what is queued, while mail is set up. */
+/** Starts to send queued mails, whenever mail is set up. */
 export function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): MailSender {
   const { mail } = live.config;
-  // Otherwise only the mails that wait would tell.
+  // Test sendmail now; otherwise only the waiting mails would reveal a problem.
   if (mail?.route.kind === 'sendmail' && live.config.publicUrl !== undefined)
     createMailTransport(mail, { gainsNoRights: gainsNoRights() })
       .verify()
@@ -390,7 +390,7 @@ export function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): 
   return startMailSender(db, current, log, now);
 }
 
-/** undefined: mail is off */
+/** Returns the sender's settings; undefined if mail is off. */
 function senderOf(
   config: Config,
   createCode: ReturnType<typeof createLinkCodes>,
@@ -411,7 +411,7 @@ function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown)
   log.warn(`mails wait, which are sent by ${source}: ${describeStored(failures.mail, stored)}. ${remedy}`);
 }
 
-/** Starts to send webhooks. Without LICENSING_KEY_SECRET there are none. */
+/** Starts to send webhooks. @returns undefined without LICENSING_KEY_SECRET, which they need */
 export function startWebhooks(
   live: LiveSettings,
   db: Db,
@@ -434,7 +434,7 @@ export function startWebhooks(
   return { counts: sender.counts, idle, stop };
 }
 
-/** @throws Error that names the setting to correct */
+/** Opens a server and registers its stop. @throws Error with the setting to correct */
 async function listen(
   variable: Extract<Variable, 'LICENSING_LISTEN' | 'LICENSING_ADMIN_LISTEN'>,
   open: () => Promise<RunningServer>,
@@ -449,12 +449,12 @@ async function listen(
   }
 }
 
-/** Starts the parts one after the other. On a failure, and at the stop, the started parts stop in reverse order. */
+/** Starts the parts one after the other. After a failure, and at the stop, the started parts stop in reverse order. */
 async function inOrder(start: (onStop: OnStop) => Promise<Addresses>): Promise<Running> {
   const stops: (() => unknown)[] = [];
   const stop = async () => {
     const failures: unknown[] = [];
-    // If one part fails to stop, the others must still be stopped.
+    // Continue after a failure, because the other parts must still be stopped.
     for (const one of stops.splice(0).reverse())
       try {
         await one();
@@ -474,14 +474,14 @@ async function inOrder(start: (onStop: OnStop) => Promise<Addresses>): Promise<R
 function openRedis(config: Config, log: Logger): RedisConnection | undefined {
   if (config.redisUrls.length === 0) return undefined;
   const onChange = (away: boolean, error?: unknown) => {
-    // Only the message: ioredis errors carry the command with its arguments.
+    // Log only the message: errors of ioredis contain the command with its arguments.
     if (away) log.warn({ reason: (error as Error).message }, 'Redis is away: limits are counted in memory');
     else log.info('Redis is back: limits are counted there again');
   };
   return connectRedis(config.redisUrls, onChange, config.timeoutFactor);
 }
 
-/** Passenger may run several processes at any time, so they count together also without Redis. */
+/** Opens the rate limiter. Passenger may run several processes at any time, so they need a common count even without Redis. */
 function openLimiter(
   live: LiveSettings,
   { redis, db, log, onStop }: { redis: RedisConnection | undefined; db: Db; log: Logger; onStop: OnStop },
@@ -511,7 +511,7 @@ function openLimiter(
   return limiter;
 }
 
-/** Whether Passenger starts and ends the processes. */
+/** Reports whether Passenger starts and ends the processes. */
 function isHosted({ listen }: Config): boolean {
   return 'passenger' in listen;
 }

@@ -8,12 +8,12 @@ import { explained } from '../setup/database';
 import { requireCurrentSchema } from '../store/engine/migrate';
 import { watchSettings } from '../settings/stored';
 
-/** A command's share: the service beside it needs the rest of what a host allows. */
+/** The number of connections of a command; the service next to it needs the rest of a host's limit. */
 const CONNECTIONS = 4;
 
 /**
- * Does once what a running service does from time to time, as far as it is due: jobs first, since they queue mails and
- * webhooks. What another process is at is left to it.
+ * Does all due background work once, for cron. Jobs run first, because they queue mails and webhooks. Work that another
+ * process is doing is left to it.
  * @throws DATABASE_UNUSABLE, SchemaError
  */
 export async function workOnce(config: Config, log: Logger, now: Clock): Promise<Worked> {
@@ -37,7 +37,7 @@ async function workOn(db: Db, config: Config, log: Logger, now: Clock): Promise<
     const webhooks = startWebhooks(live, db, log, now);
     try {
       await webhooks?.idle();
-      // A receiver that was disabled is told of by mail.
+      // Send mails after the webhooks, because a disabled receiver is reported by mail.
       await mails.idle();
     } finally {
       await mails();

@@ -9,7 +9,7 @@ import { inReadCommitted } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { mailIsOff, queueMail, type Mail, type MailDetails, type Mailing } from './queue';
 
-/** An answer that a seller sends to a customer, as it was written. */
+/** Replies of a seller to a customer, which are sent unchanged. */
 
 export interface Answer {
   /** an e-mail address */
@@ -20,9 +20,9 @@ export interface Answer {
 }
 
 /**
- * Queues an answer, and notes it in the history of the licence that it is about. Its text waits sealed, because somebody may
- * have written a key into it, and is deleted once it is sent or given up.
- * @throws OperatorError when mail is off, a text is missing, or it has a key that cannot be sealed
+ * Queues a reply, and notes it in its licence's history. The text is encrypted while it waits, because it may contain a
+ * key, and is deleted after it was sent or given up.
+ * @throws OperatorError if mail is off, a text is missing, or it contains a key that cannot be encrypted
  */
 export async function sendAnswer(
   db: Db,
@@ -34,7 +34,7 @@ export async function sendAnswer(
     actor,
     now,
   }: {
-    /** undefined: it is about none */
+    /** undefined if the reply is not about a licence */
     license: License | undefined;
     mailing: Mailing | undefined;
     secret: Buffer | undefined;
@@ -73,7 +73,7 @@ function sealAnswer(text: { subject: string; body: string }, secret: Buffer | un
   return text;
 }
 
-/** @throws SealError when it was sealed with another secret; undefined: the text is gone, or cannot be opened */
+/** Returns the text of a reply; undefined if it was deleted or there is no secret. @throws SealError for another secret */
 export function openAnswer(
   { sealed, subject, body }: MailDetails,
   secret: Buffer | undefined,

@@ -31,9 +31,9 @@ import { readMailText, type TextFolders, type TextName } from './texts';
 import type { ComposeFailure } from '../texts/operators/failures';
 
 export interface ComposerSettings {
-  /** the site's address; links lead nowhere else */
+  /** the site's address, which all links in mails to customers begin with */
   publicUrl: string;
-  /** where operators reach their pages */
+  /** the address of the operator's pages */
   operatorUrl: string;
   shopName: string;
   texts: TextFolders;
@@ -41,7 +41,7 @@ export interface ComposerSettings {
   createCode: CreateCode;
 }
 
-/** The parts of the configuration that mails are composed with. */
+/** The parts of the configuration that composing mails needs. */
 export interface MailConfig {
   mail: MailSettings | undefined;
   publicUrl: string | undefined;
@@ -51,20 +51,20 @@ export interface MailConfig {
   keySecret: Buffer | undefined;
 }
 
-/** undefined: mail is off */
+/** Returns what composing mails needs; undefined if mail is off. */
 export function composerOf(config: MailConfig, createCode: CreateCode): ComposerSettings | undefined {
   const { mail, publicUrl, operatorUrl = publicUrl, keySecret, mailTexts: texts } = config;
   if (mail === undefined || publicUrl === undefined || operatorUrl === undefined) return undefined;
   return { publicUrl, operatorUrl, keySecret, createCode, texts, shopName: shopNameOf(config) };
 }
 
-/** What mails are written with, also where none is sent. */
+/** The data for writing mails, even if none can be sent. */
 export interface Letterhead {
   texts: TextFolders;
   shopName: string;
-  /** the site's address; undefined: not known, and lines with links are left out */
+  /** the site's address; if undefined, lines with links are left out */
   publicUrl: string | undefined;
-  /** for customers whose own is not known */
+  /** for customers whose own language is unknown */
   language: CustomerLanguage;
 }
 
@@ -77,7 +77,7 @@ export function letterheadOf(
   return { texts, language, publicUrl, shopName: shopNameOf(config) };
 }
 
-/** Signs mails: the seller's name, else the sender's, else the site's host. */
+/** Returns the name that signs mails: the seller's, otherwise the sender's, otherwise the site's host. */
 function shopNameOf({
   mail,
   shopName,
@@ -87,8 +87,8 @@ function shopNameOf({
 }
 
 /**
- * Makes the one-time code of a link. Called for each attempt to send it, so that no code is stored in a mail that waits.
- * @returns undefined when the address is nobody's
+ * Makes the one-time code of a link. Each attempt to send a link calls it, so that no waiting mail contains a code.
+ * @returns undefined if the address is unknown
  */
 type CreateCode = (
   codeFor: { kind: 'customer' | 'operator'; email: string },
@@ -97,16 +97,16 @@ type CreateCode = (
 
 export interface ComposedMail extends MailContent {
   to: string;
-  /** with its angle brackets */
+  /** with angle brackets */
   messageId: string;
 }
 
-/** `obsolete`: nobody needs the mail any more. `failed`: it can never be sent, with the reason's code. */
+/** `obsolete`: the mail is no longer needed. `failed`: it can never be sent; the code is the reason. */
 export type ComposeResult = { mail: ComposedMail } | { obsolete: true } | { failed: ComposeFailure };
-/** A link that could not be sent for so long is of no use any more. */
+/** The time after which a link that could not be sent is obsolete. */
 const LINK_LIFETIME_MS = 60 * 60 * 1000;
 
-/** Composes a queued mail from what is true now. */
+/** Composes a queued mail from the present data. */
 export async function composeMail(
   db: Db,
   row: OutboxRow,
@@ -125,7 +125,7 @@ export async function composeMail(
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
-  // It was revoked or cancelled after the mail was queued.
+  // Skip a licence that was revoked or cancelled after the mail was queued.
   if (type === 'license_key' && isFinal(liveStatus(license, now))) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
@@ -145,7 +145,7 @@ export async function composeMail(
   );
 }
 
-/** In the customer's language of now; without one, in that of the row. */
+/** Returns the row with the customer's present language, otherwise its own. */
 async function inTheirLanguage(db: Db, row: OutboxRow, address: string): Promise<OutboxRow> {
   const { language } = await readPerson(db, address);
   return { ...row, language: language ?? row.language };
@@ -169,12 +169,12 @@ async function composeLink(
   if (code === undefined) return { obsolete: true };
   const values = { link: `${pages}/enter/${code}` };
   if (type === 'operator_link') return finish(row, to, type, values, settings);
-  // Now, and not when it was asked for: then the time it takes would tell whose address is a customer's.
+  // Store the language now instead of at the request, whose duration would reveal known addresses.
   await inReadCommitted(db, (trx) => tellProfile(trx, to, { language: row.language }, row.createdAt));
   return finish(await inTheirLanguage(db, row, to), to, type, values, settings);
 }
 
-/** Tells a customer of a security release, unless it was withdrawn or the licence stopped since. */
+/** Composes the notice of a security release, unless the release was withdrawn or the licence stopped in the meantime. */
 async function composeSecurity(
   db: Db,
   row: OutboxRow,
@@ -192,10 +192,10 @@ async function composeSecurity(
   return finish(await inTheirLanguage(db, row, to), to, 'security_release', values, settings);
 }
 
-/** A mail is read at a glance; the rest stands on the customer's page. */
+/** The maximum number of lines from the changelog. A mail is read at a glance; the customer's page has the rest. */
 const MOST_LINES = 20;
 
-/** @param publicUrl undefined: it is not known, and the mail has no link */
+/** Returns the values for the notice of a security release. @param publicUrl if undefined, the mail has no link */
 export function securityValues(
   { name, supportUrl }: Product,
   { version, changelog }: Release,
@@ -211,7 +211,7 @@ export function securityValues(
   };
 }
 
-/** Neither address is named to the other: one of them may be a stranger's. */
+/** Composes the mail about a new address. It does not name the other address, which may belong to a stranger. */
 async function composeAddress(
   db: Db,
   row: OutboxRow,
@@ -227,7 +227,7 @@ async function composeAddress(
   return finish(await inTheirLanguage(db, row, to), to, type, { support_url, my_url }, settings);
 }
 
-/** As it was written. */
+/** Composes a seller's reply, with its text unchanged. */
 function composeAnswer(
   { recipient: to, messageId }: OutboxRow,
   details: MailDetails,
@@ -248,7 +248,7 @@ function openAnswerOrNone(details: MailDetails, secret: Buffer | undefined) {
   }
 }
 
-/** Tells an operator of a receiver that stopped; its address is left out, because it may hold a secret. */
+/** Composes the mail about a disabled webhook receiver. It omits the receiver's URL, which may contain a secret. */
 async function composeDisabled(
   db: Db,
   row: OutboxRow,
@@ -267,7 +267,7 @@ async function composeDisabled(
 
 const STOPPED: readonly string[] = ['suspended', 'cancelled', 'revoked'];
 
-/** The keys of an order's licences, but not of those stopped since. */
+/** Composes the mail with the keys of an order's licences, except licences that were stopped in the meantime. */
 async function composeKeys(
   db: Db,
   row: OutboxRow,
@@ -296,7 +296,7 @@ async function composeKeys(
   return finish(spoken, recipient, 'order_keys', { products, support_url, my_url, keys: '' }, settings, keys);
 }
 
-/** Where to pay; nobody needs it once the payment has come. */
+/** Composes the mail about a failed payment, with the page where to pay. It is obsolete once the payment has arrived. */
 async function composeFailedPayment(
   db: Db,
   row: OutboxRow,
@@ -329,7 +329,7 @@ async function composeFailedPayment(
   return finish(spoken, to, 'payment_failed', values, settings);
 }
 
-/** A licence that was renewed or ended otherwise gets no reminder of its former end, nor does one that renews itself. */
+/** Reports whether a reminder still applies: the licence does not renew automatically, and its end has not changed. */
 function isStillDue(license: License, { days_before, end }: MailDetails, now: Date): boolean {
   if (license.renewsItself) return false;
   const status = liveStatus(license, now);
@@ -391,7 +391,7 @@ function isAhead(at: Date | null, now: Date): at is Date {
   return at !== null && at > now;
 }
 
-/** Counted now, because the mail may have waited for the mail server. */
+/** Returns the days until the licence ends, from now, because the mail may have waited for the mail server. */
 function daysLeft({ expiresAt }: License, now: Date): number {
   return Math.ceil(((expiresAt as Date).getTime() - now.getTime()) / DAY_MS);
 }
@@ -445,7 +445,7 @@ function idOf(messageId: string, publicUrl: string): string {
   return `<${messageId}@${new URL(publicUrl).hostname}>`;
 }
 
-/** The mail of `licensing mail test`. @param messageId a random text */
+/** Composes the mail of `licensing mail test`. @param messageId a random text */
 export function composeTest(
   to: string,
   { language, messageId }: { language: CustomerLanguage; messageId: string },

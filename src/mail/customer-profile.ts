@@ -2,7 +2,7 @@ import { findProfile, type CustomerProfile } from '../store/customer-profiles';
 import type { Db } from '../store/engine/database';
 import { asCustomerLanguage, type CustomerLanguage } from '../texts/customers/languages';
 
-/** A customer's name and language: what the seller chose, else what was told last. */
+/** A customer's name and language: the seller's choice, otherwise the last ones that were reported. */
 
 export { findProfile };
 
@@ -10,7 +10,7 @@ type Profile = Pick<CustomerProfile, 'name' | 'language' | 'chosenName' | 'chose
 
 export interface Person {
   name: string | null;
-  /** null: the service's (LICENSING_MAIL_LANGUAGE) */
+  /** null for the default (LICENSING_MAIL_LANGUAGE) */
   language: CustomerLanguage | null;
 }
 
@@ -21,7 +21,7 @@ export function personOf(profile: Profile | undefined): Person {
   };
 }
 
-/** @param address null: nobody's */
+/** Returns the name and language for an address. @param address null if unknown */
 export async function readPerson(db: Db, address: string | null): Promise<Person> {
   return personOf(address === null ? undefined : await findProfile(db, address));
 }

@@ -27,11 +27,11 @@ declare module '../licensing/operator-error' {
   }
 }
 
-/** Mails that were given up: sent again to the address of now, or dismissed. */
+/** Mails that were given up. A seller sends them again to the present address, or dismisses them. */
 
-/** A link is asked for again by its owner, and an answer's text is not kept. */
+/** Mails that cannot be sent again: a link is requested again by its owner, and the text of a reply is deleted. */
 const ONLY_ONCE: readonly MailType[] = ['customer_link', 'operator_link', 'address_old', 'answer'];
-/** These have no other address than the row's own. */
+/** Mails that have no address other than the row's own. */
 const OWN_RECIPIENT: readonly MailType[] = ['address_new', 'webhook_disabled'];
 
 export type { FailuresOf };
@@ -41,14 +41,14 @@ export function canSendAgain(type: string): boolean {
   return !ONLY_ONCE.includes(type as MailType);
 }
 
-/** Lists mails that were given up, and that neither a later one of the same kind nor the seller has settled. */
+/** Lists mails that were given up, unless the seller or a later mail of the same kind has settled them. */
 export async function listFailedMails(db: Db, of: FailuresOf, limit = 20): Promise<MailReport[]> {
   return reportMails(db, await listOpenFailures(db, of, limit));
 }
 
 /**
- * Queues a mail that was given up again, to the address that the order or licence has now, and settles the former one.
- * @throws OperatorError (NOT_FOUND, or CONFLICT when it cannot be sent)
+ * Queues a mail again that was given up, to the present address of the order or licence, and settles the old one.
+ * @throws OperatorError (NOT_FOUND, or CONFLICT if it cannot be sent)
  */
 export async function sendMailAgain(
   db: Db,
@@ -65,7 +65,7 @@ export async function sendMailAgain(
   if (mailing === undefined) throw mailIsOff('no mail can be sent');
   const isOwn = OWN_RECIPIENT.includes(type as MailType);
   const address = isOwn ? row.recipient : await requireAddress(db, row);
-  // The others find the address when they are sent.
+  // Leave the recipient of other mails empty: it is looked up when they are sent.
   const recipient = isOwn || type === 'order_keys' ? address : null;
   const details = row.detailsJson === null ? null : (JSON.parse(row.detailsJson) as object);
   const queue = async (trx: Transaction) => {
@@ -110,7 +110,7 @@ async function requireFailed(db: Db, id: number): Promise<OutboxRow> {
   return row;
 }
 
-/** The address that a mail about an order or a licence goes to now. */
+/** Returns the present address for a mail about an order or licence. */
 async function requireAddress(db: Db, { orderId, licenseId }: OutboxRow): Promise<string> {
   const order = orderId === null ? undefined : await findOrder(db, { id: orderId });
   const [license] = order || licenseId === null ? [] : await findLicensesByIds(db, [licenseId]);

@@ -1,25 +1,25 @@
 import { CodedError } from '../base/errors';
 import type { MailFailureCode } from '../texts/operators/failures';
 
-/** Why a mail was not taken. Codes are stored and shown; they hold no address and no secret. */
+/** Classifies the failures of sending a mail. Codes are stored and shown, and contain neither addresses nor secrets. */
 
 export class MailFailure extends CodedError<MailFailureCode> {
   constructor(
     code: MailFailureCode,
     /** the server's three digits */
     readonly status?: number | undefined,
-    /** what the server said, which may name the address: for the person who asked, never for a log */
+    /** the server's text, which may contain the address: only for the user who sends, never for a log */
     readonly said?: string | undefined,
   ) {
     super(code, code);
   }
 
-  /** Another attempt would be refused again. Other failures may end: a wrong password, a full mailbox, a stopped server. */
+  /** Reports whether a retry would fail too. Other failures may pass: a wrong password, full mailbox or stopped server. */
   get isFinal(): boolean {
     return this.code === 'ADDRESS_REFUSED' || this.code === 'MAIL_REFUSED';
   }
 
-  /** Any mail would fail now, whoever it is for. */
+  /** Reports whether every mail would fail now, regardless of its recipient. */
   get isOfServer(): boolean {
     return (
       this.code.startsWith('SENDMAIL') ||
@@ -27,7 +27,7 @@ export class MailFailure extends CodedError<MailFailureCode> {
     );
   }
 
-  /** As it is stored, such as `ADDRESS_REFUSED 550`. */
+  /** Returns the form that is stored, such as `ADDRESS_REFUSED 550`. */
   get stored(): string {
     return this.status === undefined ? this.code : `${this.code} ${this.status}`;
   }
@@ -44,7 +44,7 @@ interface SmtpError extends Error {
 export function toMailFailure(error: unknown): MailFailure {
   if (error instanceof MailFailure) return error;
   const { responseCode: status, response = '' } = error as SmtpError;
-  // The words of another service at this port are not for the caller, who may name any host (RFC 5321, 4.2).
+  // Drop lines of another protocol: the caller may name any host, and must not read another service (RFC 5321, 4.2).
   const said = response.split(/\r?\n/).filter((line) => /^[2-5]\d\d(?:[ -]|$)/.test(line));
   return new MailFailure(codeOf(error as SmtpError), status, said.join('\n') || undefined);
 }
@@ -71,13 +71,13 @@ function codeOf({
 }
 
 /**
- * Whether a refusal of RCPT is about the address. Servers also refuse the sender there: Postfix does by default
- * (`smtpd_delay_reject`). Such a mail is not given up, because the seller can correct the cause. Judged by the enhanced
- * status (RFC 3463), otherwise by the reply's number and words.
+ * Reports whether a refusal of RCPT is about the address. Servers also refuse the sender at this point: Postfix does so
+ * by default (`smtpd_delay_reject`). Such a mail is not given up, because the seller can correct the cause. The
+ * enhanced status decides (RFC 3463), otherwise the reply's number and words.
  */
 function isAboutAddress(status: number, response: string): boolean {
   const [, enhanced] = /^\d{3}[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? [];
-  // Exchange Online answers 5.4.1 for an unknown address; 5.1.7 and 5.1.8 are about the sender's.
+  // Exchange Online replies 5.4.1 for an unknown address; 5.1.7 and 5.1.8 are about the sender's address.
   if (enhanced !== undefined) return /^5\.[124]\./.test(enhanced) && !/^5\.1\.[78]$/.test(enhanced);
   return [501, 550, 551, 553, 556].includes(status) && !/relay|authenticat|block|black/i.test(response);
 }

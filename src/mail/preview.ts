@@ -4,11 +4,11 @@ import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { renderMail, type MailContent, type Values } from './render';
 import { parseMailText, type MailText, type MailTextFault, type TextName } from './texts';
 
-/** A text of a mail, filled in for a customer who does not exist. */
+/** The preview of a mail's text, filled in for an invented customer. */
 
 const KEY = 'K7QX-3MPA-9TWD-5HRC';
 
-/** @param written the subject in the first line @returns the mail, or why the text cannot be used */
+/** Returns the preview, or the fault of the text. @param written the text, with the subject in the first line */
 export function previewMail(
   written: string,
   name: TextName,

@@ -28,14 +28,14 @@ declare module '../licensing/operator-error' {
     mail:
       | { reason: 'mail-off' | 'not-security' | 'is-notified' }
       | { reason: 'no-customer' | 'license-final'; license: number }
-      /** `failure`: as a mail's row stores it; `said`: the server's answer */
+      /** `failure`: the code, as in a mail's row. `said`: the server's response. */
       | { reason: 'mail-refused' | 'mail-server'; failure: string; said: string | null };
   }
 }
 
 /**
- * Mails that wait to be sent. A row holds no secret: keys are revealed and one-time codes made when the mail is composed
- * (compose.ts). The row of a link for an address that is nobody's holds only the address's digest.
+ * The queue of mails, in the outbox table. A row contains no secret: keys are decrypted and one-time codes made when
+ * the mail is composed (compose.ts). The row of a link for an unknown address contains only the address's digest.
  */
 
 export type MailRequest =
@@ -43,20 +43,20 @@ export type MailRequest =
   | { type: 'reminder'; licenseId: number; daysBefore: DaysBefore }
   | { type: 'customer_link'; email: string }
   | { type: 'operator_link'; email: string }
-  /** without a key's id: the main key */
+  /** Without a key's id, it is about the main key. */
   | { type: 'key_changed'; licenseId: number; keyId?: number | undefined }
   | { type: 'site_removed'; licenseId: number; site: string }
-  /** to the address that a customer has now, and to the one before; the licence is one of theirs, if they have any */
+  /** Mails to a customer's present address and to the former one. The licence is one of the customer's, if there is any. */
   | { type: 'address_new' | 'address_old'; email: string; licenseId: number | null }
-  /** as a seller wrote it (answers.ts) */
+  /** A seller's reply (answers.ts). */
   | { type: 'answer'; email: string; licenseId: number | null; details: MailDetails }
-  /** to an operator */
+  /** A mail to an operator. */
   | { type: 'webhook_disabled'; email: string; webhookId: number };
 
 export const REMINDER_DAYS = [30, 7, 0] as const;
 export type DaysBefore = (typeof REMINDER_DAYS)[number];
 
-/** `security_release` is queued by security-release.ts. */
+/** The types of mails. `security_release` is queued by security-release.ts. */
 export type MailType = MailRequest['type'] | 'order_keys' | 'payment_failed' | 'security_release';
 
 export const MAIL_TYPES: MailType[] = [
@@ -75,37 +75,37 @@ export const MAIL_TYPES: MailType[] = [
   'security_release',
 ];
 
-/** What composing a mail needs besides the licence, as the row's JSON. */
+/** The data for composing a mail in addition to the licence, as JSON in its row. */
 export interface MailDetails {
   days_before?: DaysBefore;
-  /** the end that a reminder is about; of a payment that failed, the paid end */
+  /** the end that a reminder is about, or the paid-through date when a payment failed */
   end?: string | null;
   key_id?: number;
   site?: string;
   webhook_id?: number;
-  /** the licences whose keys an order's mail has, or that a payment which failed was for */
+  /** the licences whose keys an order's mail contains, or that a failed payment was for */
   license_ids?: number[];
-  /** an answer's text, sealed, or in clear where there is no LICENSING_KEY_SECRET */
+  /** the text of a reply: encrypted, or in clear without LICENSING_KEY_SECRET */
   sealed?: string;
   subject?: string;
   body?: string;
-  /** the security release that is told of */
+  /** the security release that the mail is about */
   release_id?: number;
 }
 
 interface QueueContext {
   now: Date;
   language: CustomerLanguage;
-  /** when it is sent at the earliest; by default at once */
+  /** the earliest time to send it; by default now */
   dueAt?: Date;
 }
 
-/** Present if mail is set up: the settings that queueing needs. */
+/** The settings that queueing needs; present if mail is set up. */
 export interface Mailing {
   language: CustomerLanguage;
 }
 
-/** undefined: mail is off. Links in mails need the site's address. */
+/** Returns what queueing needs; undefined if mail is off. It is also off without the site's address, which links need. */
 export function mailingOf(config: {
   mail: MailSettings | undefined;
   publicUrl: string | undefined;
@@ -116,13 +116,13 @@ export function mailingOf(config: {
 
 const LINK_LIFETIME_MS = 60 * 60 * 1000;
 
-/** Queues a mail in the caller's transaction, which also makes the change that it tells of. @returns the row's id */
+/** Queues a mail in the caller's transaction, together with the change that it reports. @returns the row's id */
 export function queueMail(db: Db, request: MailRequest, context: QueueContext): Promise<number> {
   const queue = async (trx: Transaction) => insertOutboxRow(trx, await draft(trx, request, context));
   return db.isTransaction ? queue(db as Transaction) : inTransaction(db, queue);
 }
 
-/** A row that is about nobody yet. */
+/** Returns a row without a recipient or licence. */
 export function queueRow(type: MailType, { now, language, dueAt = now }: QueueContext): NewOutboxRow {
   return {
     kind: 'mail',
@@ -146,7 +146,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
     case 'operator_link': {
       const address = requireEmail(request.email);
       if (request.type === 'operator_link') return { ...row, recipient: address, address };
-      // The same statements for any address, so that the time they take does not tell whose it is.
+      // Run the same statements for any address, so that their duration does not reveal known addresses.
       const isCustomer = (await findLicensesOfCustomers(db, { among: [address] }, 1)).length > 0;
       return isCustomer
         ? { ...row, address, recipient: address, nextAttemptAt: now }
@@ -183,7 +183,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
   }
 }
 
-/** The name that keeps a reminder from being queued twice: once for a licence, an end and a step. */
+/** Returns the deduplication key of a reminder, so that each step before a licence's end has at most one. */
 export function reminderName(
   { id, expiresAt }: Pick<License, 'id' | 'expiresAt'>,
   daysBefore: DaysBefore,
@@ -203,7 +203,7 @@ export function mailIsOff(effect = 'no key can be sent'): OperatorError {
   });
 }
 
-/** @throws OperatorError (CONFLICT) when the key of this licence cannot be mailed */
+/** Checks whether a licence's key can be mailed. @throws OperatorError (CONFLICT) if not */
 function requireMailable(
   license: License,
   mailing: Mailing | undefined,
@@ -224,7 +224,7 @@ function requireMailable(
   return mailing;
 }
 
-/** Queues the key of a licence. @throws OperatorError or SealError when it cannot be mailed (`requireMailable`) */
+/** Queues a mail with a licence's key. @throws OperatorError or SealError if it cannot be mailed (`requireMailable`) */
 export async function sendKey(
   db: Db,
   license: License,
@@ -237,8 +237,8 @@ export async function sendKey(
 }
 
 /**
- * Issues licences, and queues the keys of those that are new in the same transaction.
- * @throws OperatorError or SealError when one cannot be mailed; then nothing is issued
+ * Issues licences, and queues the keys of the new ones in the same transaction.
+ * @throws OperatorError or SealError if one cannot be mailed; then no licence is issued
  */
 export function issueAndSend(
   db: Db,
@@ -253,8 +253,8 @@ export function issueAndSend(
 }
 
 /**
- * Puts a new key in the place of a licence's main key, and queues its mail in the same transaction.
- * @throws OperatorError or SealError when it cannot be mailed; then nothing is changed
+ * Replaces a licence's main key, and queues a mail with the new one in the same transaction.
+ * @throws OperatorError or SealError if it cannot be mailed; then nothing is changed
  */
 export function rekeyAndSend(
   db: Db,
@@ -290,12 +290,12 @@ export interface Mail {
   sentAt: Date | null;
 }
 
-/** The latest mails about a licence, the newest first. */
+/** Lists the latest mails about a licence, newest first. */
 export async function listMails(db: Db, licenseId: number, limit = 100): Promise<Mail[]> {
   return (await listOutboxOfLicense(db, 'mail', licenseId, { before: undefined, limit })).map(toMail);
 }
 
-/** A page of the mails about a licence, the newest first. */
+/** Lists a page of the mails about a licence, newest first. */
 export async function listMailPage(
   db: Db,
   licenseId: number,
@@ -307,32 +307,32 @@ export async function listMailPage(
   return { items: items.map(toMail), next };
 }
 
-/** How many mails were given up since a time. */
+/** Counts the mails that were given up since a time. */
 export async function countFailedMails(db: Db, since: Date): Promise<number> {
   return (await countUndelivered(db, since)).failed;
 }
 
-/** A mail with details for the operator of the machine alone. */
+/** A mail with details that only the machine's operator may see. */
 export interface MailReport {
   mail: Mail;
   licenseId: number | null;
-  /** whose keys it has */
+  /** the order whose keys the mail contains */
   orderId: number | null;
-  /** null: nobody, or not known */
+  /** null if it has no recipient or the recipient is unknown */
   recipient: string | null;
   attempts: number;
-  /** a code (failures.ts); null: none */
+  /** a code (failures.ts); null without a failure */
   error: string | null;
-  /** a link that was asked for with an address that is nobody's: nothing is sent, and the row goes after an hour */
+  /** true for a link that was requested for an unknown address: it is not sent, and its row is deleted after an hour */
   isNobodys: boolean;
 }
 
-/** The latest mails of all licences, or those that were given up or failed and are tried again; the newest first. */
+/** Lists the latest mails of all licences, newest first; or only those that were given up, or failed and are retried. */
 export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
   return reportMails(db, await listOutbox(db, 'mail', which));
 }
 
-/** Reports rows with their recipients; of a mail that finds its recipient when it is sent, the address of now. */
+/** Returns reports with recipients. If a mail's recipient is looked up when it is sent, this is the present address. */
 export async function reportMails(db: Db, rows: OutboxRow[]): Promise<MailReport[]> {
   const open = rows.filter(({ recipient, licenseId }) => recipient === null && licenseId !== null);
   const ids = [...new Set(open.map(({ licenseId }) => licenseId as number))];

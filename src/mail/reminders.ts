@@ -6,24 +6,24 @@ import { listEnds, listPlansToRemind, type End } from '../store/reminders';
 import { inTransaction } from '../store/engine/transaction';
 import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
 
-/** A reminder is queued within this time, or not at all, so that switching reminders on causes no flood. */
+/** The time in which a reminder must be queued. Later ones are skipped, so that switching reminders on causes no flood. */
 const WINDOW_MS = DAY_MS;
 const AT_ONCE = 100;
-/** A thousand reminders at once would delay customers' links, and look like spam to the mail server. */
+/** The time between two reminders. A thousand at once would delay customers' links, and look like spam to the mail server. */
 const APART_MS = 1_000;
 
 interface ReminderContext {
   lease: Lease;
   mailing: Mailing;
   now: Date;
-  /** asked between portions */
+  /** reports between portions whether to continue */
   goesOn: () => Promise<boolean>;
 }
 
 /**
- * Queues the reminders that have fallen due, each once for a licence, its end and the step. Only for licences that are
- * active, have a customer, and existed before the step, of products whose reminders are on.
- * @returns how many were queued
+ * Queues the reminders that have become due, once for each licence, end and step. The licence must be active, have a
+ * customer, and have existed before the step, and its product must have reminders on.
+ * @returns the number of queued reminders
  */
 export async function queueReminders(db: Db, context: ReminderContext): Promise<number> {
   const planIds = await listPlansToRemind(db);
@@ -44,7 +44,7 @@ export async function queueReminders(db: Db, context: ReminderContext): Promise<
   return queued;
 }
 
-/** @param earlier how many were queued before @returns how many; undefined: another instance has the lease by now */
+/** @param earlier the number that was queued before @returns the number; undefined if another instance has the lease */
 async function queuePortion(
   db: Db,
   ends: End[],

@@ -1,6 +1,6 @@
 import { PLACEHOLDER, type MailText } from './texts';
 
-/** The placeholders' values, a list with a line for each; undefined: the line with the placeholder is left out. */
+/** The values of placeholders; a list gets a line for each entry. A line whose placeholder is undefined is left out. */
 export type Values = Partial<Record<string, string | string[]>>;
 
 export interface MailContent {
@@ -9,13 +9,13 @@ export interface MailContent {
   html: string;
 }
 
-/** A part of `{keys}`: a key, below the name of its product. */
+/** A part of `{keys}`: a key below the name of its product. */
 export interface KeyLine {
   what: string;
   key: string;
 }
 
-/** Fills in a text, and makes plain HTML of it: paragraphs, links, and the key in a monospace font. */
+/** Fills in a text, and converts it to plain HTML: paragraphs, links, and the key in a monospace font. */
 export function renderMail({ subject, body }: MailText, values: Values, keys: KeyLine[] = []): MailContent {
   const keysText = keys.map(({ what, key }) => `${oneLine(what)}:\n${oneLine(key)}`).join('\n\n');
   const lines = body
@@ -46,7 +46,7 @@ function written(value: string | string[] = ''): string {
   return Array.isArray(value) ? value.map((one) => `\n- ${oneLine(one)}`).join('') : oneLine(value);
 }
 
-/** A value with a line break could look like the seller's own text. */
+/** Replaces line breaks in a value, which could make it look like the seller's own text. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 }
@@ -56,7 +56,7 @@ const MONOSPACE =
 const PAGE =
   'font-family:Arial,Helvetica,sans-serif;font-size:16px;line-height:1.5;color:#212529;max-width:600px';
 
-/** A mail that somebody wrote: nothing in it is a placeholder. */
+/** Returns a mail that a seller wrote, in which braces are not placeholders. */
 export function plainMail(subject: string, body: string): MailContent {
   const html = asPage(body, (paragraph) => linked(escapeHtml(paragraph)));
   return { subject: oneLine(subject), text: `${body}\n`, html };
@@ -77,7 +77,7 @@ function toHtml(body: string, values: Values, keys: KeyLine[]): string {
   );
 }
 
-/** @param write makes a paragraph's HTML */
+/** @param write returns a paragraph's HTML */
 function asPage(body: string, write: (paragraph: string) => string): string {
   const paragraphs = body
     .split(/\n{2,}/)
@@ -85,7 +85,7 @@ function asPage(body: string, write: (paragraph: string) => string): string {
   return `<!doctype html>\n<html><body><div style="${PAGE}">\n${paragraphs.join('\n')}\n</div></body></html>\n`;
 }
 
-/** Addresses that the seller wrote into a text. */
+/** Makes links of the URLs that the seller wrote into a text. */
 function linked(html: string): string {
   return html.replace(/https:\/\/[^\s<>"{}]*[^\s<>"{}.,;:!?)]/g, (url) => `<a href="${url}">${url}</a>`);
 }

@@ -31,16 +31,16 @@ import { renderMail, type MailContent } from './render';
 import { readMailText } from './texts';
 
 /**
- * Tells customers of a security release, each once: those with a licence that may have it, of which a site told an older
- * version, or none told any (docs/releases.md, A security release). The mails are queued in portions, from a place that the
- * database keeps, so that a killed process is gone on from where it was.
+ * Notifies customers of a security release, without duplicates: those who have a licence that covers the release, and
+ * whose sites reported an older version or none (docs/releases.md, A security release). The mails are queued in
+ * portions. The database stores the progress, so that another process continues after a crash.
  */
 
-/** In one transaction, which blocks these licences' clients for about 0.1 s. */
+/** The licences in one transaction, which blocks their clients for about 0.1 s. */
 const LICENSES_AT_ONCE = 100;
-/** Nothing is locked while they are counted. */
+/** The licences that are counted at once; counting locks nothing. */
 const COUNTED_AT_ONCE = 500;
-/** 300 a minute: what a usual mail server takes from one sender. */
+/** The rate of these mails. It is 300 a minute, which a usual mail server accepts from one sender. */
 export const NOTICES_A_SECOND = 5;
 const APART_MS = 1_000 / NOTICES_A_SECOND;
 
@@ -48,21 +48,21 @@ type Place = Pick<SecurityNotice, 'planId' | 'licenseId'>;
 
 const BEGINNING: Place = { planId: 0, licenseId: 0 };
 
-/** A licence whose customer is concerned. */
+/** A licence whose customer must be notified. */
 interface Concerned {
   id: number;
-  /** the customer's */
+  /** the customer's address */
   address: string;
 }
 
-/** The plans whose licences cover a product, by id. */
+/** Lists the plans whose licences cover a product, by id. */
 async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
   const bundles = bundlesOf(await readCatalogue(db), productId);
   const products = new Set([productId, ...bundles.map(({ id }) => id)]);
   return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
 
-/** @returns `next` undefined: these were the last */
+/** Reads the next licences. @returns `next` is undefined after the last ones */
 async function readPortion(
   db: Db,
   { release, plans }: { release: Release; plans: Plan[] },
@@ -90,7 +90,7 @@ async function readPortion(
   return { concerned, next: following && { planId: following.id, licenseId: 0 } };
 }
 
-/** How many customers would be told now. */
+/** Counts the customers who would be notified now. */
 async function countConcerned(db: Db, release: Release, now: Date): Promise<number> {
   const plans = await plansCovering(db, release.productId);
   const customers = new Set<string>();
@@ -103,15 +103,15 @@ async function countConcerned(db: Db, release: Release, now: Date): Promise<numb
 }
 
 export interface NoticePreview extends Pick<MailContent, 'subject' | 'text'> {
-  /** that would be sent now, or that were queued */
+  /** the number of mails that would be sent, or that were queued */
   mails: number;
-  /** null: the customers were not told yet */
+  /** null if the customers were not notified yet */
   notifiedAt: Date | null;
 }
 
 /**
- * What the mails would say, and how many there would be. Changes nothing.
- * @throws OperatorError (CONFLICT) when it is no published security release
+ * Returns the text of the mails and their number, without changing anything.
+ * @throws OperatorError (CONFLICT) if it is not a published security release
  */
 export async function previewNotice(
   db: Db,
@@ -144,8 +144,8 @@ function requireSecurityRelease({ version, state, security }: Release): void {
 }
 
 /**
- * Claims the release for this call: `queueNotice` is to follow once it is committed.
- * @throws OperatorError (CONFLICT) when its customers were told, it is no published security release, or mail is off
+ * Claims the release, so that its customers are notified once. Call `queueNotice` after the commit.
+ * @throws OperatorError (CONFLICT) if they were notified before, it is not a published security release, or mail is off
  */
 export async function startNotice(
   db: Db,
@@ -158,7 +158,7 @@ export async function startNotice(
   if (mailing === undefined) throw mailIsOff('no customer can be told');
   await inTransaction(db, async (trx) => {
     if (!(await claimNotice(trx, id, now))) throw notifiedAlready(version);
-    // Behind the mails of another release, so that both together are not faster.
+    // Queue behind the mails of another release, so that both together keep the rate.
     const dueAt = latest(now, await latestNoticeDue(trx));
     await insertNotice(trx, { releaseId: id, actor, dueAt });
   });
@@ -178,12 +178,12 @@ function latest(now: Date, other: Date | null): Date {
 interface QueueContext {
   language: CustomerLanguage;
   now: Date;
-  /** asked between portions */
+  /** reports between portions whether to continue */
   goesOn?: () => Promise<boolean>;
   onProgress?: ((done: number) => void) | undefined;
 }
 
-/** Queues the mails of a claimed release, or those that are left. @returns how many there are now */
+/** Queues the mails of a claimed release, or the remaining ones. @returns the number of mails so far */
 export async function queueNotice(
   db: Db,
   releaseId: number,
@@ -206,7 +206,7 @@ async function queuePortion(
 ): Promise<void> {
   const { releaseId, actor, planId, licenseId } = notice;
   const release = await findReleaseById(db, releaseId);
-  // Withdrawn since: there is nothing to update to.
+  // Queue no more mails for a withdrawn release, which customers cannot get.
   const plans = release?.state === 'published' ? await plansCovering(db, release.productId) : [];
   const { concerned, next } =
     release === undefined
@@ -223,7 +223,7 @@ async function queuePortion(
   const place = {
     ...(next ?? { planId, licenseId }),
     mails: notice.mails + mails.length,
-    // The database keeps whole seconds, of which each has its five mails.
+    // Round up, because the database stores whole seconds, and each second has five mails.
     dueAt: new Date(Math.ceil((from + mails.length * APART_MS) / 1_000) * 1_000),
     doneAt: next === undefined ? now : null,
   };
@@ -262,12 +262,12 @@ async function queuePortion(
   });
 }
 
-/** The name that keeps a customer from being told twice of a release. */
+/** Returns the deduplication key that prevents a second notice of a release to the same customer. */
 function noticeName(releaseId: number, address: string): string {
   return `security:${releaseId}:${customerDigest(address)}`;
 }
 
-/** Goes on with what a stopped process began. */
+/** Continues the notices that a stopped process began. */
 export async function queueNotices(
   db: Db,
   context: QueueContext & { goesOn: () => Promise<boolean> },

@@ -18,29 +18,29 @@ import { composeMail, type ComposerSettings } from './compose';
 import { toMailFailure, type MailFailure } from './failures';
 import type { MailTransport } from './transport';
 
-/** The most mails that this process sends at once. */
+/** The maximum number of mails that this process sends at once. */
 const CONNECTIONS = 4;
-/** How soon a mail is found that another process has queued. */
+/** The interval after which mails of other processes are found. */
 const POLL_MS = 2_000;
 /**
- * The longest time for a mail, also when the server sends a byte now and then. RFC 5321, 4.5.3.2.6: a server may look at a mail
- * for ten minutes before its 250, and a client that leaves earlier sends it twice.
+ * The time limit for a mail, even if the server keeps sending bytes. A server may inspect a mail for ten minutes before
+ * its 250, and a client that leaves earlier sends it twice (RFC 5321, 4.5.3.2.6).
  */
 const SEND_LIMIT_MS = 10 * 60_000;
-/** Prolonged while the mail is sent, so that no other instance sends it. A killed instance's mails wait this long. */
+/** The duration of a claim, which is extended while the mail is sent. After a kill, its mails wait for this time. */
 const CLAIM_MS = 2 * 60_000;
 
-/** After each failed attempt; the last one repeats, until a mail is two days old. */
+/** The backoff after each failed attempt. The last pause repeats until a mail is two days old. */
 const PAUSES_MS = [0.5, 3, 10, 30, 60, 120, 240].map((minutes) => minutes * MINUTE_MS);
 const GIVE_UP_AFTER_MS = 2 * DAY_MS;
 /**
- * Pauses after the server has refused every mail, such as at the login: a thousand refused logins in a row would have the
- * machine banned. Mails that wait for the end of a pause do not use up their attempts.
+ * The circuit breaker's pauses after a failure of every mail, such as at the login: a thousand refused logins in a row
+ * would get the machine banned. Mails that wait for the end of a pause do not use up their attempts.
  */
 const RESTS_MS = [0.5, 3, 10].map((minutes) => minutes * MINUTE_MS);
-/** Mails of a security release that were due before are late. */
+/** The delay after which mails of a security release count as late. */
 const LATE_MS = 10_000;
-/** So many of the mails that wait get the reason of the rest. */
+/** The maximum number of waiting mails that get the reason for a pause. */
 const NOTED = 1_000;
 
 export interface SenderSettings extends ComposerSettings {
@@ -49,15 +49,15 @@ export interface SenderSettings extends ComposerSettings {
 }
 
 export interface MailSender extends Stop {
-  /** attempts since the start */
+  /** the attempts since the start */
   counts: () => { sent: number; failed: number };
 }
 
 /**
- * Sends queued mails, at once when this process queues one. At least once: a mail is recorded as sent after the server's
- * 250, and a process that is killed in between leaves a claim that ends, so that it is sent again with the same Message-ID.
- * @param current the settings of now: the same object while they stay; undefined: mail is off, and nothing is sent
- * @returns call it to stop
+ * Sends queued mails, at once if this process queues one. Delivery is at-least-once: a mail is recorded as sent after
+ * the server's 250. After a kill in between, the claim expires, and the mail is sent again with the same Message-ID.
+ * @param current returns the settings, the same object until they change; undefined if mail is off
+ * @returns a function that stops it
  */
 export function startMailSender(
   db: Db,
@@ -68,16 +68,16 @@ export function startMailSender(
   const loop = createLoop(log, 'mails wait: the outbox cannot be read');
   const { stopping } = loop;
   const counts = { sent: 0, failed: 0 };
-  /** what is on its way to the server */
+  /** the mails that are being sent */
   const sending = new Set<OutboxRow>();
   let rests = 0;
   let restsUntil = 0;
-  /** the second that the next late mail of a security release may have, and the mails that have it */
+  /** the next second for late mails of a security release, and the number of mails in it */
   let turn = { second: 0, mails: 0 };
   const isResting = () => now().getTime() < restsUntil;
   let latest = current();
 
-  /** With other settings, what the server said before no longer counts. */
+  /** Returns the settings, and ends a pause if they have changed. */
   function settingsNow(): SenderSettings | undefined {
     const next = current();
     if (next !== latest) {
@@ -91,7 +91,7 @@ export function startMailSender(
   const wake = createPool<OutboxRow>(loop, {
     limit() {
       if (settingsNow() === undefined || isResting()) return 0;
-      // After a rest, one mail tries.
+      // After a pause, test with one mail.
       return rests === 0 ? CONNECTIONS : 1;
     },
     claimMost: 1,
@@ -109,7 +109,7 @@ export function startMailSender(
     },
   });
 
-  /** Late mails of a security release go at the pace at which they were queued, also when all are due after an outage. */
+  /** Postpones late mails of a security release, which keep their rate even if all are due after an outage. */
   function postponed({ type, dueAt, attempts, attemptedBefore }: OutboxRow, at: Date) {
     if (type !== 'security_release' || at.getTime() - (dueAt ?? at).getTime() < LATE_MS) return undefined;
     const second = at.getTime() - at.getMilliseconds();
@@ -127,7 +127,7 @@ export function startMailSender(
   async function attempt(row: OutboxRow): Promise<'obsolete' | Partial<OutboxRow>> {
     const { id, type } = row;
     const settings = settingsNow();
-    // Mail was switched off since the claim.
+    // Mail was switched off after the claim.
     if (settings === undefined) return { nextAttemptAt: now() };
     let to = row.recipient;
     try {
@@ -147,7 +147,7 @@ export function startMailSender(
     } catch (error) {
       const failure = toMailFailure(error);
       const { stored, isFinal } = failure;
-      // What a server says that is no longer the one in use counts for nothing.
+      // Ignore the response of a server that is no longer used.
       if (current() !== settings && !isFinal)
         return { lastError: stored, nextAttemptAt: now(), attempts: row.attempts - 1 };
       await restAfter(failure);
@@ -165,7 +165,7 @@ export function startMailSender(
 
   const giveUp = (row: OutboxRow, lastError: string) => ({
     lastError,
-    // The address that failed, which the seller may correct.
+    // Store the failed address, which the seller may correct.
     recipient: row.recipient,
     failedAt: now(),
     nextAttemptAt: null,
@@ -174,14 +174,14 @@ export function startMailSender(
 
   async function restAfter({ isOfServer, stored }: MailFailure): Promise<void> {
     if (!isOfServer) rests = 0;
-    // Mails that were on their way together fail together.
+    // Skip this during a pause: mails that were sent in parallel fail together.
     if (!isOfServer || isResting()) return;
     restsUntil = now().getTime() + (RESTS_MS[Math.min(rests++, RESTS_MS.length - 1)] as number);
-    // For `why` and the licence's page.
+    // Store the reason with the waiting mails, for `why` and the licence's page.
     await noteOnDueRows(db, 'mail', now(), stored, NOTED).catch(() => undefined);
   }
 
-  /** A claim that the database cannot prolong ends; then the mail may arrive twice. */
+  /** Extends the claims. If the database is unavailable, a claim expires, and the mail may arrive twice. */
   function prolongClaims(): void {
     const end = now().getTime() + CLAIM_MS;
     for (const row of sending) {
@@ -203,12 +203,12 @@ export function startMailSender(
   return Object.assign(stop, { idle: loop.idle, counts: () => ({ ...counts }) });
 }
 
-/** What somebody wrote to a customer is not kept longer than it is needed. */
+/** Deletes the text of a reply as soon as it is no longer needed. */
 function forgotten({ type }: OutboxRow): Pick<Partial<OutboxRow>, 'detailsJson'> {
   return type === 'answer' ? { detailsJson: null } : {};
 }
 
-/** undefined: it is given up */
+/** Returns the time of the next attempt; undefined if the mail is given up. */
 function nextAttempt({ attempts, createdAt }: OutboxRow, now: Date): Date | undefined {
   const pause = PAUSES_MS[Math.min(attempts, PAUSES_MS.length) - 1] as number;
   const next = now.getTime() + pause;

@@ -11,40 +11,40 @@ export interface SmtpSettings {
   kind: 'smtp';
   host: string;
   port: number;
-  /** `implicit`: from the first byte; `required`: STARTTLS; `offered`: STARTTLS where the server has it */
+  /** `implicit`: TLS from the first byte. `required`: STARTTLS. `offered`: STARTTLS if the server has it. */
   tls: 'implicit' | 'required' | 'offered';
-  /** authorities for the server's certificate; undefined: Node's own */
+  /** the authorities for the server's certificate; undefined for Node's own */
   ca: string | undefined;
   login: { user: string; password: string } | undefined;
 }
 
-/** How mails leave this machine. */
+/** The way in which mails leave this machine. */
 type MailRoute =
   | SmtpSettings
-  /** the program that PHP uses, which takes a mail on its standard input */
+  /** The program that PHP uses, which reads a mail from its standard input. */
   | { kind: 'sendmail'; path: string }
-  /** for trials: each mail becomes an `.eml` file */
+  /** For trials: each mail becomes an `.eml` file. */
   | { kind: 'folder'; path: string };
 
 export interface MailSettings {
   route: MailRoute;
   from: { address: string; name: string | undefined };
-  /** where the settings come from, as shown to a person */
+  /** the source of the settings, for users */
   source: string;
 }
 
 const EXPECTED =
   'LICENSING_MAIL_URL must read smtp://user:password@host:587?from=shop@example.org or smtps://user:password@host?from=shop@example.org, with user and password percent-encoded; or file:FOLDER?from=shop@example.org for a trial.';
 
-/** Where the URL names none. */
+/** The ports for a URL without one. */
 const PORTS = { implicit: 465, withLogin: 587, plain: 25 };
 
 const PARAMETERS = ['from', 'ca'];
 
-/** The source of mail settings that somebody entered on the page or by the command. */
+/** The source of mail settings that were entered on the page or by the command. */
 export const STORED_MAIL = 'the stored settings';
 
-/** Reads LICENSING_MAIL_URL. @param base where relative paths start @throws ConfigError */
+/** Parses LICENSING_MAIL_URL. @param base the folder for relative paths @throws ConfigError */
 export function parseMailUrl(
   text: string,
   base: string,
@@ -104,12 +104,12 @@ function readCa(file: string): string {
   }
 }
 
-/** A mail server on the same machine rarely has a valid certificate, and nobody can listen in between. */
+/** Reports whether a host is this machine. Its mail server rarely has a valid certificate, but cannot be eavesdropped on. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** The site's own way to send mail. @returns or why there is none */
+/** Returns the site's own way of sending mail, or the reason that it cannot be used. */
 export function mailOfSite(site: SiteMail | undefined): MailSettings | MailOff {
   if (site === undefined) return 'no-site';
   if (!site.isOnline) return 'offline';
@@ -123,7 +123,7 @@ export function mailOfSite(site: SiteMail | undefined): MailSettings | MailOff {
   return { from, source, route: { kind: 'smtp', host, port, tls, ca: undefined, login } };
 }
 
-/** The settings of a mail server as a LICENSING_MAIL_URL; the opposite of `parseMailUrl`. */
+/** Returns the URL of a mail server, in the form that `parseMailUrl` reads. */
 export function writeMailUrl({
   host,
   port,
@@ -145,12 +145,12 @@ export function writeMailUrl({
   return `${isImplicit ? 'smtps' : 'smtp'}://${login}${at}?from=${encodeURIComponent(from)}`;
 }
 
-/** Stands for a password that is not shown. */
+/** The text that replaces a password when it is shown. */
 export const HIDDEN_PASSWORD = '***';
 
 /**
- * Replaces a hidden password by the stored one.
- * @throws OperatorError for another scheme, host, port or user than it was given for
+ * Replaces a hidden password with the stored one.
+ * @throws OperatorError if scheme, host, port or user differ from the stored ones
  */
 export function withStoredPassword(text: string, stored: string | undefined): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -166,7 +166,7 @@ function placeOf({ protocol, hostname, port, username }: URL): string {
   return [protocol, hostname.toLowerCase(), port || usual, username].join(' ');
 }
 
-/** Where mails go, for people: without a password. */
+/** Describes for users where mails are sent, without a password. */
 export function describeRoute({ route, from }: MailSettings): string {
   if (route.kind !== 'smtp')
     return `${route.kind === 'folder' ? 'file:' : ''}${route.path}?from=${from.address}`;

@@ -10,26 +10,26 @@ import type { MailOff } from '../texts/operators/doctor';
 import type { MailSettings } from './settings';
 import { createMailTransport } from './transport';
 
-/** Tries mail settings while somebody waits for the answer. */
+/** Tests mail settings while the user waits. */
 
 const TEST_LIMIT_MS = 60_000;
 const TRY_TIMEOUTS = { connect: 10_000, silence: 10_000 };
 
-/** What the server's answer, and what the settings' reader may see of it. */
+/** The mail server's response, and the parts of the settings that its reader may see. */
 export interface TestedMail {
   to: string;
   from: string;
-  /** of the mail server */
+  /** the mail server's response */
   answer: string;
 }
 
-/** Sends a test mail at once. @throws OperatorError (CONFLICT) when mail is off, or the mail was not taken */
+/** Sends a test mail at once. @throws OperatorError (CONFLICT) if mail is off, or the mail was refused */
 export async function sendTestMail(
   config: MailConfig & { mailOff: MailOff | undefined; mailLanguage: CustomerLanguage },
   to: string,
   gainsNoRights: boolean,
 ): Promise<TestedMail> {
-  // A test makes no code.
+  // A test mail has no one-time code.
   const composer = composerOf(config, () => Promise.resolve(undefined));
   if (config.mail === undefined || composer === undefined)
     throw new OperatorError(
@@ -51,7 +51,7 @@ export async function sendTestMail(
   return { to, from: from.address, answer };
 }
 
-/** Connects and signs in, without sending anything. @throws OperatorError (CONFLICT) that names the field */
+/** Connects and logs in without sending a mail. @throws OperatorError (CONFLICT) with the field's name */
 export async function tryMailServer(
   settings: MailSettings,
   { field, gainsNoRights }: { field: string; gainsNoRights: boolean },

@@ -5,13 +5,13 @@ import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/la
 import { operatorLanguageOf } from '../texts/operators/languages';
 
 /**
- * The texts of mails, with the subject in the first line: ours in a file for each language, each below a line `== TYPE ==`, the
- * seller's in the database and in files named `TYPE.LANGUAGE.txt`.
+ * The texts of mails, with the subject in the first line. Our own texts are in one file for each language, each below a
+ * line `== TYPE ==`. A seller's texts are in the database and in files named `TYPE.LANGUAGE.txt`.
  */
 
 const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_url'] as const;
 
-/** The placeholders that each text may use, besides `{shop}`. */
+/** The placeholders that each text may use, in addition to `{shop}`. */
 export const PLACEHOLDERS = {
   license_key: [...OF_LICENSE, 'key', 'ended', 'entry', 'entries'],
   order_keys: ['products', 'keys', 'support_url', 'my_url'],
@@ -32,15 +32,15 @@ export const PLACEHOLDERS = {
 export type TextName = keyof typeof PLACEHOLDERS;
 export const TEXT_NAMES = Object.keys(PLACEHOLDERS) as TextName[];
 
-/** Those that only operators get. */
+/** The texts of mails that only operators receive. */
 const OF_OPERATORS: readonly TextName[] = ['operator_link', 'webhook_disabled', 'test'];
 
 export interface TextFolders {
-  /** our own texts */
+  /** the folder with our own texts */
   builtIn: string;
-  /** the seller's, each instead of ours; undefined: none */
+  /** the folder with the seller's texts, which replace ours; undefined without one */
   own: string | undefined;
-  /** the seller's in the database, by `NAME.LANGUAGE`; a file wins over them */
+  /** the seller's texts in the database, by `NAME.LANGUAGE`; files win over them */
   stored?: Readonly<Record<string, string>>;
 }
 
@@ -49,16 +49,19 @@ export interface MailText {
   body: string;
 }
 
-/** Where a text comes from. */
+/** The sources of a text. */
 export const TEXT_SOURCES = ['file', 'stored', 'built_in'] as const;
 export type TextSource = (typeof TEXT_SOURCES)[number];
 
-/** The seller's text where there is a usable one, else ours. Read for each mail, so that a change needs no restart. */
+/**
+ * Returns the seller's text if it is usable, otherwise the built-in one. It is read for each mail: a change needs no
+ * restart.
+ */
 export function readMailText(folders: TextFolders, name: TextName, language: CustomerLanguage): MailText {
   return findMailText(folders, name, language).text;
 }
 
-/** The same, with where it comes from, and as it is written: the subject in the first line. */
+/** Returns the text with its source, and in its written form, which has the subject in the first line. */
 export function findMailText(
   folders: TextFolders,
   name: TextName,
@@ -83,17 +86,17 @@ export function findMailText(
   return { text, written: `${content.trimEnd()}\n`, source: 'built_in' };
 }
 
-/** Ours, as it is written. */
+/** Returns our own text in its written form. */
 export function builtInText(folders: TextFolders, name: TextName, language: CustomerLanguage): string {
   return findMailText({ builtIn: folders.builtIn, own: undefined }, name, language).written;
 }
 
-/** `operator_link` and such are in the languages of operators alone. */
+/** Reports whether a text is for operators, such as `operator_link`. Such texts exist only in the operators' languages. */
 export function isOfOperators(name: TextName): boolean {
   return OF_OPERATORS.includes(name);
 }
 
-/** What is wrong with the seller's texts, as sentences; each such text is replaced by ours. */
+/** Returns the faults of the seller's texts as sentences. The built-in text is sent instead of a text with a fault. */
 export function findTextFaults({ own }: TextFolders): string[] {
   if (own === undefined) return [];
   let files: string[];
@@ -111,7 +114,7 @@ export function findTextFaults({ own }: TextFolders): string[] {
   );
   return files.flatMap((file) => {
     const name = names.get(file);
-    // Other files, such as a backup, may lie there.
+    // Ignore other files, such as a backup.
     if (name === undefined && !file.endsWith('.txt')) return [];
     const fault =
       name === undefined ? 'no mail has this name. See the folder mails.' : faultOf(join(own, file), name);
@@ -119,7 +122,7 @@ export function findTextFaults({ own }: TextFolders): string[] {
   });
 }
 
-/** A text's name and language, as the seller's texts are found by. */
+/** Returns the name by which a seller's text is found, from its name and language. */
 export function textId(name: TextName, language: CustomerLanguage): string {
   return `${name}.${language}`;
 }
@@ -153,14 +156,14 @@ export type MailTextFault =
   | { code: 'placeholder'; found: string; line: number; known: string[] }
   | { code: 'lacks'; needed: string };
 
-/** A text as it is written: the subject in the first line, what follows below it. @returns or why it cannot be used */
+/** Parses a text with the subject in the first line and the body below it. @returns the text, or its fault */
 export function parseMailText(content: string, name: TextName): MailText | MailTextFault {
   const lines = content.replace(/^\uFEFF/, '').split(/\r?\n/);
   const [subject = '', ...rest] = lines;
   const body = rest.join('\n').trim();
   if (subject.trim() === '' || body === '') return { code: 'empty' };
   const known = placeholdersFor(name);
-  // A customer would get it unchanged.
+  // Refuse an unknown placeholder, which a customer would receive unchanged.
   for (const [i, line] of lines.entries()) {
     const found = line.match(BRACED)?.find((whole) => !known.includes(whole));
     if (found !== undefined) return { code: 'placeholder', found, line: i + 1, known };
@@ -171,12 +174,12 @@ export function parseMailText(content: string, name: TextName): MailText | MailT
     : { code: 'lacks', needed: `{${needed}}` };
 }
 
-/** With their braces. */
+/** Returns the placeholders of a text, with their braces. */
 export function placeholdersFor(name: TextName): string[] {
   return ['shop', ...PLACEHOLDERS[name]].map((word) => `{${word}}`);
 }
 
-/** As the end of a sentence that begins with the text's name. */
+/** Describes a fault, as the end of a sentence that begins with the text's name. */
 export function describeTextFault(fault: MailTextFault): string {
   switch (fault.code) {
     case 'empty':
@@ -189,10 +192,10 @@ export function describeTextFault(fault: MailTextFault): string {
 }
 
 export const PLACEHOLDER = /\{([a-z_]*)\}/g;
-/** Text that was meant as a placeholder, such as "{Key}", "{ key }" and "{key". */
+/** A text that was meant as a placeholder, such as "{Key}", "{ key }" and "{key". */
 const BRACED = /\{[^{}\r\n]*\}?|\}/g;
 
-/** The placeholder without which the mail would be of no use. */
+/** The placeholder that each mail needs to be useful. */
 const NEEDED: Partial<Record<TextName, string>> = {
   license_key: 'key',
   order_keys: 'keys',

@@ -8,27 +8,27 @@ import { startProgram } from '../process/rights';
 import { MailFailure, toMailFailure } from './failures';
 import { isLoopback, type MailSettings, type SmtpSettings } from './settings';
 
-/** Takes mails out of this machine, or says why it cannot. */
+/** Sends mails from this machine, or reports why it cannot. */
 export interface MailTransport {
-  /** @returns what the server said. @throws MailFailure */
+  /** returns the server's response; throws a MailFailure */
   send(mail: ComposedMail, from: { address: string; name: string }, signal: AbortSignal): Promise<string>;
-  /** Tries everything but sending. @throws MailFailure */
+  /** tests everything except sending; throws a MailFailure */
   verify(): Promise<void>;
 }
 
-/** in ms, for each step in which a server may hang */
+/** timeouts in ms, for the steps in which a server may hang */
 interface MailTimeouts {
   connect: number;
-  /** without a byte after that */
+  /** without a byte after connecting */
   silence: number;
 }
 
-/** A server that looks for spam is silent before its 250, often for a minute. */
+/** A server that checks for spam is silent before its 250, often for a minute. */
 const TIMEOUTS: MailTimeouts = { connect: 10_000, silence: 5 * 60_000 };
 
 interface TransportOptions {
   timeouts?: MailTimeouts;
-  /** As in the service: a program that is started cannot take the rights of another user or group. */
+  /** true as in the service: a child process cannot take the rights of another user or group */
   gainsNoRights: boolean;
 }
 
@@ -54,7 +54,7 @@ function smtpTransport({ host, port, tls, ca, login }: SmtpSettings, timeouts: M
     requireTLS: tls === 'required',
     tls: {
       ...(ca === undefined ? {} : { ca }),
-      // Encryption that a listener could strip off is no worse without a certificate.
+      // Do not check the certificate of optional TLS, which an attacker could remove anyway.
       rejectUnauthorized: ca !== undefined || (tls !== 'offered' && !isLoopback(host)),
     },
     ...(login && { auth: { user: login.user, pass: login.password } }),
@@ -62,7 +62,7 @@ function smtpTransport({ host, port, tls, ca, login }: SmtpSettings, timeouts: M
     connectionTimeout: timeouts.connect,
     greetingTimeout: timeouts.connect,
     socketTimeout: timeouts.silence,
-    // Nodemailer's own log would hold addresses and what is said at the login.
+    // Nodemailer's own log would contain addresses and the dialogue of the login.
     logger: false,
   });
   return {
@@ -94,7 +94,7 @@ function toMessage(
     text,
     html,
     messageId,
-    // RFC 3834: no out-of-office notice in answer.
+    // RFC 3834: prevent automatic replies, such as out-of-office notices.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -107,10 +107,10 @@ async function writeMessage(mail: ComposedMail, from: { address: string; name: s
   return (await toBytes.sendMail(toMessage(mail, from))).message as Buffer;
 }
 
-/** As much of what the program wrote as a person reads. */
+/** The maximum length of the program's output that is shown. */
 const MAX_SAID = 1_000;
 
-/** The program takes the recipient as an argument. Nodemailer's own transport cannot end a program that hangs. */
+/** Sends through a program, with the recipient as an argument. Nodemailer's own transport cannot end a hanging program. */
 function sendmailTransport(named: string, gainsNoRights: boolean): MailTransport {
   const path = resolve(named);
   const verify = async () => {
@@ -119,7 +119,7 @@ function sendmailTransport(named: string, gainsNoRights: boolean): MailTransport
     });
     if (!MAIL_PROGRAM.test(basename(path)) || !(await isGuarded(path)))
       throw new MailFailure('SENDMAIL_OWNER');
-    // Postfix's would try to queue the mail for ever instead of failing.
+    // Without these rights, Postfix's program would retry forever instead of failing.
     if (gainsNoRights && (await needsRights(path))) throw new MailFailure('SENDMAIL_RIGHTS');
   };
   return {
@@ -127,7 +127,7 @@ function sendmailTransport(named: string, gainsNoRights: boolean): MailTransport
       await verify();
       const bytes = await writeMessage(mail, from);
       const args = ['-i', '-f', from.address, '--', mail.to];
-      // A command outside the unit has to meet what the service meets.
+      // Restrict a command outside the unit in the same way as the service.
       const [program, ...before] =
         gainsNoRights && (await has(SETPRIV)) ? [SETPRIV, '--no-new-privs', path] : [path];
       const child = startProgram((user) =>
@@ -155,13 +155,13 @@ function sendmailTransport(named: string, gainsNoRights: boolean): MailTransport
   };
 }
 
-/** A shell or Perl would run a file that is named like the sender's address, which configuration.php names too. */
+/** The names of mail programs. A shell or Perl would run a file with the sender's name, which configuration.php also sets. */
 const MAIL_PROGRAM = /sendmail|^(?:exim4?|[ems]smtp|dma)$/;
 
 /**
- * Reports whether only root, or the user who runs this, can change a program or put another in its place: it and every link
- * and folder on the way belong to them. Otherwise a person who may write configuration.php, such as PHP's user, would have a
- * program of theirs run with other rights than their own.
+ * Reports whether only root, or this process's user, can change or replace a program: they own it and every link and
+ * folder on its path. Otherwise a user who may write configuration.php, such as PHP's user, could run a program of
+ * their own with other rights.
  */
 async function isGuarded(path: string): Promise<boolean> {
   const { uid, mode } = await lstat(path);
@@ -173,10 +173,10 @@ async function isGuarded(path: string): Promise<boolean> {
   return folder === path || isGuarded(folder);
 }
 
-/** Access lists show their limit in the group's bit. */
+/** The permission bits for writing by others. Access lists show their limit in the group's bit. */
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** Of util-linux, which systemd needs. */
+/** A program of util-linux, which systemd requires. */
 const SETPRIV = '/usr/bin/setpriv';
 
 function has(path: string): Promise<boolean> {
@@ -188,13 +188,13 @@ function has(path: string): Promise<boolean> {
 
 const SETUID = 0o4000;
 const SETGID = 0o2000;
-/** Postfix's and nullmailer's programs hand the mail to these, which take the rights. */
+/** The programs to which Postfix's and nullmailer's commands pass the mail, and which have the rights. */
 const HELPERS = ['postdrop', 'nullmailer-queue'];
 
-/** Whether a mail program needs the rights of another user or group, such as those of Exim, Postfix and Sendmail. */
+/** Reports whether a mail program needs the rights of another user or group, like those of Exim, Postfix and Sendmail. */
 async function needsRights(path: string): Promise<boolean> {
   const program = await realpath(path);
-  // msmtp may have the bit to read a file with a password, but the file may also be the service's own.
+  // msmtp may have the bit to read a file with a password, but it also works with a file of the service.
   if (basename(program) === 'msmtp') return false;
   const helpers = HELPERS.map((name) => join(dirname(program), name));
   const modes = await Promise.all([program, ...helpers].map((one) => stat(one).catch(() => undefined)));
@@ -214,9 +214,9 @@ function folderTransport(folder: string): MailTransport {
       const bytes = await writeMessage(mail, from);
       const path = join(folder, `${mail.messageId.replace(/[^\w.-]/g, '')}.eml`);
       await isWritable()
-        // Mails hold keys.
+        // Write privately, because mails contain keys.
         .then(() => rm(`${path}.part`, { force: true }))
-        // A new file, so that an existing link is not followed.
+        // Create a new file, so that an existing link is not followed.
         .then(() => writeFile(`${path}.part`, bytes, { mode: 0o600, flag: 'wx' }))
         .then(() => rename(`${path}.part`, path))
         .catch(orFailure);

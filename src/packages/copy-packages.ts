@@ -6,7 +6,7 @@ import { explainFileFault } from './file-faults';
 import { findDamage, UNREADABLE } from './damage';
 import { acceptPackage, packagePath, removeStaged, stageBytes } from './package-files';
 
-/** Packages that this instance lacks, and how it gets them from another one of the same database. */
+/** Finds packages that this instance lacks, and fetches them from another instance of the same database. */
 
 export interface PackageFault {
   release: Release;
@@ -15,12 +15,12 @@ export interface PackageFault {
 }
 
 export interface Verified {
-  /** stored versions */
+  /** the number of stored versions */
   checked: number;
   faults: PackageFault[];
 }
 
-/** Compares the package of each stored version with its recorded hash. @param onRead bytes since the last call */
+/** Compares the packages of all stored versions with their hashes. @param onRead receives the bytes since the last call */
 export async function verifyPackages(
   db: Db,
   dir: string,
@@ -40,9 +40,9 @@ export async function verifyPackages(
   return { checked: releases.length, faults };
 }
 
-/** Another instance, and a token for its API. */
+/** Another instance, with a token for its API. */
 interface Source {
-  /** without the API's path */
+  /** the address without the API's path */
   url: string;
   token: string;
 }
@@ -53,10 +53,9 @@ export interface Fetched {
 }
 
 /**
- * Gets each package that is missing or damaged. A package is there as a whole, with the recorded hash, or not at all, so
- * this can be repeated at any time.
- *
- * @throws OperatorError when the source cannot be asked at all
+ * Fetches each package that is missing or damaged. A package is stored as a whole, with the right hash, or not at all,
+ * so this can be repeated at any time.
+ * @throws OperatorError if the source cannot be reached
  */
 export async function fetchPackages(
   db: Db,
@@ -78,7 +77,7 @@ export async function fetchPackages(
   return outcome;
 }
 
-/** @returns what went wrong with this package, if anything */
+/** Fetches a package. @returns the fault; undefined if it was stored */
 async function fetchPackage(
   dir: string,
   release: Release,
@@ -87,7 +86,7 @@ async function fetchPackage(
 ): Promise<string | undefined> {
   const response = await fetch(`${url}${API_PATH}/manage/releases/${release.id}/package`, {
     headers: { Authorization: `Bearer ${token}` },
-    // A redirect would take the token somewhere else.
+    // Do not follow a redirect, which would send the token elsewhere.
     redirect: 'error',
   }).catch((error: unknown) => {
     throw new OperatorError(`${url} does not answer: ${reasonOf(error)}.`, { field: 'from' });
@@ -113,7 +112,7 @@ async function fetchPackage(
     await acceptPackage(dir, staged, () => Promise.resolve());
     return undefined;
   } catch (error) {
-    // A disk that is full, or a folder that may not be written to, fails for every package.
+    // Stop, because a full disk or a folder without write permission affects every package.
     const ofDisk = explainFileFault(error, packagePath(dir, release.sha256));
     if (ofDisk !== undefined) throw new OperatorError(`No package was stored: ${ofDisk}.`);
     return `could not be fetched: ${reasonOf(error)}`;
@@ -130,7 +129,7 @@ async function* atMost(body: AsyncIterable<Uint8Array>, size: number): AsyncIter
   }
 }
 
-/** `fetch` itself only says "fetch failed". */
+/** Returns the cause, because `fetch` itself only reports "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const { code, message: deeper } = (cause ?? {}) as { code?: string; message?: string };

@@ -4,10 +4,10 @@ import type { Release } from '../store/releases';
 import { openPackage } from './package-files';
 
 const MISSING = 'is missing';
-/** An unreadable package is not necessarily damaged. */
+/** The fault of an unreadable package, which need not be damaged. */
 export const UNREADABLE = 'may not be read by this user';
 
-/** @returns what is wrong with a package, if anything */
+/** Compares a package with its hash. @returns the fault; undefined if it is undamaged */
 export async function findDamage(
   path: string,
   { fileSize, sha256 }: Pick<Release, 'fileSize' | 'sha256'>,

@@ -2,11 +2,11 @@ import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
 
-/** Names the requested file (absolute), not the temporary one. @returns undefined for an error about something else */
+/** Explains a failure to write a file, by its requested absolute path. @returns undefined for errors about something else */
 export function explainFileFault(error: unknown, path: string): string | undefined {
   const { code = '', syscall, path: failed } = error as NodeJS.ErrnoException;
   const folder = dirname(path);
-  // Such as a missing database socket, or a file to be read.
+  // An error about something else, such as a missing database socket or a file to be read.
   if (syscall === 'connect') return undefined;
   if (failed !== undefined && dirname(failed) !== folder && !folder.startsWith(failed)) return undefined;
   switch (code) {
@@ -35,7 +35,7 @@ export function explainFileFault(error: unknown, path: string): string | undefin
 
 const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 
-/** What a failure to store a file in `folder` means to who sent it; other errors as they are. */
+/** Explains a failure to store a file in `folder` to the sender. Other errors are returned unchanged. */
 export function toStorageError(error: unknown, folder: string): unknown {
   const fault = explainFileFault(error, join(folder, 'file'));
   if (fault === undefined) return error;
@@ -51,7 +51,7 @@ export function toStorageError(error: unknown, folder: string): unknown {
   );
 }
 
-/** Why a file cannot be read; completes a sentence. */
+/** Explains why a file cannot be read, as the end of a sentence. */
 export function explainReadFault(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {

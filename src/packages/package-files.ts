@@ -10,15 +10,15 @@ import type { FindPackage } from '../licensing/download';
 import { asCaller, asServiceUser } from '../process/rights';
 import { toStorageError } from './file-faults';
 
-/** For packages in a folder that the caller named. */
+/** These are for packages in a folder that the caller named. */
 export { asCaller, asServiceUser };
 
-/** Does work with the rights of one of the two. */
+/** Runs work with the rights of the caller or of the service's user. */
 export type WithRights = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Packages are named by their SHA-256: equal bytes share a file, and a published version can never change. */
+/** A stored package, named by its SHA-256: equal packages share a file, and a published version can never change. */
 export interface StoredPackage {
-  /** bytes */
+  /** in bytes */
   size: number;
   sha256: string;
   sha384: string;
@@ -26,7 +26,7 @@ export interface StoredPackage {
 }
 
 export const INCOMING = '.incoming-';
-/** A killed publish leaves its temporary file; after this time nobody is still writing it. */
+/** The age after which a temporary file was left by a killed process, and is no longer being written. */
 export const INCOMING_MAX_AGE_MS = DAY_MS;
 
 export function packageFileName(sha256: string): string {
@@ -37,7 +37,7 @@ export function packagePath(dir: string, sha256: string): string {
   return join(dir, packageFileName(sha256));
 }
 
-/** Follows links. FIFOs and devices are refused: they can block or never end. @throws NO_FILE, or a system error */
+/** Opens a file, following links. FIFOs and devices can block or never end. @throws NO_FILE for them, or a system error */
 export async function openPackage(path: string): Promise<{ handle: FileHandle; stats: Stats }> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -51,9 +51,9 @@ export async function openPackage(path: string): Promise<{ handle: FileHandle; s
   }
 }
 
-/** The package's file; undefined when it is missing or not readable. */
+/** Returns the state of a package's file; undefined if it is missing or unreadable. */
 export async function statPackage(dir: string, sha256: string): Promise<Stats | undefined> {
-  // From a database row: a forged value must not lead out of the folder.
+  // Check the name from the database: a forged value must not lead out of the folder.
   if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined;
   try {
     const { handle, stats } = await openPackage(packagePath(dir, sha256));
@@ -64,7 +64,7 @@ export async function statPackage(dir: string, sha256: string): Promise<Stats | 
   }
 }
 
-/** Calls made at the same time share a look at the file. */
+/** Returns a function that looks for packages. Calls at the same time share a look-up. */
 export function createPackageFinder(dir: string): FindPackage {
   return createBatches(
     eachOnce(
@@ -74,7 +74,7 @@ export function createPackageFinder(dir: string): FindPackage {
   );
 }
 
-/** Compares a package's content with its name; undefined when it is missing or not readable. */
+/** Compares a package's content with its name. @returns undefined if it is missing or unreadable */
 export async function isPackageWhole(dir: string, sha256: string): Promise<boolean | undefined> {
   if (!(await statPackage(dir, sha256))) return undefined;
   const hash = createHash('sha256');
@@ -83,12 +83,12 @@ export async function isPackageWhole(dir: string, sha256: string): Promise<boole
   return hash.digest('hex') === sha256;
 }
 
-/** A package on its way in: a temporary file in the folder, which nobody offers yet. */
+/** A package that is being received, in a temporary file of the folder. It is not offered yet. */
 export interface StagedPackage extends StoredPackage {
   path: string;
 }
 
-/** Copies a file into the folder and hashes it. @throws NO_FILE, or a system error; nothing is left then */
+/** Copies a file into the folder and hashes it. @throws NO_FILE, or a system error, after deleting the copy */
 export async function stageFile(
   dir: string,
   source: string,
@@ -96,12 +96,12 @@ export async function stageFile(
   reading: WithRights = asCaller,
 ): Promise<StagedPackage> {
   const { handle, stats } = await reading(() => openPackage(source));
-  // Stop at the size seen first: a file that is still growing must not fill the disk.
+  // Stop at the first size, because a file that keeps growing must not fill the disk.
   const bytes = handle.createReadStream({ highWaterMark: 1 << 20, end: Math.max(stats.size, 1) - 1 });
   return stageBytes(dir, bytes, onProgress).finally(() => bytes.destroy());
 }
 
-/** `stageFile` for bytes as they arrive. @throws OperatorError when the folder cannot take them */
+/** Stores and hashes bytes as they arrive, like `stageFile`. @throws OperatorError if the folder cannot take them */
 export async function stageBytes(
   dir: string,
   bytes: AsyncIterable<Buffer>,
@@ -118,7 +118,7 @@ export async function stageBytes(
   }
 }
 
-/** Where a staged package lies: once it is accepted, under its name. */
+/** Returns the path of a staged package, which has its final name once it is accepted. */
 export async function pathOfStaged(dir: string, { path, sha256 }: StagedPackage): Promise<string> {
   return (await stat(path).catch(() => undefined)) ? path : packagePath(dir, sha256);
 }
@@ -128,8 +128,8 @@ export function removeStaged({ path }: StagedPackage): Promise<void> {
 }
 
 /**
- * Checks, syncs and renames a staged package, so that the whole package is there, or nothing. May be repeated.
- * @param check inspects it before it is accepted, and throws to refuse it
+ * Checks, syncs and renames a staged package, so that the whole package exists or none. It may be repeated.
+ * @param check inspects the package, and throws to refuse it
  */
 export async function acceptPackage(
   dir: string,
@@ -147,7 +147,7 @@ export async function acceptPackage(
 }
 
 async function makeOwn(path: string, target: string): Promise<void> {
-  // nginx and the service are other users: the folder decides who may read packages, not the publisher's umask.
+  // nginx and the service are other users, so the folder must decide who may read packages, not the publisher's umask.
   await chmod(path, 0o644);
   await syncFile(path);
   await rename(path, target);

@@ -2,32 +2,32 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { explainReadFault } from './file-faults';
 
-/** Pictures that a seller names in the settings, for the pages of customers. */
+/** Pictures that a seller sets for customers' pages. */
 
 export interface Picture {
   type: 'image/png' | 'image/jpeg' | 'image/webp' | 'image/svg+xml';
   bytes: Buffer;
 }
 
-/** What a browser may send. An SVG can hold a script, so that it comes by a file of the machine alone. */
+/** The types that a browser may upload. An SVG may contain a script, so it must be a file on the machine. */
 export const UPLOADED_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
 export const MOST_UPLOADED_BYTES = 256 * 1024;
 
-/** A picture that was sent, by its content. @returns undefined: it is none that may be sent */
+/** Reads an uploaded picture, by its content. @returns undefined for a type that may not be uploaded */
 export function uploadedPicture(bytes: Buffer): Picture | undefined {
   const type = typeOf(bytes);
   return UPLOADED_TYPES.some((one) => one === type) ? { type: type as Picture['type'], bytes } : undefined;
 }
 
-/** A short text that is another for another picture, for its address. */
+/** Returns a short text for a picture's URL that differs from other pictures'. */
 export function pictureMark({ bytes }: Picture): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 8);
 }
 
-/** Every page of a customer loads it, often over a phone's line. */
+/** The maximum size of a file, because every page of a customer loads it, often over a mobile connection. */
 const MOST_BYTES = 200 * 1024;
 
-/** @throws Error for the operator */
+/** Reads a picture's file. @throws Error for the operator */
 export function readPicture(path: string): Picture {
   const bytes = readSmallFile(path);
   const type = typeOf(bytes);
@@ -38,7 +38,7 @@ export function readPicture(path: string): Picture {
 function readSmallFile(path: string): Buffer {
   try {
     const stats = statSync(path);
-    // Reading a pipe could block.
+    // Refuse other files, because reading a pipe could block.
     if (!stats.isFile()) throw new Error(`${path} is not a file.`);
     if (stats.size > MOST_BYTES)
       throw new Error(`${path} has ${Math.ceil(stats.size / 1024)} KB, and may have 200 KB at most.`);
@@ -49,7 +49,7 @@ function readSmallFile(path: string): Buffer {
   }
 }
 
-/** By the content, because a wrong ending would make browsers refuse the picture (`nosniff`). */
+/** Returns the type by the content, because browsers refuse a picture with a wrong type (`nosniff`). */
 function typeOf(bytes: Buffer): Picture['type'] | undefined {
   const at = (start: number, end: number) => bytes.toString('latin1', start, end);
   if (at(0, 8) === '\x89PNG\r\n\x1a\n') return 'image/png';
@@ -58,6 +58,6 @@ function typeOf(bytes: Buffer): Picture['type'] | undefined {
   return SVG.test(bytes.toString('utf8')) ? 'image/svg+xml' : undefined;
 }
 
-/** The root element, after a declaration, comments and a document type. */
+/** The root element of an SVG, after a declaration, comments and a document type. */
 const SVG =
   /^\uFEFF?\s*(?:<\?xml[^>]*>\s*|<!--(?:(?!-->)[^])*-->\s*|<!DOCTYPE\s[^>[]*(?:\[[^\]]*\]\s*)?>\s*)*<svg[\s>]/i;

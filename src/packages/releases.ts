@@ -44,29 +44,29 @@ export { findReleaseById, type Release };
 export interface PublishRequest {
   productId: number;
   version: string;
-  /** a zip to store: a path, or one that is in the folder already; undefined: publish the existing draft of this version */
+  /** the zip: a path, or a staged package; undefined to publish the existing draft of this version */
   file: string | StagedPackage | undefined;
-  /** undefined: none, or the draft's */
+  /** by default none, or the draft's */
   changelog: string | undefined;
   draft: boolean;
-  /** whether it closes a hole; undefined: no, or as the draft says */
+  /** whether it closes a vulnerability; by default false, or as in the draft */
   security?: boolean | undefined;
-  /** publication date; undefined: now */
+  /** the publication date; by default now */
   date: Date | undefined;
-  /** the share of addresses that are offered it, in percent; undefined: all */
+  /** the share of addresses that are offered it, in percent; by default all */
   rollout?: number | undefined;
 }
 
 interface PublishHooks {
-  /** called with the bytes copied so far */
+  /** receives the number of bytes copied so far */
   onProgress?: (bytes: number) => void;
-  /** checks the package, already known to be a valid zip, and throws to refuse it */
+  /** checks the package, which is already known to be a valid zip; throws to refuse it */
   inspect?: (path: string) => Promise<void>;
-  /** stops the check of the package: whoever asked for it has gone */
+  /** aborts the check of the package, because its client has left */
   signal?: AbortSignal | undefined;
 }
 
-/** Publishes a version or an earlier draft, or stores a draft. @throws OperatorError; nothing has changed then */
+/** Publishes a version or an earlier draft, or stores a draft. @throws OperatorError, after which nothing has changed */
 export async function publishRelease(
   db: Db,
   packagesDir: string,
@@ -108,10 +108,10 @@ export async function publishRelease(
     sha512: stored.sha512,
   };
   return inTransaction(db, async (trx) => {
-    // Check again under the lock: copying takes time, and somebody else may have published meanwhile.
+    // Check again under the lock: copying takes time, and another process may have published in the meantime.
     if (!(await lockProduct(trx, productId))) noProduct(productId);
     if (existing) {
-      // The package that was checked must be the one that is published.
+      // The published package must be the one that was checked.
       const isSame = (await findRelease(trx, productId, version))?.sha256 === existing.sha256;
       if (stored === undefined && !isSame) throw changedMeanwhile(version);
       const changes: ReleaseChanges = {
@@ -145,13 +145,13 @@ export async function publishRelease(
   });
 }
 
-/** @returns a product's versions, the highest first */
+/** Lists a product's versions, highest first. */
 export async function releasesOf(db: Db, productId: number): Promise<Release[]> {
   await requireProduct(db, productId);
   return listReleases(db, productId);
 }
 
-/** Ends offers and downloads of a version. @throws OperatorError when there is none, or it is withdrawn already */
+/** Ends the offers and downloads of a version. @throws OperatorError if it does not exist or is already withdrawn */
 export function withdrawRelease(db: Db, productId: number, version: string, now: Date): Promise<Release> {
   return inTransaction(db, async (trx) => {
     const release = await changeRelease(trx, productId, version, ({ state }) => {
@@ -164,7 +164,7 @@ export function withdrawRelease(db: Db, productId: number, version: string, now:
   });
 }
 
-/** Changes what is said of a version; its package never changes. @throws OperatorError when there is no such version */
+/** Changes the data of a version; its package never changes. @throws OperatorError if the version does not exist */
 export function editRelease(
   db: Db,
   productId: number,
@@ -179,9 +179,9 @@ export function editRelease(
 }
 
 /**
- * Offers a published version to another share of the addresses.
+ * Rollout: offers a published version to another share of the addresses.
  * @param percent 1 to 100
- * @throws OperatorError when there is no such version, or nobody is offered it
+ * @throws OperatorError if the version does not exist, or is not offered to anyone
  */
 export function setRollout(db: Db, productId: number, version: string, percent: number): Promise<Release> {
   const rollout = requireRollout(percent);
@@ -212,14 +212,14 @@ function draftOffered(): OperatorError {
   });
 }
 
-/** More than anybody reads, and less than the column holds. */
+/** The maximum size of a changelog: more than people read, and less than the column holds. */
 const MAX_CHANGELOG_BYTES = 1_000_000;
 
 function requireChangelog(text: string): string {
   const refusal = (message: string) =>
     new OperatorError(message, { code: 'INVALID_REQUEST', field: 'changelog' });
   if (Buffer.byteLength(text) > MAX_CHANGELOG_BYTES) throw refusal('The changelog is longer than 1 MB.');
-  // UTF-16 text contains NUL bytes.
+  // Refuse NUL bytes, which UTF-16 text contains.
   if (text.includes('\0')) throw refusal('The changelog is no text in UTF-8.');
   return text;
 }
@@ -231,7 +231,7 @@ function changeRelease(
   decide: (release: Release) => ReleaseChanges,
 ): Promise<Release> {
   return inTransaction(db, async (trx) => {
-    // Lock before reading: SQLite refuses to write from a snapshot that is out of date.
+    // Lock before reading, because SQLite refuses to write from an outdated snapshot.
     await lockProduct(trx, productId);
     const release = await requireRelease(trx, productId, version);
     if (!(await setRelease(trx, release.id, release.state, decide(release)))) throw changedMeanwhile(version);
@@ -239,7 +239,7 @@ function changeRelease(
   });
 }
 
-/** @throws OperatorError when there is no such version */
+/** Returns a version. @throws OperatorError if it does not exist */
 export async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {
   // MySQL cannot compare the ASCII column with other characters.
   const release = isVersion(version) ? await findRelease(db, productId, version) : undefined;
@@ -279,7 +279,7 @@ function refusedState({ version, state }: Release): OperatorError {
   );
 }
 
-/** `1.0-rc1` and `1.0.rc.1` are equal to PHP: an updater would not offer one over the other. */
+/** Refuses a version that is equal to PHP, like `1.0-rc1` and `1.0.rc.1`: an updater would not offer one over the other. */
 async function refuseEqualVersion(db: Db, productId: number, version: string): Promise<void> {
   const equal = (await listReleases(db, productId)).find(
     (other) => compareVersions(other.version, version) === 0,
@@ -292,7 +292,7 @@ async function refuseEqualVersion(db: Db, productId: number, version: string): P
     );
 }
 
-/** A staged package stays its owner's to remove. */
+/** Stores a package. A staged package must be removed by its owner. */
 async function storePackageFile(
   dir: string,
   file: string | StagedPackage,
@@ -321,7 +321,7 @@ async function storePackageFile(
   }
 }
 
-/** Plain ASCII: Joomla takes the name only from a quoted `filename=`, needs `.zip` at its end, fails on a `;`. */
+/** Returns a plain ASCII name: Joomla takes it only from a quoted `filename=`, needs `.zip` at its end, fails on a `;`. */
 function downloadName({ id, name }: Product, version: string): string {
   const ascii = name
     .normalize('NFKD')

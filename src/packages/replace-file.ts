@@ -6,18 +6,18 @@ import { onInterrupt } from '../process/interrupts';
 import { explainFileFault, explainReadFault } from './file-faults';
 import { OperatorError } from '../licensing/operator-error';
 
-/** Writes text; resolves when there is room for more. */
+/** Writes text; resolves when more can be written. */
 export type Sink = (text: string) => Promise<void>;
 
-/** Writes a file's content; the handle is the new file's. */
+/** Writes a file's content; the handle is that of the new file. */
 type Produce<T> = (sink: Sink, handle: FileHandle) => Promise<T>;
 
 export interface Place {
-  /** as the user gave it; used in messages */
+  /** the path that the user typed, for messages */
   path: string;
-  /** absolute, with links resolved, so that a link stays a link */
+  /** the absolute path with links resolved, so that a link stays a link */
   target: string;
-  /** the existing file; undefined: none */
+  /** the existing file; undefined if there is none */
   there: Stats | undefined;
 }
 
@@ -28,25 +28,25 @@ export interface OwnFile {
   what: string;
 }
 
-/** A kind of file; a file of this kind may be overwritten by another. */
+/** A kind of file, which another file of the same kind may overwrite. */
 export interface FileKind {
   /** completes "something else than ..." */
   name: string;
   isOne: (beginning: string) => boolean;
 }
 
-/** Readable by its owner only. */
+/** The mode of a file that only its owner can read. */
 export const PRIVATE = 0o600;
-/** Longer than any comment at the beginning of an XML file. */
+/** The number of bytes to read, which is longer than any comment at the beginning of an XML file. */
 const BEGINNING_BYTES = 65_536;
 
-/** Looks at the place where a file will be written. @throws OperatorError when somebody else's link leads there */
+/** Examines the place where a file will be written. @throws OperatorError if another user's link leads there */
 export async function lookAt(path: string): Promise<Place> {
   const target = await resolveLinks(path, refuseForeignLink);
   return { path, target, there: await stat(target).catch(() => undefined) };
 }
 
-/** Makes a folder to write files into, which a web server may read. @throws OperatorError */
+/** Creates a folder for files that a web server may read. @throws OperatorError */
 export async function makeFolder(folder: string): Promise<void> {
   await resolveLinks(folder, refuseForeignLink);
   try {
@@ -57,7 +57,7 @@ export async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Refuses a file the installation needs, or a non-empty file of another kind. @throws OperatorError */
+/** Refuses to overwrite a file that the installation needs, or a non-empty file of another kind. @throws OperatorError */
 export async function requireReplaceable(place: Place, own: OwnFile[], kind: FileKind): Promise<void> {
   await refuseOwn(place, own);
   const { path, target, there } = place;
@@ -67,7 +67,7 @@ export async function requireReplaceable(place: Place, own: OwnFile[], kind: Fil
     );
 }
 
-/** Refuses a file the installation needs. @throws OperatorError */
+/** Refuses to overwrite a file that the installation needs. @throws OperatorError */
 export async function refuseOwn({ path, target }: Place, own: OwnFile[]): Promise<void> {
   for (const one of own)
     if ((await resolveLinks(one.path)) === target)
@@ -75,9 +75,9 @@ export async function refuseOwn({ path, target }: Place, own: OwnFile[]): Promis
 }
 
 /**
- * Creates or replaces a file by renaming a temporary one, so that a failure or an interrupt changes nothing.
- * @param mode of the finished file, whatever the umask; until then only its owner may read it
- * @throws OperatorError when it cannot be written there; also throws what `produce` throws
+ * Creates or replaces a file atomically, by renaming a temporary one, so that a failure or an interrupt changes nothing.
+ * @param mode the finished file's, regardless of the umask; until then only its owner may read it
+ * @throws OperatorError if it cannot be written there, and the errors of `produce`
  */
 export function replaceFile<T>(place: Place, mode: number, produce: Produce<T>): Promise<T> {
   const { target } = place;
@@ -88,7 +88,7 @@ export function replaceFile<T>(place: Place, mode: number, produce: Produce<T>):
     try {
       const result = await writeAndClose(await open(temporary, 'wx', PRIVATE), async (sink, handle) => {
         const produced = await produce(sink, handle);
-        // Skipped where not needed: a disk without permissions refuses chmod.
+        // Skip this if possible, because a disk without permissions refuses chmod.
         if (mode !== PRIVATE) await handle.chmod(mode);
         await handle.sync();
         return produced;
@@ -104,17 +104,17 @@ export function replaceFile<T>(place: Place, mode: number, produce: Produce<T>):
   });
 }
 
-/** For a target that cannot be replaced, such as a pipe. @throws OperatorError; also throws what `produce` throws */
+/** Writes into a target that cannot be replaced, such as a pipe. @throws OperatorError, and the errors of `produce` */
 export function writeInto<T>(place: Place, produce: Produce<T>): Promise<T> {
   return inWords(place, async () => {
     const { path, target } = place;
     const named = await lstat(target);
-    // Whoever made a pipe in a shared folder reads it. One of a shell has no name of its own.
+    // Refuse another user's pipe in a shared folder, because that user reads it. A shell's pipe has no name.
     if (named.isFIFO() && !isOursOrRoots(named.uid))
       throw new OperatorError(
         `${path} was not written: it is a pipe of somebody else. Name a file in a folder of your own.`,
       );
-    // Without O_TRUNC: a file that was put there since stays as it is.
+    // Open without O_TRUNC, so that a file that has replaced the pipe is not changed.
     return writeAndClose(await open(target, constants.O_WRONLY), async (sink, handle) => {
       if ((await handle.stat()).isFile())
         throw new OperatorError(`${path} was not written: it has changed meanwhile. Try again.`);
@@ -131,7 +131,7 @@ async function writeAndClose<T>(handle: FileHandle, produce: Produce<T>): Promis
   }
 }
 
-/** Turns a file error about `target` into a message that names the path the user gave. */
+/** Converts a file error about `target` to a message with the path that the user typed. */
 async function inWords<T>({ path, target }: Place, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -141,22 +141,22 @@ async function inWords<T>({ path, target }: Place, work: () => Promise<T>): Prom
   }
 }
 
-/** More than any real path has; the kernel gives up there too. */
+/** The maximum number of links, which is more than real paths have. The kernel has the same limit. */
 const MOST_LINKS = 40;
 
 /** A link in a path. */
 interface Link {
-  /** the whole path, as the user gave it */
+  /** the whole path, as the user typed it */
   path: string;
   link: string;
   owner: number;
-  /** the link itself is what would be written */
+  /** true if the link itself would be written */
   isLast: boolean;
 }
 
 /**
- * Follows every link of a path, also when the file does not exist yet. A link that leads nowhere stays in the path.
- * @param judge is asked before a link is followed, and throws to refuse it
+ * Follows every link of a path, even if the file does not exist yet. A dangling link stays in the path.
+ * @param judge is called before a link is followed, and throws to refuse it
  */
 async function resolveLinks(path: string, judge: (link: Link) => Promise<void> = allow): Promise<string> {
   let left = resolve(path).split(sep).slice(1);
@@ -171,7 +171,7 @@ async function resolveLinks(path: string, judge: (link: Link) => Promise<void> =
     }
     await judge({ path, link: next, owner: found.uid, isLast: left.length === 0 });
     const target = resolve(at, await readlink(next));
-    // Such as /dev/fd/63, whose text names no file
+    // A link such as /dev/fd/63, whose text is not a file name.
     const leads = await lstat(target).then(
       () => true,
       () => false,
@@ -189,14 +189,14 @@ async function resolveLinks(path: string, judge: (link: Link) => Promise<void> =
 const allow = () => Promise.resolve();
 
 /**
- * Where others may write, such as /tmp, somebody else's link could lead a command of root to any file. The kernel guards its
- * own look-ups alike (fs.protected_symlinks), but only in sticky folders.
+ * Refuses another user's link. In a folder that others may write, such as /tmp, it could lead a command of root to any
+ * file. The kernel protects its own look-ups in the same way (fs.protected_symlinks), but only in sticky folders.
  * @throws OperatorError
  */
 async function refuseForeignLink({ path, link, owner, isLast }: Link): Promise<void> {
   if (isOursOrRoots(owner)) return;
   const folder = await lstat(dirname(link));
-  // A folder on the way may be a link of whom that folder belongs to, and of whom nobody else can write there.
+  // Allow a folder on the path to be a link if the owner of the folder above made it and no other user can write there.
   if (!isLast && owner === folder.uid && (folder.mode & 0o022) === 0) return;
   throw new OperatorError(
     `${path} was not written: ${link === resolve(path) ? 'it' : link} is a link of somebody else. Name a file in a folder of your own.`,

@@ -5,17 +5,17 @@ import { crc32 } from 'node:zlib';
 import { fromBufferPromise, openPromise, type Entry, type ZipFile } from 'yauzl';
 import { OperatorError } from '../licensing/operator-error';
 
-/** The first bytes of a zip's first entry, and of a zip without entries. */
+/** The first bytes of a zip with entries, and of a zip without entries. */
 const BEGINNINGS = ['PK\x03\x04', 'PK\x05\x06'];
 
-/** Far more than an extension has, and read within seconds: 3.2 MB can claim terabytes, each of which would be inflated. */
+/** Limits against zip bombs, above any extension's size and read within seconds: 3.2 MB can claim to unpack to terabytes. */
 const MAX_UNPACKED_BYTES = 2 ** 31;
 const MAX_ENTRIES = 200_000;
 
 /**
- * Reads every name, content and checksum: a truncated or damaged package, or one that would write outside its folder,
- * does not unpack on the customer's site. What its directory claims is added up before anything is unpacked.
- * @param signal stops it @throws OperatorError, or the signal's reason
+ * Reads every name, content and checksum of a zip. A truncated or damaged package, or one with paths outside its
+ * folder, would not unpack on the customer's site. The sizes in the directory are added up before anything is unpacked.
+ * @param signal aborts it @throws OperatorError, or the signal's reason
  */
 export async function checkZip(path: string, signal?: AbortSignal): Promise<void> {
   let entries = 0;
@@ -39,7 +39,7 @@ export async function checkZip(path: string, signal?: AbortSignal): Promise<void
     });
 }
 
-/** Refuses a zip that would unpack to more than any extension has. @throws Error that ends a sentence */
+/** Refuses a zip that would unpack to more than any extension has. @throws Error whose message is the end of a sentence */
 async function requireModest(path: string, signal: AbortSignal | undefined): Promise<void> {
   const { size } = await stat(path);
   let [packed, unpacked] = [0, 0];
@@ -50,7 +50,7 @@ async function requireModest(path: string, signal: AbortSignal | undefined): Pro
       unpacked += uncompressedSize;
       if (unpacked > MAX_UNPACKED_BYTES)
         throw new Error(`unpacked, it would have more than ${MAX_UNPACKED_BYTES / 2 ** 30} GiB`);
-      // Entries that share their bytes make a small file large.
+      // Refuse entries that share their bytes, which make a small file large.
       if (packed > size) throw new Error('its entries claim more bytes than it has');
       return Promise.resolve();
     },
@@ -58,7 +58,7 @@ async function requireModest(path: string, signal: AbortSignal | undefined): Pro
   );
 }
 
-/** Returns the refusal of a zip that cannot be read; a fault of our own disk stays one. */
+/** Returns the refusal of a zip that cannot be read. An error of our own disk is returned unchanged. */
 export async function unreadable(path: string, error: unknown): Promise<unknown> {
   if (isFileError(error)) return error;
   const fault = await faultOf(path, error);
@@ -68,7 +68,7 @@ export async function unreadable(path: string, error: unknown): Promise<unknown>
   });
 }
 
-/** Why a zip cannot be read: `other` is another kind of file, and `cut` lacks its end. */
+/** The fault of a zip. `other`: it is another kind of file. `cut`: its end is missing. */
 export type ZipFault = 'empty' | 'other' | 'cut' | 'encrypted' | 'damaged';
 
 const WORDS: Partial<Record<ZipFault, string>> = {
@@ -77,7 +77,7 @@ const WORDS: Partial<Record<ZipFault, string>> = {
   cut: 'its end is missing, as after an upload that broke off. Upload it again, or pack it again.',
 };
 
-/** Names the kind of fault that a seller can do something about. */
+/** Returns the kind of fault, if a seller can mend it. */
 async function faultOf(path: string, error: unknown): Promise<ZipFault> {
   if (error instanceof OperatorError && error.facts?.reason === 'no-zip') return error.facts.fault;
   const file = await open(path);
@@ -94,16 +94,16 @@ async function faultOf(path: string, error: unknown): Promise<ZipFault> {
 }
 
 /**
- * Visits entries in order.
+ * Visits the entries in order.
  * @param source a path, or the zip itself
- * @throws what `visit` throws, the signal's reason, or an error that says what is wrong with the zip
+ * @throws the error of `visit`, the signal's reason, or an error about the zip's fault
  */
 export async function eachEntry(
   source: string | Buffer,
   visit: (zip: ZipFile, entry: Entry) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
-  // autoClose off: the file is closed here, even after an error. yauzl checks the names: no "..", no "/x", no "\".
+  // Without autoClose, the file is closed here, even after an error. yauzl checks the names: no "..", no "/x", no "\".
   const options = { autoClose: false, strictFileNames: true };
   const zip = await (typeof source === 'string'
     ? openPromise(source, options)
@@ -153,7 +153,7 @@ async function checkContent(zip: ZipFile, entry: Entry, signal: AbortSignal | un
   if (crc !== entry.crc32) throw new OperatorError(`"${entry.fileName}" in it does not match its checksum.`);
 }
 
-/** An error of the file itself, not of its content; the caller explains it better. */
+/** Reports whether an error is about the file itself instead of its content, which the caller explains better. */
 function isFileError(error: unknown): boolean {
   return ['ENOENT', 'EISDIR', 'EACCES', 'EMFILE', 'EIO'].includes(
     (error as NodeJS.ErrnoException).code ?? '',

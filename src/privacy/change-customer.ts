@@ -28,28 +28,28 @@ import { noCustomer, resolveCustomer } from './customer-list';
 
 declare module '../licensing/operator-error' {
   interface Refusals {
-    /** `id`: the other customer's */
+    /** `id`: the id of the other customer. */
     privacy: { reason: 'customer-exists'; id: string };
   }
 }
 
-/** What a seller changes of a person: address, language and name. */
+/** Changes of a customer's data by a seller: address, language, name and note. */
 
 export interface CustomerChanges {
   email?: string | undefined;
-  /** null: what was told last */
+  /** null for the language that was last reported */
   language?: CustomerLanguage | null | undefined;
   name?: string | null | undefined;
-  /** the seller's own; null: none */
+  /** the seller's note; null removes it */
   note?: string | null | undefined;
-  /** where `email` is another customer's, both become one */
+  /** if `email` belongs to another customer: true merges both */
   join?: boolean | undefined;
 }
 
 export interface CustomerContext {
   actor: string;
   now: Date;
-  /** undefined: mail is not set up */
+  /** undefined if mail is not set up */
   mailing: Mailing | undefined;
 }
 
@@ -59,14 +59,14 @@ export interface ChangedCustomer {
   name: string | null;
   language: CustomerLanguage | null;
   note: string | null;
-  /** that have another address now */
+  /** the numbers of licences and orders that got the new address */
   moved: { licenses: number; orders: number };
 }
 
 /**
- * Changes a customer in one transaction. A new address takes along licences, orders, name, language and the mails that wait,
- * ends the old one's pages, and is told to both. The history of each licence says it.
- * @throws OperatorError: NOT_FOUND; CONFLICT (`customer-exists`) when the address is another customer's
+ * Changes a customer in one transaction. A new address applies to licences, orders, name, language and waiting mails.
+ * It ends the sessions of the old address, notifies both addresses, and is recorded in the history of each licence.
+ * @throws OperatorError: NOT_FOUND; CONFLICT (`customer-exists`) if the address belongs to another customer
  */
 export async function changeCustomer(
   db: Db,
@@ -108,7 +108,7 @@ export async function changeCustomer(
   });
 }
 
-/** As many characters as the column has. */
+/** The maximum length of a note, which is that of its column. */
 const MOST_NOTE = 1_000;
 
 function requireNote(text: string): string | null {
@@ -124,7 +124,7 @@ function requireNewAddress(text: string): string {
   return requireLabel(requireEmail(text, 'email'), 'email');
 }
 
-/** Locks orders, then the customers, then licences, each by id, as all code that takes several of them does. */
+/** Moves a customer. It locks orders, customers and then licences, each by id, like all code that locks several of them. */
 async function moveCustomer(
   trx: Transaction,
   from: string,
@@ -134,7 +134,7 @@ async function moveCustomer(
   let orders = await moveOrdersOf(trx, from, to);
   const profiles = new Map<string, CustomerProfile>();
   for (const address of [from, to].sort()) profiles.set(address, await lockProfile(trx, address));
-  // Those that were being recorded until the customer was locked.
+  // Move the orders again that were recorded before the customer was locked.
   orders += await moveOrdersOf(trx, from, to);
   const ids = await findLicenseIdsOf(trx, from);
   let licenses = 0;
@@ -142,7 +142,7 @@ async function moveCustomer(
   await moveLinks(trx, from, to);
   await moveWaitingMails(trx, 'order_keys', from, to);
   await deleteWaitingMails(trx, 'customer_link', from);
-  // Whoever reads the old address's mails may be somebody else by now. A key's session goes on: the key is as it was.
+  // End sessions by mail: another person may read the old address's mails. Sessions by key continue, as the key is valid.
   await deleteVisits(trx, await findVisits(trx, [from], [], []));
   const [theirs, others] = [profiles.get(from), profiles.get(to)] as [CustomerProfile, CustomerProfile];
   await deleteProfile(trx, from);
@@ -182,7 +182,7 @@ async function moveSome(
       at: now,
       actor,
       action: 'set-customer',
-      // So that the former address is still known as this customer's (`findFormer`).
+      // Keep the former address in the history, so that it is still recognised as this customer's (`findFormer`).
       before: { customer: from },
       after: { customer: to, moved: true },
     })),
@@ -190,7 +190,7 @@ async function moveSome(
   return own.length;
 }
 
-/** What the address that stays has, else what the other one had; of what was told, the latest. */
+/** Merges two customers. The remaining address's own choices come first; of reported data, the latest counts. */
 function joined(theirs: CustomerProfile, others: CustomerProfile) {
   const isLater = others.toldAt === null || (theirs.toldAt !== null && theirs.toldAt > others.toldAt);
   const [first, second] = isLater ? [theirs, others] : [others, theirs];
@@ -204,7 +204,7 @@ function joined(theirs: CustomerProfile, others: CustomerProfile) {
   };
 }
 
-/** Both, as far as there is room. */
+/** Joins two notes, cut to the column's length. */
 function joinedNote(first: string | null, second: string | null): string | null {
   const both = [...new Set([first, second])].filter((note) => note !== null).join('\n');
   return both === '' ? null : Array.from(both).slice(0, MOST_NOTE).join('');

@@ -9,35 +9,35 @@ import { findOrderIdsOf } from '../store/orders/orders';
 import { findTextRows, idRange, TEXT_COLUMNS, type Only, type TextTable } from '../store/personal-data';
 import { likePattern } from '../store/engine/statements';
 
-/** Rows read at once. */
+/** The number of rows that are read at once. */
 export const PAGE = 500;
-/** Ids in one search of a whole table, which must end before a service's statements time out. */
+/** The number of ids in one search of a whole table, which must finish within a service's statement timeout. */
 const SCANNED_AT_ONCE = 20_000;
 
-/** Matches one customer's e-mail addresses, but not `mary-jane@example.com` for `jane@example.com`. */
+/** Finds a customer's e-mail addresses in texts, but not `mary-jane@example.com` for `jane@example.com`. */
 export interface CustomerAddress {
   address: string;
-  /** that address first, then the former ones that no customer has now */
+  /** the present address first, then the former ones that no customer has now */
   addresses: string[];
-  /** LIKE patterns for the database, which may find other texts too */
+  /** LIKE patterns for the database, which may also match other texts */
   patterns: string[];
   isIn(text: SqlValue | undefined): boolean;
-  /** the text with each occurrence of the addresses replaced */
+  /** returns the text with each of the addresses replaced */
   without(text: string, replacement: string): string;
 }
 
-/** @throws OperatorError when `text` is not an e-mail address */
+/** Returns the matcher for a customer. @throws OperatorError if `text` is not an e-mail address */
 export async function readCustomerAddress(db: Db, text: string): Promise<CustomerAddress> {
   const address = requireEmail(text);
   return matchAddresses(db, [address, ...(await findFormer(db, address)).own]);
 }
 
-/** @param addresses one customer's, beginning with the present one */
+/** Returns the matcher for addresses. @param addresses one customer's, beginning with the present one */
 export async function matchAddresses(db: Db, addresses: string[]): Promise<CustomerAddress> {
   const own = new Set(addresses.flatMap(spellings));
   const patterns = [...own].map(likePattern);
   const others = await otherAddresses(db, addresses, patterns);
-  // Longer addresses first, so that they win at the same position.
+  // Try longer addresses first, so that they win at the same position.
   const known = [...others, ...addresses].sort((a, b) => b.length - a.length).flatMap(spellings);
   const finder = new RegExp(known.map(escapeRegExp).join('|'), 'giu');
   const isOwn = (found: string) => own.has(found.toLowerCase());
@@ -58,7 +58,7 @@ function escapeRegExp(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Addresses of other customers and seats that contain one of these. */
+/** Lists the addresses of other customers and seats that contain one of these. */
 async function otherAddresses(db: Db, addresses: string[], patterns: string[]): Promise<Set<string>> {
   const others = new Set<string>();
   const look = (value: SqlValue | undefined) => {
@@ -74,7 +74,7 @@ async function otherAddresses(db: Db, addresses: string[], patterns: string[]): 
   return others;
 }
 
-/** Reports whether an address is a customer's now: of licences, of orders, or with a name or a note. */
+/** Reports whether an address belongs to a customer now: it has licences, orders, a name or a note. */
 export async function isKnown(db: Db, address: string): Promise<boolean> {
   return (
     (await findProfile(db, address)) !== undefined ||
@@ -83,23 +83,23 @@ export async function isKnown(db: Db, address: string): Promise<boolean> {
   );
 }
 
-/** Addresses that a customer had before. */
+/** The former addresses of a customer. */
 export interface Former {
-  /** no customer has them now */
+  /** addresses that no customer has now */
   own: string[];
-  /** another customer has or had them later: only the history of the licences is about this customer */
+  /** addresses that another customer has or had later; they are this customer's only in the history of the licences */
   passedOn: string[];
 }
 
-/** A customer's change from one address to another, with everything (change-customer.ts). */
+/** A customer's move to another address, with all data (change-customer.ts). */
 interface Move {
   from: string;
   to: string;
 }
 
 /**
- * Finds a customer's former addresses in the history of all licences. A licence that moved alone may have been sold, also if
- * it was the only one of its customer, so it says nothing about this customer's addresses.
+ * Returns a customer's former addresses, from the history of all licences. A licence that moved without its customer
+ * may have been sold, even if it was the customer's only one, so it is not evidence.
  */
 export async function findFormer(db: Db, address: string): Promise<Former> {
   let found = [address];
@@ -137,7 +137,7 @@ async function movesNaming(db: Db, address: string): Promise<Move[]> {
   return moves;
 }
 
-/** A table's rows that name the customer in any text. */
+/** Yields the rows of a table that contain the customer's address in any text column. */
 export async function* rowsNaming(
   db: Db,
   name: TextTable,
@@ -180,7 +180,7 @@ async function* matchingRows(
   }
 }
 
-/** The customer's own licences, by id. */
+/** Yields the customer's own licences, by id. */
 export async function* customerLicenses(
   db: Db,
   customer: CustomerAddress,
@@ -192,7 +192,7 @@ export async function* customerLicenses(
   }
 }
 
-/** Rows that have a `license_id`, each with its licence. */
+/** Adds its licence to each row with a `license_id`. */
 export async function* withLicenses(
   db: Db,
   rows: AsyncIterable<Row>,
@@ -205,7 +205,7 @@ export async function* withLicenses(
   }
 }
 
-/** The same items in lists of at most `size`. */
+/** Yields the same items in lists of at most `size`. */
 export async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = [];
   for await (const item of items) {

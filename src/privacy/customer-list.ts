@@ -23,21 +23,21 @@ import { readCustomerAddress, type CustomerAddress } from './customer-address';
 import { eraseCustomer, type Erased } from './erase-customer';
 import { listStored, MOST_LISTED, type Listed } from './stored-data';
 
-/** Customers as the operator's API names them: by an id that says nothing about the person, or by the address. */
+/** Customers in the operator's API, which names them by an id that reveals nothing about the person, or by their address. */
 
 export interface CustomerSummary {
   id: string;
   customer: string;
   name: string | null;
-  /** how many they have */
+  /** the number of the customer's licences */
   licenses: number;
-  /** the first end among the active ones */
+  /** the earliest end of the active licences */
   next_end: string | null;
 }
 
 export const CUSTOMER_SORTS = ['customer', '-customer'] as const;
 
-/** `beginning` is what was typed of an address, `sort` one of CUSTOMER_SORTS; undefined: from A to Z. */
+/** Lists a page of customers. `beginning` is the typed beginning of an address; `sort` is A to Z by default. */
 export async function listCustomerPage(
   db: Db,
   { beginning, sort }: { beginning: string | undefined; sort: string | undefined },
@@ -50,7 +50,7 @@ export async function listCustomerPage(
   return toPage(await listCustomers(db, filter, now), limit, ({ customer }) => [customer]);
 }
 
-/** By address. `beginning` is what was typed of an address. */
+/** Lists customers by address. `beginning` is the typed beginning of an address. */
 export async function listCustomers(db: Db, filter: CustomerFilter, now: Date): Promise<CustomerSummary[]> {
   const beginning = filter.beginning?.trim().toLowerCase();
   const sums = await listCustomerSums(db, { ...filter, beginning }, now);
@@ -67,7 +67,7 @@ export async function listCustomers(db: Db, filter: CustomerFilter, now: Date): 
   }));
 }
 
-/** The address of a customer named by id or address. @throws OperatorError (NOT_FOUND) for anything else */
+/** Returns the address of a customer from an id or an address. @throws OperatorError (NOT_FOUND) for anything else */
 export async function resolveCustomer(db: Db, idOrAddress: string): Promise<string> {
   const address = isCustomerDigest(idOrAddress)
     ? ((await findCustomerByDigest(db, idOrAddress)) ??
@@ -82,10 +82,9 @@ export function noCustomer(): never {
 }
 
 /**
- * A page of a customer's licences by id, with the latest accesses, and the seats that the customer has on licences of
- * others. Reads by indexes only: what else names the customer is found by `readCustomerJson` and `exportCustomer`.
- *
- * @throws OperatorError (NOT_FOUND) when there is nothing
+ * Returns a page of a customer's licences by id, with the latest accesses and the customer's seats on other licences.
+ * It reads by indexes only: `readCustomerJson` and `exportCustomer` also find other texts that contain the address.
+ * @throws OperatorError (NOT_FOUND) if nothing is stored
  */
 export async function readOneCustomer(
   db: Db,
@@ -97,7 +96,7 @@ export async function readOneCustomer(
   const only = { address: customer, addresses: [customer] };
   const page = await pageOfLicenses(db, only, { after, limit }, now);
   const ids = page.licenses.map(({ id }) => id);
-  // Of a later page, the first one has shown it.
+  // Skip this on later pages, because the first page has shown it.
   const stored = after === undefined ? await listByIndexes(db, customer) : null;
   if (after === undefined && page.licenses.length + page.seats.length === 0 && isEmpty(stored as Listed))
     return noCustomer();
@@ -112,7 +111,7 @@ export async function readOneCustomer(
   };
 }
 
-/** On a page, which has the export beside it. */
+/** The maximum number of entries in a list on a page, which also links to the export. */
 const SHOWN_ON_PAGE = 50;
 
 async function listByIndexes(db: Db, address: string): Promise<Listed> {
@@ -142,12 +141,12 @@ async function pageOfLicenses(
     seats: rows.map((row) =>
       fromRow('activation', { ...row, key_id: row.key_id ?? row.main_key_id ?? null }),
     ),
-    /** the licence after which the next page begins; null: there are no more */
+    /** the licence after which the next page begins; null after the last page */
     next: found.length > limit ? (licenses.at(-1)?.id ?? null) : null,
   };
 }
 
-/** All that is stored about a customer, as JSON. Looks through whole tables for the first page. */
+/** Returns all data about a customer as JSON. For the first page it searches whole tables. */
 export async function readCustomerJson(
   db: Db,
   idOrAddress: string,
@@ -179,7 +178,7 @@ export async function readCustomerJson(
   });
 }
 
-/** `eraseCustomer`, by id or address. @throws OperatorError (NOT_FOUND) when nothing is stored about the customer */
+/** Erases a customer, by id or address (`eraseCustomer`). @throws OperatorError (NOT_FOUND) if nothing is stored */
 export async function deleteCustomer(
   db: Db,
   idOrAddress: string,

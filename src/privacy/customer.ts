@@ -21,37 +21,36 @@ import { listStored, MOST_LISTED, SECTION_NAMES, type Listed } from './stored-da
 
 export interface CustomerPage {
   licenses: License[];
-  /** on other customers' licences */
+  /** seats on other customers' licences */
   seats: RecordOf<'activation'>[];
-  /** the cursor of the next page; undefined: this is the last page */
+  /** the cursor of the next page; undefined on the last page */
   last: number | undefined;
 }
 
 export interface CustomerData extends CustomerPage {
-  /** the address alone */
+  /** the present address */
   customer: string;
   /** see CustomerAddress */
   formerAddresses: string[];
   person: Person;
-  /** of each licence */
+  /** the activations of each licence, and its keys below */
   activations: StoredActivation[][];
   keys: LicenseKey[][];
-  /** the latest of each licence, the newest first */
+  /** the latest events of each licence, newest first */
   events: RecordedEvent[][];
-  /** the latest on these licences, the newest first */
+  /** the latest accesses with these licences, newest first */
   accesses: LoggedAccess[];
-  /** of the first page; null: of a later one */
+  /** the other data, on the first page only */
   stored: Listed | null;
 }
 
 const LATEST_ACCESSES = 20;
-/** Of a licence. */
+/** The maximum number of events of a licence. */
 const LATEST_EVENTS = 100;
 
 /**
- * A page of what is stored about a customer, as it is at one moment; see `pageOfCustomer`.
- *
- * @throws OperatorError when there is nothing
+ * Returns a page of the data about a customer, from one snapshot; see `pageOfCustomer`.
+ * @throws OperatorError if nothing is stored
  */
 export async function readCustomer(
   db: Db,
@@ -82,7 +81,7 @@ export async function readCustomer(
   });
 }
 
-/** All but licences and what belongs to them, also what only names the address. Looks through whole tables. */
+/** Returns all data except licences and their parts, even texts that only contain the address. It searches whole tables. */
 export async function readStored(db: Db, customer: CustomerAddress): Promise<Listed> {
   const licenseIds: number[] = [];
   for await (const { id } of customerLicenses(db, customer)) licenseIds.push(id);
@@ -93,7 +92,7 @@ export function isEmpty({ sections, mentions }: Listed): boolean {
   return [...Object.values(sections), ...Object.values(mentions)].every((list) => list.length === 0);
 }
 
-/** What belongs to each licence. */
+/** Returns the parts of each licence. */
 export async function partsOf(db: Db, licenseIds: number[]) {
   const parts = { activations: [], keys: [], events: [] } as Pick<
     CustomerData,
@@ -108,8 +107,8 @@ export async function partsOf(db: Db, licenseIds: number[]) {
 }
 
 /**
- * A page of a customer's licences, and of their seats on other licences, by licence id above `after`. `limit` counts
- * both; a licence's seats are never split.
+ * Returns a page of a customer's licences, and of the customer's seats on other licences, by licence id above `after`.
+ * `limit` counts both, but the seats of one licence are never split.
  */
 async function pageOfCustomer(
   db: Db,
@@ -134,7 +133,7 @@ async function pageOfCustomer(
   };
 }
 
-/** Activations on other customers' licences whose identifier or label names the customer, by licence. */
+/** Lists the seats on other customers' licences whose identifier or label contains the address, by licence. */
 async function listCustomerSeats(db: Db, customer: CustomerAddress): Promise<RecordOf<'activation'>[]> {
   const seats: RecordOf<'activation'>[] = [];
   for await (const { row, license } of withLicenses(db, rowsNaming(db, 'activations', customer)))
@@ -145,7 +144,7 @@ async function listCustomerSeats(db: Db, customer: CustomerAddress): Promise<Rec
   return seats.sort((a, b) => a.license_id - b.license_id);
 }
 
-/** The newest first. */
+/** Lists the latest accesses, newest first. */
 export async function latestAccesses(
   db: Db,
   licenseIds: number[],
@@ -160,7 +159,7 @@ export async function latestAccesses(
   return accesses;
 }
 
-/** What is stored about a customer as JSON: what the command prints and the API answers. */
+/** Returns the data about a customer as JSON, for the command and the API. */
 export function customerJson(
   {
     customer,
@@ -193,7 +192,7 @@ export function customerJson(
     accesses: accesses.map(accessJson),
     ...(stored?.sections ?? emptySections()),
     mentions: stored?.mentions ?? {},
-    /** lists of which an export has more */
+    /** the names of lists that are longer in an export */
     shortened: [
       ...(events.some((list) => list.length === LATEST_EVENTS) ? ['events'] : []),
       ...(accesses.length === MOST_LISTED ? ['accesses'] : []),

@@ -42,21 +42,21 @@ import { requestDigests } from './stored-data';
 const ERASED = 'erased';
 
 export interface Erased {
-  /** licences in which something was erased */
+  /** the number of licences in which data were erased */
   licenses: number;
-  /** rows of other tables in which something was erased */
+  /** the number of rows of other tables in which data were erased */
   rows: number;
 }
 
-/** Each round erases what was written during the round before. */
+/** The maximum number of rounds. Each round erases what was written during the one before. */
 const MAX_ROUNDS = 5;
 
-/** Licences in one transaction, which blocks their clients for about 0.1 s. */
+/** The licences in one transaction, which blocks their clients for about 0.1 s. */
 const LICENSES_AT_ONCE = 100;
 
 /**
- * Erases a customer's addresses everywhere, and the network addresses that used their licences. Licences, slots and
- * counts stay. Each licence is changed completely or not at all; run again to continue after an interruption.
+ * Erases a customer's addresses everywhere, and the IP addresses that used the customer's licences. Licences, slots and
+ * counts stay. Each licence is changed completely or not at all; a repeated call continues after an interruption.
  */
 export async function eraseCustomer(
   db: Db,
@@ -66,12 +66,12 @@ export async function eraseCustomer(
 ): Promise<Erased> {
   const erased: Erased = { licenses: 0, rows: 0 };
   const address = requireEmail(text);
-  // The first round erases the history that says which they were.
+  // Find the former addresses now, because the first round erases the history that contains them.
   const { own, passedOn } = await findFormer(db, address);
   const before = passedOn.length === 0 ? undefined : await matchAddresses(db, passedOn);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const customer = await matchAddresses(db, [address, ...own]);
-    // Licences come last: their history is what names the former addresses when an interrupted erasure is run again.
+    // Erase from licences last: after an interruption, their history is needed to find the former addresses again.
     const elsewhere = await eraseElsewhere(db, customer);
     if (elsewhere > 0) await inTransaction(db, (trx) => announceErasures(trx, customer, context.now));
     erased.rows += elsewhere;
@@ -92,7 +92,7 @@ export async function eraseCustomer(
   );
 }
 
-/** Counts the rows that name the customer, for the question before erasing them. */
+/** Counts the rows that contain the address, for the confirmation before erasing. */
 export async function countMentions(db: Db, customer: CustomerAddress): Promise<Record<TextTable, number>> {
   const counts = {} as Record<TextTable, number>;
   for (const name of Object.keys(TEXT_COLUMNS) as TextTable[]) {
@@ -104,14 +104,14 @@ export async function countMentions(db: Db, customer: CustomerAddress): Promise<
 }
 
 export interface ErasureCounts {
-  /** of the customer */
+  /** the number of the customer's own licences */
   licenses: number;
-  /** entries of the access log and of histories that lose the e-mail address or a network address */
+  /** the entries of the access log and of histories that lose the e-mail address or an IP address */
   requests: number;
   changes: number;
 }
 
-/** What `eraseCustomer` would change, for the question before it. Scans tables, as the erasure does. */
+/** Counts what `eraseCustomer` would change, for the confirmation before it. It scans tables, like the erasure. */
 export async function countErasure(db: Db, text: string): Promise<ErasureCounts> {
   const customer = await readCustomerAddress(db, text);
   const own: number[] = [];
@@ -172,7 +172,7 @@ async function eraseFromLicenses(
     if (before !== undefined) rows += await eraseRows(trx, 'events', before, { licenseIds: [...theirs] });
     await removeIps(trx, [...theirs]);
     rows += await deleteTold(trx, [...theirs]);
-    // Also a digest of an address is found by who knows the address. A next run of the import keeps these licences.
+    // Delete the import baseline, whose digest can be found from the address. A repeated import keeps these licences.
     rows += await deleteImported(trx, 'license', [...theirs]);
     rows += await eraseMetadataHistory(trx, [...theirs]);
     await removeKeyLabels(trx, [...theirs]);
@@ -197,12 +197,12 @@ async function eraseFromLicenses(
   return rows;
 }
 
-/** A receiver may know the customer by a former address. */
+/** Announces the erasure for all addresses, because a webhook receiver may know a former one. */
 async function announceErasures(trx: Transaction, { addresses }: CustomerAddress, now: Date): Promise<void> {
   for (const address of addresses) await announceErasure(trx, address, now);
 }
 
-/** Webhooks about a customer's licences lose all that is the customer's; what waits is still delivered. */
+/** Erases the customer's data from webhooks about the licences. Waiting webhooks are still delivered. */
 async function eraseDeliveries(
   trx: Transaction,
   licenseIds: number[],
@@ -219,10 +219,10 @@ async function eraseDeliveries(
         ...(license && {
           license: { ...license, customer: null, reference: reference ?? null, metadata: {} },
         }),
-        // The other reasons are an operator's own words.
+        // Other reasons may contain an operator's words.
         ...(type === 'download.refused' && reason !== undefined && { reason }),
       };
-      // Its name may hold a digest of the site.
+      // The deduplication key may contain a digest of the site.
       const name = type === 'activation.limit_reached' ? null : once;
       const texts = { detailsJson: JSON.stringify(erased), answer: null, once: name };
       if (texts.detailsJson === detailsJson && answer === null && name === once) continue;
@@ -233,7 +233,7 @@ async function eraseDeliveries(
   }
 }
 
-/** Another customer's metadata: only the address goes. */
+/** Erases the address from another customer's metadata, which otherwise stay. */
 function erasedMetadata(stored: string, customer: CustomerAddress): string | null {
   const texts = Object.entries(readMetadata(stored)).map(([name, text]) => [
     name,
@@ -242,7 +242,7 @@ function erasedMetadata(stored: string, customer: CustomerAddress): string | nul
   return storedMetadata(Object.fromEntries(texts) as Metadata);
 }
 
-/** Removes names and texts of metadata from the history of a customer's licences. @returns the number of events */
+/** Erases metadata from the history of a customer's licences. @returns the number of events */
 async function eraseMetadataHistory(trx: Transaction, licenseIds: number[]): Promise<number> {
   const without = (json: SqlValue | undefined): SqlValue => {
     if (typeof json !== 'string') return null;
@@ -292,7 +292,7 @@ async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number
   count += await deleteProfile(db, customer.address);
   const visits = await findVisits(db, customer.addresses, [], requestDigests(customer.addresses));
   count += await deleteVisits(db, visits);
-  // Another customer may have the imported licence now. Rows of this customer's licences are deleted below.
+  // Another customer may have the imported licence now. Rows of this customer's own licences are deleted below.
   for (const address of customer.addresses)
     count += await replaceBrought(db, shortDigest(address), shortDigest(randomBytes(32).toString('hex')));
   for (const name of ['orders', 'order_events', 'order_lines', 'shop_messages', 'shop_links'] as const)
@@ -303,8 +303,8 @@ async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number
 }
 
 /**
- * For rows that no licence's lock protects. They are read before the transaction that changes them: a transaction of
- * SQLite that starts with a read cannot write once another connection has written.
+ * Erases from rows that no licence's lock protects. They are read before the transaction that changes them: an SQLite
+ * transaction that begins with a read cannot write after another connection has written.
  */
 async function eraseWithoutLock(
   db: Db,
@@ -329,7 +329,7 @@ async function eraseRows(
   let count = 0;
   for await (const rows of inPages(rowsNaming(trx, name, customer, only), PAGE)) {
     await eraseTexts(trx, name, customer, rows);
-    // Counts unchanged rows too, so that another round looks at what changed meanwhile.
+    // Count unchanged rows too, so that another round checks for changes in the meantime.
     count += rows.length;
   }
   return count;
@@ -348,13 +348,13 @@ function eraseTexts(
   );
 }
 
-/** A row's changes. Its network address and the site it told are erased too, because the named customer used them. */
+/** Returns the changes of a row. Its IP address and its reported site are also erased, because the customer used them. */
 function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Record<string, SqlValue> {
   const changes: Record<string, SqlValue> = 'ip' in row ? { ip: null } : {};
   if (name === 'access_log') Object.assign(changes, { site: null, installed_version: null });
   if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';
   if (name === 'orders') Object.assign(changes, erasedOrder(row, customer));
-  // What is kept for a customer's next order is an address, or nothing.
+  // For the customer's next order, this column stores an address or nothing.
   if (name === 'shop_links') changes.target = null;
   if (name === 'shop_messages' && customer.isIn(row.pending_json))
     changes.pending_json = erasedPending(row.pending_json as string, customer);
@@ -365,7 +365,7 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
       changes[column] = withPlaceholder(text as string, customer, MAX_IDENTIFIER_LENGTH);
     else {
       const erased = customer.without(text as string, ERASED);
-      // Replacing a short address may exceed a full column. JSON columns have room, and cutting would break them.
+      // A replacement may be longer than its column. JSON columns have room, and cutting would break them.
       changes[column] = /_json$|_xml$|changelog/.test(column)
         ? erased
         : erased.slice(0, Math.max((text as string).length, ERASED.length));
@@ -374,17 +374,17 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
   return changes;
 }
 
-/** The name goes with the address. A number that holds the address cannot be looked for any more. */
+/** Returns an order's changes. The name goes with the address, and an erased order number can no longer be looked up. */
 function erasedOrder(row: Row, customer: CustomerAddress): Record<string, SqlValue> {
   return {
     ...(customer.isIn(row.customer) && { customer: null, customer_name: null }),
-    // Its keys are not owed to anybody.
+    // Its keys are no longer owed to a customer.
     ...(customer.isIn(row.customer) && row.mail === 'key' && { mail: 'none' }),
     ...(customer.isIn(row.number) && { digest: randomBytes(32).toString('hex') }),
   };
 }
 
-/** What waits is still done, for nobody: without an address an order has no customer. */
+/** Erases the customer from a waiting message, which is still processed: without an address, its order has no customer. */
 function erasedPending(json: string, customer: CustomerAddress): string {
   const pending = JSON.parse(json) as { event?: { customer?: { email?: string } } };
   if (pending.event !== undefined && customer.isIn(pending.event.customer?.email))
@@ -392,7 +392,7 @@ function erasedPending(json: string, customer: CustomerAddress): string {
   return customer.without(JSON.stringify(pending), ERASED);
 }
 
-/** Random, because a digest could be checked against guessed addresses. */
+/** Replaces the address by a random placeholder, because a digest could be compared with guessed addresses. */
 function withPlaceholder(text: string, customer: CustomerAddress, max: number): string {
   const placeholder = `${ERASED}-${randomBytes(8).toString('hex')}`;
   const erased = customer.without(text, placeholder);

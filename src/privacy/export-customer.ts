@@ -16,7 +16,7 @@ import {
   type Whose,
 } from './stored-data';
 
-/** An export by `exportCustomer`, which a new export may overwrite, even one for another customer. */
+/** The file of an export by `exportCustomer`. A new export may overwrite it, even for another customer. */
 export const CUSTOMER_FILE: FileKind = {
   name: "an earlier export of a customer's data",
   isOne: (beginning) => /^\{\n {2}"customer": ".*",\n {2}"exported_at": "/.test(beginning),
@@ -27,7 +27,7 @@ interface CustomerCounts {
   mentions: number;
 }
 
-/** Writes everything stored about a customer as one JSON object (docs/export-format.md), from one snapshot. */
+/** Writes all data about a customer as one JSON object (docs/export-format.md), from one snapshot. */
 export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Promise<CustomerCounts> {
   return inSnapshot(db, async (trx) => {
     const customer = await readCustomerAddress(trx, text);
@@ -79,7 +79,7 @@ async function writeItems(sink: Sink, items: AsyncIterable<unknown>): Promise<nu
   return count;
 }
 
-/** Checked before writing starts, because output cannot be taken back. */
+/** Reports whether there is anything to export. This is checked first, because written output cannot be taken back. */
 async function isStored(db: Db, whose: Whose): Promise<boolean> {
   for (const type of MENTIONS) if (!(await mentionItems(db, type, whose).next()).done) return true;
   for (const name of SECTION_NAMES) if (!(await SECTIONS[name](db, whose).next()).done) return true;

@@ -13,8 +13,8 @@ import { requireOrderCustomer } from '../orders/message';
 import { nameOrderCustomer, type RecordContext } from '../orders/record';
 
 /**
- * Sets the address of an order and of the licences that it issued. If the order had no address, its keys are mailed. If it had
- * another, the seller decides whether to mail them again. @throws OperatorError
+ * Sets the address of an order and of the licences that it issued. If the order had no address, its keys are mailed.
+ * Otherwise the seller decides whether to mail them again. @throws OperatorError
  */
 export async function setOrderCustomer(
   db: Db,

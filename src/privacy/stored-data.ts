@@ -25,17 +25,17 @@ import { listNetworksOf, listToldSitesOf } from '../store/told';
 import { fromRow, tableLayout, type KeyRecord, type RecordOf, type RecordType } from '../transfer/records';
 import { PAGE, rowsNaming, type CustomerAddress } from './customer-address';
 
-/** What is stored about a customer, by kind, for the three doors: the command, the API and the pages. */
+/** The data about a customer by kind, for the command, the API and the pages. */
 
 export interface Whose {
   customer: CustomerAddress;
-  /** the customer's own licences */
+  /** the ids of the customer's own licences */
   licenseIds: number[];
-  /** false: reads by indexes only, and leaves out what else names the address */
+  /** false to read by indexes only, and skip other texts that contain the address */
   searches: boolean;
 }
 
-/** Besides licences and what belongs to them. Each is a list in an export and in the API's answer. */
+/** The kinds of data in addition to licences and their parts. Each is a list in an export and in the API's response. */
 export const SECTIONS = {
   profile: profileItems,
   told_sites: toldItems,
@@ -54,17 +54,17 @@ export const SECTIONS = {
 export type Section = keyof typeof SECTIONS;
 export const SECTION_NAMES = Object.keys(SECTIONS) as Section[];
 
-/** In one list of an answer; an export has all. */
+/** The maximum number of entries in a list of a response; an export has all. */
 export const MOST_LISTED = 500;
 
-/** The lists of an answer. Those that an export has more of are named in `shortened`. */
+/** The lists of a response. `shortened` names the lists that are longer in an export. */
 export interface Listed {
   sections: Record<Section, object[]>;
   mentions: Record<MentionType, object[]>;
   shortened: string[];
 }
 
-/** The first of each section, and of the records elsewhere that contain the address where whole tables are searched. */
+/** Lists the first entries of each kind, and records elsewhere that contain the address if whole tables are searched. */
 export async function listStored(db: Db, whose: Whose, limit = MOST_LISTED): Promise<Listed> {
   const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as Listed;
   for (const name of SECTION_NAMES)
@@ -97,7 +97,7 @@ export const LICENSE_PARTS = [
   ['accesses', 'access'],
 ] as const;
 
-/** A licence as a record, with its keys but without their digests and sealed forms, which say nothing about a person. */
+/** Returns a licence as a record, with its keys, but not their digests and encrypted forms, which are not personal. */
 export async function licenseRecord(db: Db, license: License) {
   const rows = await withKeys(db, await findRows(db, 'licenses', 'id', [license.id]));
   const record = fromRow('license', rows[0] as (typeof rows)[0]);
@@ -109,7 +109,7 @@ export async function licenseRecord(db: Db, license: License) {
   };
 }
 
-/** The records of a part of a licence, by id. */
+/** Yields the records of one kind that belong to a licence, by id. */
 export async function* licenseItems(
   db: Db,
   type: (typeof LICENSE_PARTS)[number][1],
@@ -120,7 +120,7 @@ export async function* licenseItems(
     for (const row of rows) yield fromRow(type, row);
 }
 
-/** The table that is searched for records of a type that name the customer; null: it is not. */
+/** The table in which records of a type are searched for the customer's address; null if they are not searched. */
 const SEARCHED = {
   product: 'products',
   plan: 'plans',
@@ -131,10 +131,10 @@ const SEARCHED = {
   access: 'access_log',
   key: 'license_keys',
   customer: 'customers',
-  // Sections of their own.
+  // These are sections of their own.
   order: null,
   shop_link: null,
-  // They name no customer: see UNSEARCHED (store/personal-data.ts).
+  // These contain no customer: see UNSEARCHED (store/personal-data.ts).
   shop: null,
   sku: null,
   signing_key: null,
@@ -148,7 +148,7 @@ export const MENTIONS = (Object.keys(SEARCHED) as (keyof typeof SEARCHED)[]).fil
   (type): type is MentionType => SEARCHED[type] !== null,
 );
 
-/** Records elsewhere that contain the address. Looks through whole tables. */
+/** Yields the records elsewhere that contain the address. It searches whole tables. */
 export async function* mentionItems(
   db: Db,
   type: MentionType,
@@ -158,7 +158,7 @@ export async function* mentionItems(
   for await (const row of rowsNaming(db, SEARCHED[type], customer)) {
     const licenseId = (type === 'license' ? row.id : row.license_id) as number;
     if (own.has(licenseId)) continue;
-    // A note on another customer, whose own data stay out.
+    // Only show the note on another customer, because the other data belong to that customer.
     if (type === 'customer') {
       if (!customer.addresses.includes(row.address as string)) yield { id: row.id, note: row.note };
     } else if (type === 'key') yield { license_id: licenseId, ...personalKey(fromRow('key', row)) };
@@ -180,7 +180,7 @@ function withoutKeys({ keys: _keys, ...license }: RecordOf<'license'>) {
   return license;
 }
 
-/** Name and language, as they were told and as the seller chose them. */
+/** Yields the name and language, as they were reported and as the seller chose them. */
 async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object> {
   const profile = await findProfile(db, customer.address);
   if (profile === undefined) return;
@@ -188,7 +188,7 @@ async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object
   yield { name, language, told_at: formatTimestampOrNull(toldAt), chosen_name, chosen_language, note };
 }
 
-/** What sites told of the customer's licences. */
+/** Yields the site reports for the customer's licences. */
 async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
   for (const told of await listToldSitesOf(db, licenseIds))
     yield {
@@ -198,13 +198,13 @@ async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object>
     };
 }
 
-/** The networks that downloaded by a key, as digests. */
+/** Yields the networks that downloaded by a key, as digests. */
 async function* networkItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
   for (const { keyId, network, at } of await listNetworksOf(db, licenseIds))
     yield { key_id: keyId, network, at: formatTimestamp(at) };
 }
 
-/** Orders that name the customer, and those that issued or renewed their licences, with lines and events. */
+/** Yields orders that contain the address, and orders that issued or renewed the licences, with lines and events. */
 async function* orderItems(db: Db, whose: Whose): AsyncGenerator<object> {
   const own = await ownOrderIds(db, whose);
   const digest = customerDigest(whose.customer.address);
@@ -212,7 +212,7 @@ async function* orderItems(db: Db, whose: Whose): AsyncGenerator<object> {
     const order = await readOrder(db, id);
     if (order === undefined) continue;
     const details = orderDetailsJson(order);
-    // Whose order it is stays that person's own, also where the licence is now this customer's.
+    // Hide another customer's name, even if the licence now belongs to this customer.
     yield details.customer !== null && customerDigest(details.customer) === digest
       ? details
       : { ...details, customer: null, customer_name: null };
@@ -223,7 +223,7 @@ async function ownOrderIds(db: Db, { customer, licenseIds }: Whose): Promise<num
   return (await findOrderIds(db, customer.address, licenseIds)).sort((a, b) => a - b);
 }
 
-/** Orders of others in which the customer is named. */
+/** Lists other customers' orders that contain the address. */
 async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number[]): Promise<number[]> {
   const ids = new Set<number>();
   if (searches)
@@ -233,7 +233,7 @@ async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number
   return [...ids].filter((id) => !own.includes(id)).sort((a, b) => a - b);
 }
 
-/** What receivers took about these orders, with what waits to be done, which holds an address and a name. */
+/** Yields the receivers' messages about these orders. A waiting message contains an address and a name. */
 async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
   const ids = await findMessageIds(db, await ownOrderIds(db, whose));
   for await (const row of rowsOf(db, 'shop_messages', ids, whose)) {
@@ -246,13 +246,13 @@ async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
   }
 }
 
-/** A shop's own id of a customer, which leads to the address. */
+/** Yields a shop's own ids of the customer, which lead to the address. */
 async function* linkItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for await (const { id, shop, kind, target, created_at } of rowsOf(db, 'shop_links', [], whose))
     yield { id, shop, kind, target, created_at: timeOf(created_at) };
 }
 
-/** Mails about the customer's licences, and links that were asked for with the address. */
+/** Yields mails about the customer's licences, and links that were requested for the address. */
 async function* mailItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for await (const row of outboxRows(db, whose))
     if (row.webhookId === null)
@@ -268,7 +268,7 @@ async function* mailItems(db: Db, whose: Whose): AsyncGenerator<object> {
       };
 }
 
-/** What receivers of webhooks are told of the customer's licences. */
+/** Yields the webhooks about the customer's licences. */
 async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for await (const row of outboxRows(db, whose))
     if (row.webhookId !== null)
@@ -285,16 +285,16 @@ async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
     yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
 }
 
-/** A mail, or a delivery to a receiver. */
+/** A mail or a webhook. */
 type OutboxEntry = OutboxRow & { webhookId: number | null; answer: string | null };
 
-/** Receivers of webhooks whose description names the customer. */
+/** Yields webhook receivers whose description contains the address. */
 async function* receiverItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for await (const { id, description, created_at } of rowsOf(db, 'webhooks', [], whose))
     yield { id, description, created_at: timeOf(created_at) };
 }
 
-/** Pages that were opened with a key of the customer's licences, or by a link to the address. */
+/** Yields sessions that were opened with a key of the customer's licences, or by a link to the address. */
 async function* sessionItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for (const row of (await visitsOf(db, whose)).sessions)
     yield {
@@ -308,7 +308,7 @@ async function* sessionItems(db: Db, whose: Whose): AsyncGenerator<object> {
     };
 }
 
-/** Links that were mailed and have not been used. */
+/** Yields mailed links that have not been used. */
 async function* codeItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for (const { created_at, expires_at } of (await visitsOf(db, whose)).codes)
     yield { created_at: timeOf(created_at), expires_at: timeOf(expires_at) };
@@ -323,14 +323,14 @@ function visitsOf(db: Db, { customer, licenseIds }: Whose): Promise<Visits> {
   return findVisits(db, customer.addresses, licenseIds, requestDigests(customer.addresses));
 }
 
-/** See `countRequest` in access/link-requests.ts. */
+/** Returns the digests of link requests; see `countRequest` in access/link-requests.ts. */
 export function requestDigests(addresses: string[]): string[] {
   return addresses.flatMap((address) =>
     ['customer', 'operator'].map((kind) => hash('sha256', `${kind} ${address}`)),
   );
 }
 
-/** Somebody who works here with the same address. */
+/** Yields operators with the same address. */
 async function* operatorItems(db: Db, { customer }: Whose): AsyncGenerator<object> {
   for (const address of customer.addresses) {
     const operator = await findOperatorByEmail(db, address);
@@ -339,7 +339,7 @@ async function* operatorItems(db: Db, { customer }: Whose): AsyncGenerator<objec
   }
 }
 
-/** Rows with these ids, and those that name the customer, by id. */
+/** Yields the rows with these ids, and those that contain the address, by id. */
 async function* rowsOf(
   db: Db,
   name: TextTable,

@@ -15,35 +15,35 @@ import { hasKeyEnded, standingOf, upgradeOffer, type LicenseStanding } from './s
 import { coveredBy, findersAmong, offerProduct, type OfferedProduct } from './versions';
 
 /**
- * What the customer's page shows to whoever has a key (docs/customers.md): no site, no e-mail, no order, no
- * request, since agencies give keys to their clients.
+ * The page for anyone with a key (docs/customers.md). It shows no site, e-mail address, order or request, because
+ * agencies give keys to their clients.
  */
 export interface KeyView extends LicenseStanding {
   keyHint: string | null;
-  /** when this key stops opening the licence; null: with the licence */
+  /** the time when this key ends; null if it ends with the licence */
   keyEndsAt: Date | null;
   product: { id: number; name: string };
   plan: string;
   activationType: string;
-  /** every product that the licence covers, its own first */
+  /** all products that the licence covers, its own first */
   covers: { id: number; name: string }[];
-  /** the update sites that Joomla lists for it */
+  /** the update sites that Joomla lists for the licence */
   entries: { name: string }[];
-  /** those of them that have published versions */
+  /** the covered products that have published versions */
   products: OfferedProduct[];
-  /** of the licence's own product */
+  /** the renewal address of the licence's own product */
   renewUrl: string | null;
   supportUrl: string | null;
-  /** of its plan, where a larger licence would help */
+  /** the upgrade address of its plan, if a larger licence would help */
   upgradeUrl: string | null;
 }
 
-/** Versions of a product that are shown at first. */
+/** The number of versions of a product that are shown at first. */
 const VERSIONS_SHOWN = 10;
 
 /**
- * @param allOf the product of which all versions are read
- * @returns of a key that has ended, only when; undefined when the licence has no such key
+ * @param allOf a product with all versions in the result
+ * @returns only the end of a key that has ended; undefined if the licence has no such key
  */
 export async function readByKey(
   db: Db,
@@ -59,7 +59,7 @@ export async function readByKey(
     keyDigest: string;
     now: Date;
     packagesDir: string;
-    /** that asks (`Client.limitKey`) */
+    /** the client's network (`Client.limitKey`) */
     network: string;
     allOf?: number | undefined;
   },
@@ -116,7 +116,7 @@ export async function readByKey(
   };
 }
 
-/** Without those that nothing was published for: no site has them. Where nothing is published at all, they are named all the same. */
+/** Omits products without a published version, because they are on no site. If all would be omitted, all are listed. */
 function offeredOf(entries: { id: number; name: string }[], products: OfferedProduct[]): { name: string }[] {
   const offered = entries.filter(({ id }) =>
     products.some((one) => one.id === id && one.versions.length > 0),
@@ -126,10 +126,10 @@ function offeredOf(entries: { id: number; name: string }[], products: OfferedPro
 
 type TypedKey =
   | { licenseId: number; keyDigest: string }
-  /** `length`: the characters of the key as it was read. Which licence it comes near is never told */
+  /** `length`: the number of characters of the canonical key. It is never revealed which licence has a similar key. */
   | { unknown: true; length: number };
 
-/** The licence that a typed key opens; an ended key is unknown, as it is to clients. */
+/** Returns the licence that a typed key opens. An ended key is unknown, as it is to clients. */
 export async function findByTypedKey(db: Db, text: string, now: Date): Promise<TypedKey> {
   const key = canonicalKey(text);
   const meant = key === '' ? undefined : await findMeantKey(db, writtenKey(key));
@@ -139,17 +139,17 @@ export async function findByTypedKey(db: Db, text: string, now: Date): Promise<T
     : { licenseId: found.license.id, keyDigest: meant.keyDigest };
 }
 
-/** The address to which a licence's customer gets a link; empty: there is none. Whoever has the key is not told. */
+/** Returns the address to which a licence's customer gets a link, or an empty text. The owner of the key must not see it. */
 export async function findKeysAddress(db: Db, licenseId: number): Promise<string> {
   return (await findLicense(db, licenseId))?.customer ?? '';
 }
 
-/** Who asks for a download on the customer's page. */
+/** The customer who requests a download on the page. */
 export type Opener =
   | { by: 'key'; licenseId: number; keyDigest: string }
   | { by: 'mail'; email: string; licenseId: number };
 
-/** As in the access log. */
+/** The client's data for the access log. */
 export interface Client {
   ip: string;
   /** the network that limits count as one client */
@@ -159,16 +159,15 @@ export interface Client {
 
 interface MyDownload {
   release: Release;
-  /** the package's file */
+  /** the path of the package */
   path: string;
-  /** Logs the download once it is decided whether the package is sent. */
+  /** logs the download, once it is known whether the package is sent */
   record: (sent: boolean) => void;
 }
 
 /**
- * Decides a version's download and logs it, as for the customers' API.
- *
- * @returns undefined when the licence is not the opener's; a refusal is logged already
+ * Decides about a download and logs it, like the customers' API.
+ * @returns undefined if the licence does not belong to the customer; a refusal is already logged
  */
 export async function openMyDownload(
   { db, lookUp, releases, now, accessLog }: Licensing,

@@ -23,7 +23,7 @@ import { findRemovals, removalsOf } from './removals';
 import { endsSoon, isFine, standingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong } from './versions';
 
-/** What the customer's page shows to whoever came by a link sent to the customer's address (docs/customers.md). */
+/** The page for a customer who opened a link in a mail to the licence's address (docs/customers.md). */
 export interface MyLicense extends LicenseStanding {
   id: number;
   product: { id: number; name: string };
@@ -31,15 +31,15 @@ export interface MyLicense extends LicenseStanding {
   activationType: string;
   reference: string | null;
   attention: Attention | null;
-  /** those that have not ended, the main key first */
+  /** the keys that have not ended, the main key first */
   keys: MyKey[];
   sites: { newest: MySite[]; total: number };
   removals: Removals;
-  /** what can be downloaded now of the products that it covers, its own first */
+  /** the versions that can be downloaded now, of all covered products, its own first */
   downloads: { productId: number; product: string; version: string; security: boolean }[];
   renewUrl: string | null;
   supportUrl: string | null;
-  /** of its plan, where a larger licence would help */
+  /** the upgrade address of its plan, if a larger licence would help */
   upgradeUrl: string | null;
 }
 
@@ -48,13 +48,13 @@ export interface MyKey {
   keyHint: string | null;
   label: string | null;
   isMain: boolean;
-  /** null: the licence's */
+  /** null for the licence's limit */
   limit: number | null;
   used: number;
-  /** null: with the licence */
+  /** null if it ends with the licence */
   endsAt: Date | null;
   canBeShown: boolean;
-  /** whether a new key can take its place: not for one that another has replaced already */
+  /** whether a new key can replace it; false if it was already replaced */
   canBeReplaced: boolean;
 }
 
@@ -63,34 +63,34 @@ export interface MySite {
   identifier: string;
   name: string | null;
   activatedAt: Date;
-  /** takes no slot */
+  /** true if it takes no slot */
   free: boolean;
-  /** until then it cannot be removed; null: no file was made for it */
+  /** the time until which it cannot be removed, because of an offline file; null without one */
   heldUntil: Date | null;
 }
 
-/** The most licences of a customer that the pages know of. */
+/** The maximum number of a customer's licences that the pages read. */
 const MAX_LICENSES = 1_000;
 const NEWEST_SITES = 5;
-/** Sites found in all licences. */
+/** The maximum number of sites that a search returns. */
 const MAX_FOUND = 50;
 
 export interface MyLicenses {
-  /** of this part of the list */
+  /** the licences on this page */
   licenses: MyLicense[];
-  /** of the whole list */
+  /** the counts of the whole list */
   total: { licenses: number; sites: number; attention: number };
-  /** where the next part begins; null: this is the last */
+  /** the start of the next page; null on the last page */
   next: number | null;
-  /** whether the address has more than the list */
+  /** whether the address has more licences than the list */
   more: boolean;
 }
 
 /**
- * The licences of an address, in the order of what needs attention, `limit` of them from the place `from`. The number of
- * statements does not depend on how many licences, keys and sites there are, and only licences of this part are read.
- *
- * @param email as `findEmail` gives it
+ * Returns a page of the licences of an address, sorted by how much they need attention: `limit` licences, beginning at
+ * `from`. The number of statements does not depend on the number of licences, keys and sites, and only this page's
+ * licences are read.
+ * @param email in the form that `findEmail` returns
  */
 export async function readByMail(
   db: Db,
@@ -165,7 +165,7 @@ export async function readByMail(
 
 type Listed = License & Pick<MyLicense, 'attention'> & { standing: LicenseStanding };
 
-/** With how each stands, by its main key. */
+/** Adds the state of each licence, which its main key shows. */
 async function withStanding(trx: Transaction, licenses: License[], now: Date): Promise<Listed[]> {
   const wanted = licenses.map(({ keyDigest, product }) => ({ keyDigest, productId: product.id }));
   const founds = wanted.length === 0 ? [] : await lookUp(trx, wanted);
@@ -223,13 +223,13 @@ function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null
   return standing.code === 'FULL' && !isFine(standing) ? 'FULL' : null;
 }
 
-/** @returns undefined when the licence is not that of the address */
+/** Returns a licence; undefined if it does not belong to the address. */
 async function findTheirs(db: Db, email: string, licenseId: number): Promise<License | undefined> {
   const license = await findLicense(db, licenseId);
   return license?.customer === email ? license : undefined;
 }
 
-/** The site of a licence of this address, for the question before it is removed. */
+/** Returns a site of a licence of this address, for the confirmation before it is removed. */
 export async function readMySite(
   db: Db,
   email: string,
@@ -245,7 +245,7 @@ export async function readMySite(
   return { license, site: toMySite(site), removals: removalsOf(allowed, removed) };
 }
 
-/** An open key of a licence of this address, for the question before a new one takes its place. */
+/** Returns an open key of a licence of this address, for the confirmation before it is replaced. */
 export async function readMyKey(
   db: Db,
   email: string,
@@ -267,8 +267,8 @@ export interface MySites extends Page<MySite> {
 }
 
 /**
- * The sites of a licence, newest first. @param page `q`: a part of the site or of its label
- * @returns undefined when the licence is not that of the address
+ * Lists the sites of a licence, newest first. @param page `q` is a part of the site or its label
+ * @returns undefined if the licence does not belong to the address
  */
 export async function listMySites(
   db: Db,
@@ -307,7 +307,7 @@ export interface FoundSite {
   site: MySite;
 }
 
-/** Looks for a site in all licences of an address, newest first. */
+/** Searches all licences of an address for a site, newest first. */
 export async function findMySite(
   db: Db,
   email: string,
@@ -336,7 +336,7 @@ export async function findMySite(
 
 const CSV_PAGE = 500;
 
-/** All sites of a licence, newest first, for a CSV file. @returns undefined when the licence is not that of the address */
+/** Yields all sites of a licence for a CSV file, newest first. @returns undefined if it does not belong to the address */
 export async function mySiteRows(
   db: Db,
   email: string,

@@ -15,29 +15,29 @@ import type { Removals } from '../texts/customers/standing';
 import { ACTOR, findRemovals, removalsOf } from './removals';
 
 /**
- * What a customer changes who came by a link in a mail. Each function checks under the licence's lock that it is the
- * licence of that address; it returns undefined when it is not, or when the licence has no such site or key.
+ * Changes by a customer who opened a link in a mail. Each function locks the licence and checks that it belongs to the
+ * address. It returns undefined if it does not, or if the licence has no such site or key.
  */
 
-/** A mail about a change, to be queued in its transaction. */
+/** A mail about a change, which is queued in the transaction of the change. */
 export type ChangeMail =
   | { type: 'key_changed'; licenseId: number; keyId?: number }
   | { type: 'site_removed'; licenseId: number; site: string };
 
 export interface Changing {
   now: Date;
-  /** undefined: mail is not set up */
+  /** queues a mail; undefined if mail is not set up */
   queue?: ((trx: Transaction, mail: ChangeMail) => Promise<unknown>) | undefined;
 }
 
 interface FreedSite extends Pick<Removals, 'left' | 'nextAt'> {
-  /** the identifier that was removed */
+  /** the removed identifier */
   freed: string;
 }
 
 /**
- * Removes a site within the plan's bound. A site without a slot (free staging) does not count: removing it frees nothing
- * for another. Sites that go with the last site that carries them do not count either.
+ * Removes a site, within the plan's allowance. A site without a slot (free staging) does not count, because removing it
+ * frees no slot. Sites that are removed together with the last site with a slot do not count either.
  */
 export function freeMySite(
   db: Db,
@@ -85,14 +85,13 @@ interface ChangedKey {
   key: string;
   keyId: number;
   keyHint: string | null;
-  /** when the key that it replaces stops working */
+  /** the time when the replaced key stops working */
   oldEndsAt: Date;
 }
 
 /**
- * Makes a new key in the place of one (`rekey`).
- *
- * @throws OperatorError (CONFLICT) when an overlap would leave the licence with too many keys
+ * Replaces a key with a new one (`rekey`).
+ * @throws OperatorError (CONFLICT) if the overlap would give the licence too many keys
  */
 export function newMyKey(
   db: Db,
@@ -119,7 +118,7 @@ export function newMyKey(
   });
 }
 
-/** Shows a key whole, which the licence's history says. `KEY_NOT_KEPT`: it was not kept, or with another secret. */
+/** Reveals a whole key, which the history records. `KEY_NOT_KEPT`: it is not stored, or is encrypted with another secret. */
 export function revealMyKey(
   db: Db,
   email: string,
@@ -140,7 +139,7 @@ export function revealMyKey(
   });
 }
 
-/** @param keyId undefined: the main key */
+/** @param keyId by default the main key */
 async function findTheirKey(
   trx: Transaction,
   { id, mainKeyId }: LockedLicense,

@@ -3,12 +3,12 @@ import type { Db } from '../store/engine/database';
 import { findEventsSince } from '../store/events';
 import type { Removals } from '../texts/customers/standing';
 
-/** How a customer's changes stand in a licence's history. An API client's are `customer:` with an address. */
+/** The actor of a customer's changes in the history. An API client's actor is `customer:` and an address. */
 export const ACTOR = 'customer';
 
 const WINDOW_MS = 30 * DAY_MS;
 
-/** The times of the latest removals that count, newest first, by licence id. Sites without a slot do not count. */
+/** Returns the times of recent removals by licence id, newest first. Sites without a slot do not count. */
 export async function findRemovals(db: Db, licenseIds: number[], now: Date): Promise<Map<number, Date[]>> {
   const since = new Date(now.getTime() - WINDOW_MS);
   const events = await findEventsSince(db, licenseIds, { actor: ACTOR, action: 'deactivate', since });
@@ -20,7 +20,7 @@ export async function findRemovals(db: Db, licenseIds: number[], now: Date): Pro
   );
 }
 
-/** @param removed as `findRemovals` says */
+/** Returns the remaining allowance. @param removed the result of `findRemovals` */
 export function removalsOf(allowed: number, removed: Date[]): Removals {
   const last = removed[Math.min(allowed, removed.length) - 1];
   return {
@@ -30,7 +30,7 @@ export function removalsOf(allowed: number, removed: Date[]): Removals {
   };
 }
 
-/** What is left when one more is removed now. @param removals of which some are left */
+/** Returns the allowance after one more removal. @param removals some must be left */
 export function removalsAfterOne({ allowed, left, nextAt }: Removals, now: Date): Removals {
   return { allowed, left: left - 1, nextAt: nextAt ?? new Date(now.getTime() + WINDOW_MS) };
 }

@@ -14,14 +14,14 @@ import type { Entitlement, Slots } from '../texts/customers/standing';
 export interface LicenseStanding {
   standing: Entitlement;
   status: LiveStatus;
-  /** the paid end; null: for life */
+  /** the paid-through date; null if the licence never ends */
   expiresAt: Date | null;
   nextPayment: NextPayment;
-  /** of a key with a limit of its own: those of the key */
+  /** the slots of the key, if it has a limit of its own */
   slots: Slots;
 }
 
-/** @param found by a key that has not ended */
+/** Returns the state of a licence for its customer. @param found by a key that has not ended */
 export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
   const { license } = found;
   const status = liveStatus(license, now);
@@ -35,7 +35,7 @@ export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
   };
 }
 
-/** Where the customer is offered a larger licence: when no slot is free, or the licence does not cover every product. */
+/** Returns the address for an upgrade, if no slot is free or the licence does not cover every product. */
 export function upgradeOffer(
   plan: Pick<Plan, 'upgradeUrl'> | undefined,
   { standing: { code } }: LicenseStanding,
@@ -59,15 +59,15 @@ function readStanding(found: LicenseMatch, status: LiveStatus, now: Date): Entit
     : { code: 'FULL', ...end, limit: slots.activationLimit };
 }
 
-/** Whether nothing keeps the customer from what was bought: one slot in use is what a licence for one is for. */
+/** Reports whether the customer can use everything that was bought. A licence for one site is fine when it is used. */
 export function isFine(standing: Entitlement): boolean {
   return standing.code === 'ACTIVE' || (standing.code === 'FULL' && standing.limit === 1);
 }
 
-/** A licence that ends within this ends soon. */
+/** The time before its end in which a licence ends soon. */
 export const SOON_MS = 30 * DAY_MS;
 
-/** Whether a licence that works ends within 30 days, and nothing renews it by itself. */
+/** Reports whether an active licence ends within 30 days and is not renewed automatically. */
 export function endsSoon(standing: Entitlement, now: Date): boolean {
   const isLive = standing.code === 'ACTIVE' || standing.code === 'FULL';
   return (
@@ -78,12 +78,12 @@ export function endsSoon(standing: Entitlement, now: Date): boolean {
   );
 }
 
-/** Clients are told of an ended key that it is unknown. */
+/** Reports whether a key has ended. Clients get the same response as for an unknown key. */
 export function hasKeyEnded(found: LicenseMatch, now: Date): boolean {
   return judgeDownload(found, { identifierGiven: false }, now)?.refused === 'LICENSE_NOT_FOUND';
 }
 
-/** Whole days until a time, a part of a day counted as one. */
+/** Returns the days until a time, rounded up. */
 export function daysUntil(time: Date, now: Date): number {
   return Math.max(0, Math.ceil((time.getTime() - now.getTime()) / DAY_MS));
 }

@@ -9,12 +9,12 @@ import type { Release } from '../store/releases';
 export interface OfferedVersion {
   version: string;
   releasedAt: Date | null;
-  /** bytes */
+  /** in bytes */
   size: number;
   changelog: string;
-  /** it closes a hole */
+  /** true if it closes a vulnerability */
   security: boolean;
-  /** why it may not be downloaded now; null: it may */
+  /** the reason that it may not be downloaded now; null if it may */
   code: RefusalCode | null;
 }
 
@@ -23,21 +23,21 @@ export interface OfferedProduct {
   name: string;
   renewUrl: string | null;
   supportUrl: string | null;
-  /** what a download without a version gives now; null: nothing */
+  /** the version that a download without a version gets now; null if it is refused */
   latest: string | null;
-  /** published, the highest first, `latest` always among them */
+  /** published versions, highest first, always including `latest` */
   versions: OfferedVersion[];
-  /** whether there are more versions than these */
+  /** whether there are more versions */
   more: boolean;
 }
 
-/** The products that a licence of a product covers, its own first. */
+/** Lists the products that a licence of a product covers, its own first. */
 export function coveredBy(catalogue: Catalogue, productId: number): CatalogueProduct[] {
   const own = catalogue.get(productId);
   return own === undefined ? [] : [own, ...includedIn(catalogue, productId)];
 }
 
-/** To decide downloads as the API does, but from releases that were read already. @param releases the highest first */
+/** Returns finders that decide downloads like the API, from releases that are already read. @param releases highest first */
 export function findersAmong(releases: Release[], packagesDir: string): DownloadFinders {
   const of = (productId: number) => releases.filter((one) => one.productId === productId);
   const find = (productId: number, version: string | undefined) =>
@@ -48,7 +48,7 @@ export function findersAmong(releases: Release[], packagesDir: string): Download
   };
 }
 
-/** @param found looked up with this product @param options.most versions of a product; undefined: all */
+/** @param found looked up with this product @param options.most the number of versions; by default all */
 export async function offerProduct(
   found: LicenseMatch,
   product: CatalogueProduct,

@@ -33,87 +33,87 @@ export type { Settings, Variable };
 
 export interface Config {
   database: DatabaseSettings;
-  /** where the database settings come from, as shown to a person: a variable, or the site's configuration file */
+  /** the source of the database settings, for users: a variable, or the path of the site's configuration file */
   databaseSource: string;
-  /** the most connections that one service process opens */
+  /** the maximum number of connections of one service process */
   databaseConnections: number;
-  /** goes before `licensing_` in every table's name */
+  /** the prefix before `licensing_` in every table's name */
   tablePrefix: string;
-  /** LICENSING_TABLE_PREFIX is set, so tables with another prefix in the database are meant for others */
+  /** true if LICENSING_TABLE_PREFIX is set, so that tables with another prefix are for other installations */
   tablePrefixChosen: boolean;
   joomlaRoot: string | undefined;
-  /** one URL, or the URLs of a cluster's nodes; empty: limits are counted in memory */
+  /** one URL, or the URLs of a cluster's nodes; if empty, limits are counted in memory */
   redisUrls: string[];
   listen: Listen;
-  /** undefined: there is none, because Passenger gives a process one address */
+  /** undefined under Passenger, which gives a process only one address */
   adminListen: Listen | undefined;
-  /** peers whose X-Forwarded-For is believed, as given */
+  /** the trusted proxies, whose X-Forwarded-For counts, as written in the setting */
   trustedProxies: string[];
   packagesDir: string;
   /** nginx's internal location, with a slash at both ends */
   accelLocation: string | undefined;
-  /** where update XMLs are written, which the web server serves at /licensing-updates/ */
+  /** the folder for update XML, which the web server serves at /licensing-updates/ */
   xmlDir: string;
-  /** the site's address without a slash at its end; undefined: neither set nor given by the site's live_site */
+  /** the site's address without a slash at the end; undefined if neither a setting nor the site's live_site has it */
   publicUrl: string | undefined;
-  /** the address of the site's live_site, in the same form */
+  /** the address in the site's live_site, in the same form */
   liveSite: string | undefined;
-  /** the host name that the operator's pages and API have to themselves; undefined: they are on the site's */
+  /** the host name for the operator's pages and API only; undefined if they are on the site's host */
   pagesHost: string | undefined;
-  /** where operators reach them, without a slash at its end: on pagesHost, or else publicUrl */
+  /** the address of the operator's pages, without a slash at the end: on pagesHost, otherwise on publicUrl */
   operatorUrl: string | undefined;
-  /** the seller's name, for customers; empty: not known */
+  /** the seller's name, for customers; empty if unknown */
   shopName: string;
   /** the seller's picture, for customers */
   shopLogo: Picture | undefined;
-  /** the site's time zone, else the machine's, such as `Europe/Berlin` */
+  /** the time zone of the site, otherwise of the machine, such as `Europe/Berlin` */
   timeZone: string;
-  /** undefined: mail is off, for the reason of `mailOff`. Without `publicUrl` it is off too. */
+  /** undefined if mail is off, for the reason in `mailOff`. It is also off without `publicUrl`. */
   mail: MailSettings | undefined;
   mailOff: MailOff | undefined;
-  /** of mails to customers */
+  /** the language of mails to customers */
   mailLanguage: CustomerLanguage;
   mailTexts: TextFolders;
-  /** 32 bytes; undefined: not set */
+  /** 32 bytes; undefined if not set */
   keySecret: Buffer | undefined;
-  /** how long a signed answer counts */
+  /** the days for which a signed answer is valid */
   tokenDays: number;
-  /** how long a file for a machine without network counts */
+  /** the days for which an offline file is valid */
   offlineDays: number;
-  /** networks that webhooks may reach besides public ones, as given */
+  /** the networks that webhooks may reach in addition to public addresses, as written in the setting */
   webhookNetworks: string[];
-  /** set by no variable: see ManageSettings */
+  /** not set by a variable: see ManageSettings */
   shopApiUrl?: string;
   rateLimit: number;
-  /** seconds */
+  /** in seconds */
   rateWindow: number;
   downloadRateLimit: number;
-  /** calls of one token to the operator's API in a minute */
+  /** the calls of one token to the operator's API in a minute */
   manageRateLimit: number;
-  /** ids of the Joomla groups whose API tokens may manage licences */
+  /** the ids of the Joomla groups whose API tokens may manage licences */
   operatorGroups: number[];
-  /** bytes of an uploaded package */
+  /** the maximum size of an uploaded package in bytes */
   uploadLimit: number;
-  /** for which a licence goes on while the renewal of its subscription is awaited; of shops that say nothing else */
+  /** the grace period for a subscription's renewal, for shops without their own */
   graceDays: number;
   logLevel: string;
   logDays: number;
-  /** networks of a key in 30 days, as a multiple of its slots, before it counts as in many hands */
+  /** the number of networks in 30 days, as a multiple of a key's slots, above which the key counts as shared */
   spreadFactor: number;
-  /** by which the timeouts of requests, the database and Redis are multiplied, for a slow machine */
+  /** the factor for the timeouts of requests, the database and Redis, for a slow machine */
   timeoutFactor: number;
-  /** addresses of the system that was used before, which the web server answers */
+  /** the addresses of the former system, which the web server still answers */
   formerly: Formerly[];
   envFile: string | undefined;
-  /** for the operator; they do not stop the start */
+  /** for the operator; they do not prevent the start */
   warnings: string[];
-  /** what it was built from besides the database */
+  /** the settings and remarks that it was built from, except those of the database */
   environment: { settings: Record<string, string | undefined>; base: string; remarks: string[] };
-  /** what the database holds; the environment's values win */
+  /** the settings of the database; those of the environment win */
   stored: StoredSettings;
 }
 
-/** The folder with package.json; `.env` and relative paths start here, wherever the build is below it. */
+/** The folder with package.json, in which `.env` and relative paths begin, regardless of where the build is. */
 export const packageRoot = findPackageRoot(__dirname);
 
 /** The value of LICENSING_LISTEN on shared hosting (docs/shared-hosting.md). */
@@ -124,9 +124,8 @@ const MEGABYTE = 1_048_576;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
- * The environment overrides LICENSING_ENV_FILE, or else the package's `.env`.
- * @param defaults apply where neither source sets a value
- * @throws ConfigError
+ * Reads the settings of LICENSING_ENV_FILE, by default the package's `.env`. The environment overrides them.
+ * @param defaults apply if neither source sets a value @throws ConfigError
  */
 export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Settings = {}): Config {
   const file = envFilePath(env);
@@ -143,13 +142,12 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
   return read === undefined ? buildConfig(merged, base) : buildConfig(merged, base, file, read.warnings);
 }
 
-/** More than any secret has. */
+/** The maximum size of a file with a secret, which is more than any secret has. */
 const LARGEST_SECRET_FILE = 65_536;
 
 /**
- * The settings of a file, which those of the environment override. The file of a secret that the environment gives may be
- * gone: a container often mounts the secrets of one start only.
- * @throws ConfigError
+ * Merges a file's settings with those of the environment, which win. If the environment has a secret, the file with
+ * this secret may be missing: containers often mount the secrets of one start only. @throws ConfigError
  */
 export function mergeSettings(kept: Settings, given: Settings, base: string, file: string): Settings {
   const used = { ...kept };
@@ -160,9 +158,9 @@ export function mergeSettings(kept: Settings, given: Settings, base: string, fil
 }
 
 /**
- * The settings of one source, with what the files say that LICENSING_..._FILE name. Relative paths start at `base`.
- * @param from the settings file that they are of
- * @throws ConfigError
+ * Returns the settings of one source, with the contents of the files that LICENSING_..._FILE name. Relative paths begin
+ * at `base`.
+ * @param from the settings file that they come from @throws ConfigError
  */
 export function withSecretFiles(settings: Settings, base: string, from?: string): Settings {
   const of = from === undefined ? '' : `${from}: `;
@@ -178,13 +176,13 @@ export function withSecretFiles(settings: Settings, base: string, from?: string)
   return all;
 }
 
-/** Never repeats what the file holds. */
+/** Reads a file with a secret. Errors never repeat its contents. */
 function readSecretFile(name: Variable, path: string, of: string): string {
   const refuse = (fault: string) => new ConfigError(`${of}${name} names ${path}, ${fault}.`);
   let text: string;
   try {
     const stats = statSync(path);
-    // It may have no end, and says no size.
+    // Refuse a device, which has no size and perhaps no end.
     if (stats.isCharacterDevice() || stats.isBlockDevice()) throw refuse('which is a device');
     if (stats.size > LARGEST_SECRET_FILE) throw refuse('which is too large for a secret');
     text = readFileSync(path, 'utf8').trim();
@@ -196,7 +194,7 @@ function readSecretFile(name: Variable, path: string, of: string): string {
   return text;
 }
 
-/** For settings about to be written. Paths start at `base`; `remarks` are about `file`'s lines. @throws ConfigError */
+/** Builds the configuration, even for settings that are not written yet. Paths begin at `base`. @throws ConfigError */
 export function buildConfig(
   settings: Record<string, string | undefined>,
   base: string,
@@ -222,7 +220,7 @@ export function buildConfig(
         'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
           `(mysql://user:password@host:3306/database) in the environment or in ${file ?? '.env'}. ` +
           'For a trial without either: licensing init --sqlite.',
-        // The setting may be there under a misspelled name, or in a line that sets nothing.
+        // The setting may exist under a misspelled name, or in a line that sets nothing.
         ...warnings,
       ].join(' '),
     );
@@ -254,7 +252,7 @@ export function buildConfig(
       get('LICENSING_DATABASE_URL') === undefined
         ? join(joomlaRoot ?? '', 'configuration.php')
         : 'LICENSING_DATABASE_URL',
-    // At least 2: a transaction holds one, and looking at what it waits for takes another.
+    // At least 2: a transaction holds one, and finding out what it waits for takes another.
     databaseConnections: integer(get, 'LICENSING_DATABASE_CONNECTIONS', DEFAULT_POOL_SIZE, 2, 1_000),
     tablePrefix: parsePrefix(get('LICENSING_TABLE_PREFIX') ?? site?.tablePrefix ?? '', database.kind),
     tablePrefixChosen: get('LICENSING_TABLE_PREFIX') !== undefined,
@@ -266,7 +264,7 @@ export function buildConfig(
       : parseListen('LICENSING_ADMIN_LISTEN', get('LICENSING_ADMIN_LISTEN') ?? '127.0.0.1:3081', base),
     trustedProxies: parseNetworks(
       'LICENSING_TRUSTED_PROXIES',
-      // Passenger appends the client, which may be this machine.
+      // Passenger appends the client's address, which may be this machine.
       get('LICENSING_TRUSTED_PROXIES') ?? (isHosted ? '' : '127.0.0.0/8,::1'),
     ),
     packagesDir: resolve(base, get('LICENSING_PACKAGES_DIR') ?? join(packageRoot, 'var/packages')),
@@ -278,7 +276,7 @@ export function buildConfig(
     operatorUrl: pagesHost === undefined ? publicUrl : operatorUrlOn(pagesHost, publicUrl),
     shopName: optional(get('LICENSING_SHOP_NAME'), parseShopName) ?? site?.siteName ?? '',
     shopLogo: logoFile === undefined ? stored.picture : readLogo(logoFile, warnings),
-    // At its use: the first time zone of a process takes 15 ms.
+    // Read it at its first use, because the first time zone of a process takes 15 ms.
     get timeZone() {
       return (timeZone ??= site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone);
     },
@@ -321,17 +319,17 @@ type NumberName = {
   [Name in EditableName]: (typeof EDITABLE)[Name] extends { kind: 'number' } ? Name : never;
 }[EditableName];
 
-/** A copy that does not read the time zone yet, as a spread would. */
+/** Copies the configuration without reading the time zone, which a spread would read. */
 export function copyConfig(config: Config): Config {
   return Object.defineProperties({}, Object.getOwnPropertyDescriptors(config)) as Config;
 }
 
-/** The same environment with what the database holds. @throws ConfigError for a value that cannot be used */
+/** Returns the same configuration with the settings of the database. @throws ConfigError for a value that cannot be used */
 export function withStored({ environment: from, envFile }: Config, stored: StoredSettings): Config {
   return buildConfig(from.settings, from.base, envFile, from.remarks, stored);
 }
 
-/** The same; a stored value that cannot be used is left out, with a warning. @throws ConfigError of the environment */
+/** Does the same, but skips a stored value that cannot be used, with a warning. @throws ConfigError of the environment */
 export function withUsable(config: Config, stored: StoredSettings): Config {
   try {
     return withStored(config, stored);
@@ -351,16 +349,16 @@ export function withUsable(config: Config, stored: StoredSettings): Config {
     }
   }
   const built = withStored(config, usable);
-  // Not a copy, which would read the time zone.
+  // Do not copy it, which would read the time zone.
   return Object.assign(built, { warnings: [...built.warnings, ...faults] });
 }
 
-/** Whether the environment or the settings file sets a variable, which then wins over what is stored. */
+/** Reports whether the environment or the settings file sets a variable, which then wins over the stored value. */
 export function isGiven({ environment: { settings } }: Pick<Config, 'environment'>, name: Variable): boolean {
   return Boolean(settings[name]?.trim());
 }
 
-/** The name is used in mails' headers and in titles of pages. @throws ConfigError */
+/** Checks the shop's name, which is used in mail headers and page titles. @throws ConfigError */
 function parseShopName(text: string): string {
   if (/[\p{Cc}\u2028\u2029]/u.test(text))
     throw new ConfigError('LICENSING_SHOP_NAME must be on one line, without control characters.');
@@ -376,12 +374,12 @@ function readLogo(path: string, warnings: string[]): Picture | undefined {
   }
 }
 
-/** The settings file: LICENSING_ENV_FILE, or else `.env` in the package's root. */
+/** Returns the path of the settings file: LICENSING_ENV_FILE, by default `.env` in the package's root. */
 export function envFilePath(env: NodeJS.ProcessEnv = environment()): string {
   return resolve(packageRoot, env.LICENSING_ENV_FILE?.trim() || '.env');
 }
 
-/** With warnings about its lines; undefined when there is no such file. @throws ConfigError when it cannot be read */
+/** Reads a settings file, with warnings about its lines. @returns undefined if it is missing @throws ConfigError */
 export function readEnvFile(file: string): { settings: Settings; warnings: string[] } | undefined {
   if (!existsSync(file)) return undefined;
   try {
@@ -411,7 +409,7 @@ function readSite(root: string, isHosted: boolean): ReturnType<typeof readJoomla
   }
 }
 
-/** Under systemd such a folder looks empty or closed, which file rights do not explain. */
+/** Returns a hint for a folder that the systemd unit hides, which file permissions do not explain. */
 function hiddenBySystemd(folder: string): string {
   return isWithin(folder, HOMES) && !mayRead(join(folder, 'configuration.php'))
     ? ' If this is the service: the unit hides that folder from it (ProtectHome). Set ProtectHome=read-only: systemctl edit licensing@.service'
@@ -496,14 +494,14 @@ function parsePublicUrl(text: string): string {
   return url;
 }
 
-/** The address without slashes at its end; undefined when it is not one of a site. */
+/** Returns a site's address without slashes at the end; undefined if it is not one. */
 export function readPublicUrl(text: string): string | undefined {
   if (!/^https?:\/\/[^\s?#@\\]+$/i.test(text) || !URL.canParse(text)) return undefined;
   const { origin, pathname } = new URL(text);
   return origin + pathname.replace(/\/+$/, '');
 }
 
-/** A customer's page must stay reachable where the operator's are refused. */
+/** Checks the host of the operator's pages. The site has another host, so that customers' pages stay reachable. */
 function parsePagesHost(text: string, publicUrl: string | undefined): string {
   const host = text.toLowerCase();
   if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(host))
@@ -565,7 +563,7 @@ function oneOf<V extends string>(name: Variable, text: string, values: readonly 
   return value;
 }
 
-/** The variables of this program, misspelled ones included, that are not empty. */
+/** Returns the variables of this program that are not empty, including misspelled ones. */
 export function withoutEmpty(values: NodeJS.ProcessEnv): Settings {
   const set: Record<string, string> = {};
   for (const [name, value] of Object.entries(values))
@@ -581,7 +579,7 @@ function findPackageRoot(from: string): string {
   return existsSync(join(from, 'package.json')) ? from : findPackageRoot(dirname(from));
 }
 
-/** The person who typed the command, also behind sudo. */
+/** Returns the name of the user who typed the command, even with sudo. */
 export function loginName(env: NodeJS.ProcessEnv = environment()): string {
   if (env.SUDO_USER) return env.SUDO_USER;
   try {
@@ -591,7 +589,7 @@ export function loginName(env: NodeJS.ProcessEnv = environment()): string {
   }
 }
 
-/** Whether a stream is a terminal whose reader wants colours (https://no-color.org). */
+/** Reports whether a stream is a terminal that may have colours (https://no-color.org). */
 export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv = environment()): boolean {
   return stream.isTTY === true && !env.NO_COLOR;
 }

@@ -1,11 +1,11 @@
-/** The names of the settings, and how misspelled names and lines are found. config.ts tells what each setting means. */
+/** The names of the settings, and the search for misspelled names and lines. config.ts has the meaning of each setting. */
 
 import { ConfigError } from '../base/errors';
 import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from '../orders/shop-kinds';
 import type { Picture } from '../packages/pictures';
 import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
 
-/** Settings that hold a password or a key. Each may also be in a file, which the setting with _FILE after it names. */
+/** Settings with a password or key. Each may also be in a file, which the setting with _FILE at its end names. */
 const SECRETS = [
   'LICENSING_DATABASE_URL',
   'LICENSING_REDIS_URL',
@@ -57,12 +57,12 @@ export const SECRET_FILES = SECRETS.map((secret) => ({ secret, file: `${secret}_
 export type Variable = (typeof VARIABLES)[number];
 export type Settings = Partial<Record<Variable, string>>;
 
-/** A setting that a seller may change while the service runs. Pages, API, command and config.ts go by this list. */
+/** A setting that a seller may change while the service runs. Pages, API, command and config.ts use this list. */
 export type Editable =
   | { group: SettingGroup; kind: 'text'; most: number }
   | { group: SettingGroup; kind: 'url' | 'mail' }
   | { group: SettingGroup; kind: 'choice'; of: readonly string[] }
-  /** a whole number. @param fallback undefined: another setting's (config.ts) */
+  /** A whole number. Without `fallback`, the default is another setting's value (config.ts). */
   | { group: SettingGroup; kind: 'number'; min: number; max: number; fallback: number | undefined };
 
 export type SettingGroup = 'shop' | 'mail' | 'limits' | 'keeping';
@@ -73,7 +73,7 @@ const number = (group: SettingGroup, fallback: number | undefined, min = 1, max 
 const LONGEST_WINDOW_S = 86_400;
 const LONGEST_TOKEN_DAYS = 3_660;
 
-/** By the variable without LICENSING_, in the order in which people see them. */
+/** The editable settings, keyed by the variable without LICENSING_, in the order in which they are shown. */
 export const EDITABLE = {
   shop_name: { group: 'shop', kind: 'text', most: 100 },
   public_url: { group: 'shop', kind: 'url' },
@@ -106,30 +106,30 @@ export function isEditable(name: string): name is EditableName {
   return Object.hasOwn(EDITABLE, name);
 }
 
-/** The settings of the database, opened (settings/stored.ts). */
+/** The decrypted settings of the database (settings/stored.ts). */
 export interface StoredSettings {
   values: Readonly<Partial<Record<EditableName, string>>>;
-  /** the seller's texts of mails, by `NAME.LANGUAGE` */
+  /** the seller's mail texts, by `NAME.LANGUAGE` */
   mailTexts: Readonly<Record<string, string>>;
   picture: Picture | undefined;
 }
 
 export const NOTHING_STORED: StoredSettings = { values: {}, mailTexts: {}, picture: undefined };
 
-/** Read before any settings file. */
+/** Settings that are read before any settings file. */
 const OF_THE_START = ['LICENSING_ENV_FILE', 'LICENSING_NODE'];
 
-/** Whether a settings file can hold this setting. */
+/** Reports whether a settings file can contain this setting. */
 export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE' | 'LICENSING_NODE'> {
   return !OF_THE_START.includes(name) && (VARIABLES as readonly string[]).includes(name);
 }
 
-/** The line of a settings file. @throws ConfigError for a value that such a file cannot hold */
+/** Returns a line for a settings file. @throws ConfigError for a value that such a file cannot contain */
 export function settingLine(name: string, value: string): string {
   return `${name}=${quote(value)}\n`;
 }
 
-/** Quotes a value as dotenv reads it: inside quotes, only the quote itself is special (and \ in double quotes). */
+/** Quotes a value for dotenv: inside quotes, only the quote itself is special (and \ in double quotes). */
 function quote(value: string): string {
   if (/^[\w./:@%+=,-]*$/.test(value)) return value;
   const mark = ["'", '"', '`'].find((candidate) => !value.includes(candidate));
@@ -138,7 +138,7 @@ function quote(value: string): string {
   return mark + value + mark;
 }
 
-/** A warning for each name that is meant for this program but is not a setting, with the likely right name. */
+/** Returns a warning for each unknown name that is meant for this program, with the likely right name. */
 export function describeUnknown(names: string[]): string[] {
   return names
     .filter((name) => !(VARIABLES as readonly string[]).includes(name))
@@ -153,7 +153,7 @@ export function describeUnknown(names: string[]): string[] {
 
 const ASSIGNMENT = /^\s*(?:export\s+)?([\w.-]+)(?:\s*=|:\s)(.*)/;
 
-/** Warns about lines meant for this program that set nothing or are overridden. Values are never repeated. */
+/** Warns about lines for this program that set nothing or are overridden. Values are never repeated. */
 export function describeLines(text: string, file: string): string[] {
   const remarks: string[] = [];
   const set = new Map<string, string>();
@@ -172,15 +172,15 @@ export function describeLines(text: string, file: string): string[] {
   return remarks;
 }
 
-/** Whether a variable is meant for this program, even if misspelled. */
+/** Reports whether a variable is meant for this program, even if it is misspelled. */
 export function isMeantForUs(name: string): boolean {
   return name.startsWith('LICENSING_') || almostVariable(name) !== undefined;
 }
 
-/** Two errors leave one of the three parts of "LICENSING_" as it is: most names need no comparison. */
+/** A quick check: two typing errors leave one of the three parts of "LICENSING_" intact, so most names need no comparison. */
 const RESEMBLES = /LIC|ENS|ING_/i;
 
-/** Finds the setting within two typing errors of a name, ignoring case; also finds a misspelled "LICENSING_". */
+/** Returns the setting within two typing errors of a name, ignoring case, even if "LICENSING_" is misspelled. */
 function almostVariable(name: string): Variable | undefined {
   if (!RESEMBLES.test(name)) return undefined;
   const most = 2;

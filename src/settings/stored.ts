@@ -23,18 +23,18 @@ import {
 } from '../store/settings';
 
 /**
- * Settings that a seller has stored in the database, besides those of the environment, which win. Each instance looks for
- * changes every second, so that one acts everywhere within two.
+ * Settings that a seller stores in the database. Settings of the environment win over them. Each instance checks for
+ * changes every second, so that a change takes effect everywhere within two seconds.
  */
 
 export { describeDatabase } from '../store/engine/error-messages';
 export { deleteSetting, type StoredSetting };
 
-/** The names of rows that hold no setting by itself. */
+/** The names of rows that are not settings themselves. */
 export const PICTURE = 'picture';
 export const MAIL_TEXT = 'mail_text.';
 
-/** Opened; `faults` are sentences about values that cannot be opened. */
+/** Reads and decrypts the stored settings. `faults` are sentences about values that cannot be decrypted. */
 export async function readStored(
   db: Db,
   keySecret: Buffer | undefined,
@@ -61,17 +61,17 @@ export async function readStored(
   return { stored: { values, mailTexts, picture }, faults, rows };
 }
 
-/** The settings that count now. @throws ConfigError when those of the environment cannot be used any more */
+/** Returns the settings in effect now. @throws ConfigError if settings of the environment can no longer be used */
 export async function readEffective(db: Db, config: Config): Promise<Config> {
   const { stored, faults } = await readStored(db, config.keySecret);
   const built = withUsable(config, stored);
-  // What no variable sets stays.
+  // Keep the value that no variable sets.
   const { shopApiUrl } = config;
   const own = shopApiUrl === undefined ? {} : { shopApiUrl };
   return Object.assign(built, own, { warnings: [...built.warnings, ...faults] });
 }
 
-/** Stores a value that was tried (`withStored`), or removes it. @throws OperatorError when it needs a key secret */
+/** Stores a value that was checked by `withStored`; null removes it. @throws OperatorError if it needs a key secret */
 export async function storeSetting(
   db: Db,
   name: EditableName,
@@ -94,7 +94,7 @@ export async function storeSetting(
   await storeRow(db, name, { value: null, valueSealed: sealKey(value, sealedFor(name), keySecret) }, by);
 }
 
-/** @param name PICTURE, or MAIL_TEXT and a text's id */
+/** Stores a row. @param name PICTURE, or MAIL_TEXT with a text's id */
 export function storeRow(
   db: Db,
   name: string,
@@ -114,12 +114,12 @@ function openValue({ name, value, valueSealed }: StoredSetting, keySecret: Buffe
   return openSealedKey(valueSealed, sealedFor(name), keySecret);
 }
 
-/** So that a sealed value opens only in its row. */
+/** Returns the context in which a value is sealed: it opens only in its own row. */
 function sealedFor(name: string): string {
   return `setting ${name}`;
 }
 
-/** Where a setting's present value comes from. */
+/** The sources of a setting's present value. */
 export const SETTING_SOURCES = ['environment', 'stored', 'default'] as const;
 export type SettingSource = (typeof SETTING_SOURCES)[number];
 
@@ -130,16 +130,16 @@ export function sourceOf(config: Config, name: EditableName): SettingSource {
 
 /** The settings of a running service. */
 export interface LiveSettings {
-  /** those of now; another object after each change */
+  /** the present settings; a new object after each change */
   readonly config: Config;
-  /** looks for a change at once, after one of this process */
+  /** checks for a change at once, after this process has made one */
   refresh(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Reads what is stored, and goes on looking for changes of it. @throws the database's error */
+/** Reads the stored settings, and watches them for changes. @throws the database's error */
 export async function watchSettings(db: Db, config: Config, log: Logger): Promise<LiveSettings> {
   let mark = await readSettingsMark(db);
   let current = await readEffective(db, config);
@@ -162,7 +162,7 @@ export async function watchSettings(db: Db, config: Config, log: Logger): Promis
   }
 
   loop.start(LOOK_EVERY_MS, () => {
-    // One look at a time, however slow the database is.
+    // Run one check at a time, even if the database is slow.
     if (looking !== undefined) return;
     looking = look().finally(() => (looking = undefined));
     loop.track(looking);

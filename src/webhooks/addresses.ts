@@ -7,27 +7,27 @@ import { OperatorError } from '../licensing/operator-error';
 import { MAX_URL_LENGTH } from '../licensing/core/columns';
 
 /**
- * Where webhooks may go: to public addresses, and to the networks of LICENSING_WEBHOOK_NETWORKS. A person who may add a
- * receiver must not reach this machine's neighbours. Names are judged by what they resolve to, at each connection.
+ * SSRF protection: webhooks may reach public addresses, and the networks of LICENSING_WEBHOOK_NETWORKS. A user who may
+ * add a receiver must not reach this machine's neighbours. A name is judged by its addresses, at each connection.
  */
 
 export interface AddressRules {
-  /** @param protocol of the receiver's URL: `http:` may reach this machine alone */
+  /** @param protocol the protocol of the receiver's URL; `http:` may only reach this machine */
   allows: (address: string, protocol: string) => boolean;
-  /** The addresses of a host, as a URL spells it. @throws ADDRESS_REFUSED, or the resolver's error */
+  /** Resolves a host in the form of a URL. @throws ADDRESS_REFUSED, or the resolver's error */
   resolve: (hostname: string, protocol: string) => Promise<LookupAddress[]>;
-  /** For `https.request`, which looks up names but not literal addresses. */
+  /** Returns the look-up for `https.request`, which calls it for names but not for literal addresses. */
   lookup: (protocol: string) => LookupFunction;
 }
 
-/** Azure's metadata service has a public address. The others are link-local, private, or in the carriers' range. */
+/** Azure's metadata service, whose address is public. Others are link-local, private, or in the carriers' range. */
 const METADATA = new Set(['168.63.129.16']);
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];
 
-/** @param networks such as `10.0.0.0/8`, checked already (`isNetwork`) */
+/** @param networks such as `10.0.0.0/8`, already checked by `isNetwork` */
 export function createAddressRules(networks: readonly string[]): AddressRules {
   const isNamed = createNetworkMatcher(networks);
-  /** One look-up of a name at a time: a hung one holds a thread that all the process's files need too. */
+  /** The running look-up of each name. There is only one, because a hung one holds a thread that file operations also need. */
   const underWay = new Map<string, Promise<LookupAddress[]>>();
 
   function allows(text: string, protocol: string): boolean {
@@ -51,7 +51,7 @@ export function createAddressRules(networks: readonly string[]): AddressRules {
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(literal);
     const addresses = family === 0 ? await lookUp(hostname) : [{ address: literal, family }];
-    // One forbidden address is enough, because we do not choose which of them is connected to.
+    // Refuse if any address is forbidden, because this code does not choose the one to connect to.
     const refused = addresses.find(({ address }) => !allows(address, protocol));
     if (refused !== undefined) throw new CodedError('ADDRESS_REFUSED', 'ADDRESS_REFUSED', refused.address);
     return addresses;
@@ -76,7 +76,7 @@ export function createAddressRules(networks: readonly string[]): AddressRules {
 function isPublic(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast' || METADATA.has(address)) return false;
-  // The rest of IPv6 is assigned to nobody; `::7f00:1` is an old spelling of 127.0.0.1.
+  // The rest of IPv6 is not assigned; `::7f00:1` is an old spelling of 127.0.0.1.
   return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(GLOBAL_UNICAST);
 }
 
@@ -84,10 +84,10 @@ function isLoopback(address: string): boolean {
   return ipaddr.parse(address).range() === 'loopback';
 }
 
-/** A slow resolver holds a request no longer. */
+/** The time after which a request no longer waits for the resolver. */
 const RESOLVE_LIMIT_MS = 5_000;
 
-/** The URL of a receiver, in its usual spelling. @throws OperatorError (field `url`) when webhooks may not go there */
+/** Returns a receiver's URL in its usual spelling. @throws OperatorError (field `url`) if webhooks may not go there */
 export async function requireWebhookUrl(text: string, rules: AddressRules): Promise<string> {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url === undefined || !['https:', 'http:'].includes(url.protocol))

@@ -3,7 +3,7 @@ import { findOldestDue } from '../store/deliveries';
 import { listWebhooks } from '../store/webhooks';
 import { isStopped } from './receivers';
 
-/** Seconds that the oldest delivery has been due, and how many receivers were disabled because they failed. */
+/** Returns the seconds for which the oldest delivery has been due, and the number of receivers disabled for failures. */
 export async function readWebhookBacklog(db: Db, now: Date): Promise<{ lag: number; stopped: number }> {
   const webhooks = await listWebhooks(db);
   let lag = 0;

@@ -24,21 +24,21 @@ import {
   type WebhookRow,
 } from '../store/webhooks';
 
-/** With the lease's 25 s, within a minute (docs/webhooks.md), also when the holder was killed. */
+/** The interval. With the lease's 25 s, it is within a minute (docs/webhooks.md), even if the lease's holder was killed. */
 const EVERY_MS = 10_000;
 const STEPS = [
   { type: 'license.expired', daysBefore: 0 },
   { type: 'license.expiring', daysBefore: 14 },
 ] as const satisfies { type: WebhookType; daysBefore: number }[];
-/** A change may set an end in a few seconds, commit after the search for that end, or come from a slow clock. */
+/** The overlap of searches: a change may set an end within seconds, commit after the search, or come from a slow clock. */
 const OVERLAP_MS = 2 * 60 * 1000;
-/** Ends are told of for so long after a time in which every instance was down. */
+/** The time for which ends are still reported after all instances were down. */
 const BACKLOG_MS = 7 * DAY_MS;
 const AT_ONCE = 100;
 
 /**
- * Tells receivers that licences have ended, or end in 14 days, although no row changes then. One instance does it for all.
- * @returns call it to stop
+ * Queues webhooks for licences that have ended, or will end in 14 days, although no row changes then. A lease lets one
+ * instance do this for all. @returns a function that stops it
  */
 export function startEndsWatch(db: Db, log: Logger, now: () => Date): Stop {
   const isListening = (one: Subscriber) => STEPS.some(({ type }) => isSubscribed(one, type));
@@ -56,7 +56,7 @@ export function startEndsWatch(db: Db, log: Logger, now: () => Date): Stop {
   return startJobs(db, { lease: 'webhook-ends', everyMs: EVERY_MS, jobs: [ends], failure }, log, now);
 }
 
-/** Queues what is due for a receiver, once for a licence, its end and step. After an interruption it begins where it last ended. */
+/** Queues the due webhooks of a receiver, once for each licence, end and step. It continues where it last stopped. */
 async function announceEnds(
   db: Db,
   webhook: WebhookRow,
@@ -77,7 +77,7 @@ async function announceEnds(
   }
   await setWebhook(db, webhook.id, { sweptAt: at }, { sweptAt: webhook.sweptAt });
 
-  /** @returns false: another instance has the lease by now */
+  /** Queues webhooks. @returns false if another instance has the lease now */
   async function queue(ends: LicenseEnd[], type: WebhookType, daysBefore: number): Promise<boolean> {
     const nameOf = ({ id, expiresAt }: LicenseEnd) =>
       `end:${webhook.id}:${id}:${daysBefore}:${expiresAt.getTime() / 1000}`;
@@ -87,12 +87,12 @@ async function announceEnds(
     return inTransaction(db, async (trx) => {
       if (!(await lockLease(trx, lease, now()))) return false;
       const ids = open.map(({ id }) => id);
-      // Otherwise a change at this moment could be told of first, with a later revision.
+      // Lock the licences; otherwise a change at this moment could be queued first, with a later revision.
       await lockLicenses(trx, ids);
       const licenses = new Map((await findLicensesByIds(trx, ids)).map((one) => [one.id, one]));
       for (const end of open) {
         const license = licenses.get(end.id);
-        // It may have been renewed or suspended meanwhile.
+        // Skip a licence that was renewed or suspended in the meantime.
         const isSame =
           license?.status === 'active' && license.expiresAt?.getTime() === end.expiresAt.getTime();
         if (!isSame) continue;

@@ -6,7 +6,7 @@ import { isLockConflict, reasonCode } from '../store/engine/errors';
 import { untilRecorded } from '../store/outbox';
 import type { WebhookRow } from '../store/webhooks';
 
-/** A claimed row, and its receiver as it was read after the claim. */
+/** A claimed delivery, with its receiver as it was read after the claim. */
 export interface Claim {
   row: Delivery;
   webhook: WebhookRow;
@@ -18,8 +18,8 @@ interface Attempt {
 }
 
 /**
- * Records what became of claimed rows. What arrives together is recorded in one commit, and what waited behind it in the
- * licences' lanes is claimed in another.
+ * Records the outcomes of claimed deliveries. Outcomes that arrive together are recorded in one commit, and the next
+ * deliveries in their licences' lanes are claimed in another.
  * @param withReceivers reads the receivers of claimed rows
  * @returns the next row of the same lane, if this one was delivered
  */
@@ -45,14 +45,14 @@ export function createRecorder(
     });
   });
 
-  /** @returns the next rows of the lanes. A replay's lane has its own order, and is only released. */
+  /** Claims the next rows of the lanes. A replay's lane has its own order, and is only released. */
   async function claimBehind(rows: (Lane & Pick<Delivery, 'kind'>)[]): Promise<Claim[]> {
     try {
       const ordered = stopping.aborted ? [] : rows.filter(({ kind }) => kind === 'webhook');
       for (const row of rows) if (!ordered.includes(row)) await releaseLane(db, row, now());
       return await withReceivers(await claimNextOfLanes(db, ordered, now()));
     } catch (error) {
-      // What is recorded stays so. The next rows are found when the claims of the delivered ones would have ended.
+      // The outcomes stay recorded. The next rows are found when the claims of the delivered rows would have expired.
       log.warn({ reason: reasonCode(error) }, 'webhooks wait: the outbox cannot be read');
       return [];
     }
@@ -66,14 +66,14 @@ export function createRecorder(
   };
 }
 
-/** @returns for each whether it was still claimed, or why that could not be recorded */
+/** Records attempts. @returns for each whether it was still claimed, or the error */
 async function recordTogether(db: Db, attempts: Attempt[]): Promise<(boolean | Error)[]> {
   try {
     return await recordOutcomes(db, attempts);
   } catch (error) {
     if (!isLockConflict(error)) throw error;
   }
-  // A transaction holds one of the rows. The others do not wait for it.
+  // Record each on its own: a transaction holds one of the rows, and the others must not wait for it.
   const recorded: (boolean | Error)[] = [];
   for (const attempt of attempts)
     recorded.push(

@@ -13,15 +13,15 @@ import type { PostFailure } from '../texts/operators/failures';
 /** One attempt to deliver a webhook over HTTP. */
 
 export interface PostResult {
-  /** undefined: there was no answer */
+  /** undefined without a response */
   status: number | undefined;
-  /** the beginning of the answer's text */
+  /** the beginning of the response's text */
   answer: string;
-  /** whether the receiver sent more than is stored */
+  /** true if the receiver sent more than is stored */
   isLong?: boolean;
-  /** undefined: the receiver took it (2xx) */
+  /** undefined if the receiver accepted it (2xx) */
   failure: PostFailure | undefined;
-  /** how long the receiver asks to wait, in milliseconds */
+  /** the time in ms that the receiver asks to wait */
   retryAfter: number | undefined;
 }
 
@@ -29,19 +29,19 @@ export type Post = (
   url: string,
   headers: Record<string, string>,
   body: string,
-  /** ends the attempt: the process stops */
+  /** aborts the attempt when the process stops */
   cut: AbortSignal,
 ) => Promise<PostResult>;
 
-/** The longest time for an attempt (docs/webhooks.md). */
+/** The timeout of an attempt (docs/webhooks.md). */
 export const ATTEMPT_LIMIT_MS = 15_000;
-/** The status decides. Only the beginning of the answer is read, because a receiver may send without an end. */
+/** The maximum number of bytes to read. The status decides, and a receiver may send without end. */
 const READ_BYTES = 1_024;
 const READ_LIMIT_MS = 1_000;
 
-/** @param ca authorities besides the system's, in PEM @throws only when it is cut */
+/** @param ca authorities in addition to the system's, in PEM @throws only if it is aborted */
 export function createPost(rules: AddressRules, ca?: string): Post {
-  // A new connection for each attempt: a kept one that the receiver closes would make an attempt fail.
+  // Open a new connection for each attempt: a kept one that the receiver closes would make an attempt fail.
   const agents = {
     'https:': new HttpsAgent({ keepAlive: false, ...(ca !== undefined && { ca }) }),
     'http:': new HttpAgent({ keepAlive: false }),
@@ -55,7 +55,7 @@ export function createPost(rules: AddressRules, ca?: string): Post {
     cut.addEventListener('abort', end, { once: true });
     const timer = setTimeout(end, ATTEMPT_LIMIT_MS);
     try {
-      // No look-up happens for a literal address.
+      // Check a literal address here, because it is not looked up.
       if (/^[\d.]+$|^\[/.test(url.hostname)) await rules.resolve(url.hostname, protocol);
       return await send(url, {
         method: 'POST',
@@ -84,7 +84,7 @@ export function createPost(rules: AddressRules, ca?: string): Post {
         const response = await new Promise<IncomingMessage>((resolve, reject) => {
           sending.on('response', resolve).on('error', reject).end(body);
         });
-        // Once there is a status, what happens to the rest of the answer does not matter.
+        // Ignore errors after the status, because the rest of the response does not matter.
         sending.on('error', () => undefined);
         const status = response.statusCode ?? 0;
         return {
@@ -126,14 +126,14 @@ function readable(text: string): string {
   return redactKeys(text.toWellFormed().replace(/[^\P{Cc}\n\t]/gu, ' ')).trim();
 }
 
-/** In seconds, or as a date (RFC 9110, 10.2.3). @returns milliseconds */
+/** Reads Retry-After, which is in seconds or a date (RFC 9110, 10.2.3). @returns milliseconds */
 export function readRetryAfter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - Date.now();
   return Number.isFinite(ms) && ms > 0 ? ms : undefined;
 }
 
-/** Why a request got no answer. */
+/** Returns the reason that a request got no response. */
 export function failureOf(error: unknown): PostFailure {
   if (isCoded(error, 'ADDRESS_REFUSED')) return 'ADDRESS_REFUSED';
   const { code = '' } = error as NodeJS.ErrnoException;

@@ -40,15 +40,15 @@ declare module '../licensing/operator-error' {
   }
 }
 
-/** Receivers of webhooks, as operators add, change and try them, and what was sent to them. */
+/** Receivers of webhooks: operators add, change and test them, and see their deliveries. */
 
 export { listWebhooks, type WebhookRow, type Delivery };
 
 export type DisabledReason = 'operator' | 'failing' | 'gone';
 
-/** What adding and changing receivers needs of the settings. */
+/** The settings that adding and changing receivers needs. */
 interface WebhookSettings {
-  /** seals the secrets; undefined: there can be no receivers */
+  /** encrypts the secrets; undefined if there can be no receivers */
   keySecret: Buffer | undefined;
   /** LICENSING_WEBHOOK_NETWORKS */
   webhookNetworks: readonly string[];
@@ -58,7 +58,7 @@ export interface WebhookFields {
   url: string;
   /** types and patterns */
   events: string[];
-  /** null or empty: none */
+  /** null or empty for no description */
   description: string | null;
 }
 
@@ -66,8 +66,8 @@ const MAX_EVENTS = 30;
 
 /**
  * Adds a receiver.
- * @returns it with its secret, which is shown only now
- * @throws OperatorError that names the wrong field, or when no LICENSING_KEY_SECRET is set
+ * @returns the receiver and its secret, which is only shown now
+ * @throws OperatorError with the wrong field, or without LICENSING_KEY_SECRET
  */
 export async function addWebhook(
   db: Db,
@@ -98,7 +98,7 @@ export async function addWebhook(
 }
 
 /**
- * Changes a receiver; undefined keeps a value. What waits goes at once when it is enabled, or gets another address.
+ * Changes a receiver; undefined values stay. Waiting deliveries are sent at once if it is enabled or gets another address.
  * @throws OperatorError
  */
 export async function editWebhook(
@@ -117,7 +117,7 @@ export async function editWebhook(
 ): Promise<WebhookRow> {
   const webhook = await requireWebhook(db, id);
   const changes: Partial<WebhookRow> = {
-    // It is not told of ends before its subscription.
+    // Do not report ends from before the subscription.
     ...(events !== undefined && { events: requireEvents(events), sweptAt: now }),
     ...(description !== undefined && { description: requireDescription(description) }),
     ...(url !== undefined && {
@@ -134,12 +134,12 @@ export async function editWebhook(
   return edited;
 }
 
-/** A disabled receiver's fields. */
+/** Returns the fields of a disabled receiver. */
 export function disabledNow(reason: DisabledReason, now: Date): Partial<WebhookRow> {
   return { disabledAt: now, disabledReason: reason };
 }
 
-/** A new secret, shown only now. The old one signs too for 24 hours. @throws OperatorError */
+/** Rotates the secret, and returns it; it is only shown now. The old secret also signs for 24 hours. @throws OperatorError */
 export async function rotateSecret(
   db: Db,
   id: number,
@@ -150,7 +150,7 @@ export async function rotateSecret(
   const webhook = await requireWebhook(db, id);
   const { secretSealed } = webhook;
   const secret = generateSecret();
-  // A secret that cannot be opened any more signs nothing.
+  // Drop a secret that can no longer be decrypted, because it cannot sign.
   const isOpen = opensSecrets({ ...webhook, previousSealed: null }, keySecret, now);
   const changes = {
     secretSealed: sealSecret(secret, keySecret),
@@ -164,13 +164,13 @@ export async function rotateSecret(
   return { webhook: await requireWebhook(db, id), secret };
 }
 
-/** Removes a receiver at once; what waited for it is deleted by housekeeping. @throws OperatorError */
+/** Removes a receiver at once; housekeeping deletes its waiting deliveries. @throws OperatorError */
 export async function removeWebhook(db: Db, id: number): Promise<WebhookRow> {
   const webhook = await requireWebhook(db, id);
   return (await deleteWebhook(db, id)) ? webhook : noWebhook(id);
 }
 
-/** @throws OperatorError when there is no such receiver */
+/** Returns a receiver. @throws OperatorError if it does not exist */
 export async function requireWebhook(db: Db, id: number): Promise<WebhookRow> {
   return (await findWebhook(db, id)) ?? noWebhook(id);
 }
@@ -187,7 +187,7 @@ export async function listWebhookPage(db: Db, { after, limit }: PageRequest): Pr
   return toPage(await listWebhooks(db, { after: id, limit: limit + 1 }), limit, (webhook) => [webhook.id]);
 }
 
-/** Queues `webhook.test`, which is sent once, also to a disabled receiver. @throws OperatorError */
+/** Queues `webhook.test`, which is sent once, even to a disabled receiver. @throws OperatorError */
 export async function queueTest(db: Db, id: number, now: Date): Promise<Delivery> {
   await requireWebhook(db, id);
   const queue = async (trx: Transaction) => {
@@ -198,7 +198,7 @@ export async function queueTest(db: Db, id: number, now: Date): Promise<Delivery
 }
 
 /**
- * Sends a delivery once more, with the same `webhook-id`, at once and whatever its order; also to a disabled receiver.
+ * Sends a delivery again at once, with the same `webhook-id` and out of order, even to a disabled receiver.
  * @throws OperatorError
  */
 export async function replayDelivery(
@@ -224,7 +224,7 @@ export async function requireDelivery(db: Db, webhookId: number, deliveryId: num
   return delivery;
 }
 
-/** The newest first; those that wait, the next first. @throws OperatorError when there is no such receiver */
+/** Lists deliveries, newest first, or the waiting ones, next due first. @throws OperatorError for an unknown receiver */
 export async function listDeliveryPage(
   db: Db,
   webhookId: number,
@@ -242,17 +242,17 @@ export async function listDeliveryPage(
 
 export const MOST_COUNTED = 1_000;
 
-/** @returns how many deliveries wait, at most MOST_COUNTED */
+/** Counts waiting deliveries, up to MOST_COUNTED. */
 export function countWaitingFor(db: Db, webhookId: number): Promise<number> {
   return countWaiting(db, webhookId, MOST_COUNTED);
 }
 
-/** Whether a receiver was disabled because it failed. */
+/** Reports whether a receiver was disabled because it failed. */
 export function isStopped({ disabledAt, disabledReason }: WebhookRow): boolean {
   return disabledAt !== null && disabledReason !== 'operator';
 }
 
-/** @returns as stored @throws OperatorError (field `events`) */
+/** Checks event names. @returns the form that is stored @throws OperatorError (field `events`) */
 function requireEvents(names: string[]): string {
   const events = [...new Set(names.map((one) => one.trim()).filter(Boolean))];
   if (events.length === 0 || events.length > MAX_EVENTS)
@@ -283,7 +283,7 @@ function refused(field: string, message: string): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }
 
-/** A receiver's name for people: its description, otherwise its host, because the path may be a secret. */
+/** Returns a receiver's name for users: its description, otherwise its host, because the path may be a secret. */
 export function receiverName({ url, description }: Pick<WebhookRow, 'url' | 'description'>): string {
   return description ?? new URL(url).host;
 }
@@ -304,19 +304,19 @@ export function webhookJson(webhook: WebhookRow) {
 
 type DeliveryState = 'waiting' | 'delivered' | 'failed';
 
-/** `failed`: a test that was not taken. Anything else is tried again. */
+/** Returns a delivery's state. `failed`: a test that was not accepted; other deliveries are retried. */
 export function stateOf({ nextAttemptAt, sentAt }: Delivery): DeliveryState {
   if (nextAttemptAt !== null) return 'waiting';
   return sentAt === null ? 'failed' : 'delivered';
 }
 
-/** The body that a delivery is sent with. */
+/** Returns the body that is sent for a delivery. */
 export function bodyOf({ type, createdAt, detailsJson }: Delivery): string {
   const data = JSON.parse(detailsJson ?? '{}') as object;
   return JSON.stringify({ type: type as WebhookType, timestamp: formatTimestamp(createdAt), data });
 }
 
-/** The header `webhook-id`. */
+/** Returns the header `webhook-id`. */
 export function webhookIdOf({ messageId }: Delivery): string {
   return `msg_${messageId}`;
 }

@@ -5,20 +5,20 @@ import type { PostResult } from './post';
 import type { DisabledReason } from './receivers';
 
 const SECOND_MS = 1_000;
-/** After each failure (docs/webhooks.md); after one more the receiver is disabled. */
+/** The retry schedule: the backoff after each failure (docs/webhooks.md). After one more failure the receiver is disabled. */
 export const PAUSES_MS = [
   5 * SECOND_MS,
   ...[5, 30].map((minutes) => minutes * MINUTE_MS),
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
 ];
-/** Lengthens or shortens each pause at random, so that deliveries that failed together are not repeated together. */
+/** The random part of each pause, so that deliveries that failed together are not retried together. */
 const JITTER = 0.2;
-/** A receiver cannot put a delivery off for longer. */
+/** The longest delay that a receiver can ask for. */
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 
 const GONE = 410;
 
-/** What becomes of a delivery that the receiver did not take, and whether the receiver is disabled. */
+/** Returns the next attempt of a delivery that the receiver did not accept, and whether the receiver is disabled. */
 export function afterFailure(
   { enabledAt }: Pick<WebhookRow, 'enabledAt'>,
   {
@@ -33,7 +33,7 @@ export function afterFailure(
 ): { outcome: Partial<Delivery>; disabled?: DisabledReason } {
   if (type === 'webhook.test')
     return { outcome: { kind: 'webhook', nextAttemptAt: null, failedAt: now, failures: before + 1 } };
-  // Enabling a receiver begins its schedule again. Times are whole seconds: the attempt before may be of the same one.
+  // Begin again if the receiver was enabled since. Times are whole seconds: the last attempt may be of the same one.
   const isOver = Boolean(failedAt) || (attemptedBefore ?? enabledAt) < enabledAt;
   const failures = 1 + (isOver ? 0 : before);
   const outcome = { kind: 'webhook' as const, failures, failedAt: null };

@@ -16,39 +16,39 @@ import { bodyOf, disabledNow, webhookIdOf, type DisabledReason } from './receive
 import { afterFailure } from './schedule';
 import { secretsOf, signedHeaders } from './signing';
 
-/** The most attempts of this process at once for a receiver, so that none delays the others' deliveries. */
+/** The maximum number of parallel attempts of this process for a receiver, so that no receiver delays the others. */
 const ATTEMPTS_AT_ONCE = 8;
-/** The same while a receiver's latest attempt failed, or was answered at length. */
+/** The maximum for a receiver whose latest attempt failed, or whose response was long. */
 const COSTLY_AT_ONCE = 1;
-/** The same for tests and replays of all receivers. */
+/** The maximum for tests and replays of all receivers together. */
 const NOW_AT_ONCE = 4;
 /**
- * Searches and claims use one of the pool's connections, and recording uses another, so that neither waits for the other.
- * Customers' requests need the rest, however many deliveries are under way.
+ * The number of parallel searches and claims. They use one connection of the pool, and recording uses another, so that
+ * neither waits for the other. Customers' requests need the rest, however many deliveries are running.
  */
 const SEARCHES_AT_ONCE = 1;
-/** How soon a delivery is found that another process has queued. */
+/** The interval after which deliveries of other processes are found. */
 const POLL_MS = 500;
-/** A commit of this process is followed by others, in which more may be queued. */
+/** The delay after a commit of this process, because further commits with deliveries may follow. */
 const GATHER_MS = 10;
 
 export interface WebhookSenderSettings {
   keySecret: Buffer;
   post: Post;
-  /** as the settings are now; undefined: mail is off */
+  /** returns the present settings; undefined if mail is off */
   mailing: () => Mailing | undefined;
 }
 
 export interface WebhookSender {
-  /** attempts since the start */
+  /** the attempts since the start */
   counts: () => { delivered: number; failed: number };
   stop: () => Promise<void>;
   idle: () => Promise<void>;
 }
 
 /**
- * Sends what is queued for receivers of webhooks, at once when this process queues it. At least once: a delivery is recorded
- * after the receiver's answer, and a process that is killed in between leaves a claim that ends.
+ * Sends queued webhooks, at once if this process queues them. Delivery is at-least-once: the outcome is recorded after
+ * the receiver's response, and if the process is killed in between, its claim expires and another sends again.
  */
 export function startWebhookSender(
   db: Db,
@@ -61,13 +61,13 @@ export function startWebhookSender(
   const searches = new Semaphore(SEARCHES_AT_ONCE);
   const inTurn = <T>(search: () => Promise<T>) => searches.runExclusive(search);
   const counts = { delivered: 0, failed: 0 };
-  /** of each enabled receiver: wakes its pool */
+  /** wakes the pool of each enabled receiver */
   const receivers = new Map<number, () => void>();
-  /** receivers with COSTLY_AT_ONCE */
+  /** the receivers with COSTLY_AT_ONCE */
   const costly = new Set<number>();
   const record = createRecorder(db, { now, stopping }, withReceivers, log);
 
-  /** Leaves out rows whose receiver is gone or disabled. */
+  /** Adds the receivers, and leaves out rows whose receiver is deleted or disabled. */
   async function withReceivers(rows: Delivery[]): Promise<Claim[]> {
     const webhooks = new Map<number, WebhookRow | undefined>();
     for (const { webhookId } of rows)
@@ -77,7 +77,7 @@ export function startWebhookSender(
       const webhook = webhooks.get(row.webhookId);
       if (webhook === undefined) await deleteOutboxRow(db, row.id);
       else if (webhook.disabledAt !== null && row.kind === 'webhook') {
-        // Otherwise its pool would claim again and again what is put back here.
+        // Remove the pool, which would otherwise claim this row again and again.
         receivers.delete(row.webhookId);
         await changeClaimed(db, row, { nextAttemptAt: now() });
       } else claims.push({ row, webhook });
@@ -119,7 +119,7 @@ export function startWebhookSender(
     }
   }
 
-  /** @returns what has waited behind it in its licence's lane, once the receiver has taken it */
+  /** Delivers a webhook. @returns the next delivery in its licence's lane, after the receiver has accepted this one */
   async function deliver({ row, webhook }: Claim): Promise<Claim | undefined> {
     const result = await attempt(webhook, row);
     if (result === 'cut') {
@@ -149,13 +149,13 @@ export function startWebhookSender(
     const reason = status === undefined ? failure : `${failure} ${status}`;
     const { outcome, disabled } = afterFailure(webhook, row, result, now());
     log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
-    // First, because otherwise the row would be due for a receiver that is still enabled.
+    // Disable the receiver first, because otherwise the row would be due for a receiver that is enabled.
     if (disabled !== undefined && (await disable(db, webhook, disabled, mailing(), now())))
       log.error({ webhook: webhook.id, reason: disabled }, 'webhook disabled');
     return record(row, { ...answered, ...outcome, lastError: reason });
   }
 
-  /** @returns `cut`: the process stops, and another instance makes the attempt again */
+  /** Makes an attempt. @returns `cut` if the process stops; another instance then repeats the attempt */
   async function attempt(webhook: WebhookRow, row: Delivery): Promise<PostResult | 'cut'> {
     const at = now();
     let secrets: string[];
@@ -188,7 +188,7 @@ export function startWebhookSender(
   return {
     counts: () => ({ ...counts }),
     idle() {
-      // What was queued a moment ago still waits for GATHER_MS.
+      // Poll now, because the latest deliveries still wait for GATHER_MS.
       poll();
       return loop.idle();
     },
@@ -199,7 +199,7 @@ export function startWebhookSender(
   };
 }
 
-/** Disables a receiver, and queues mails that tell the operators. @returns false: it was disabled already */
+/** Disables a receiver, and queues mails that notify the operators. @returns false if it was already disabled */
 async function disable(
   db: Db,
   { id }: WebhookRow,

@@ -5,7 +5,7 @@ import type { WebhookRow } from '../store/webhooks';
 /** Secrets and signatures of webhooks (Standard Webhooks 1.0). */
 
 const PREFIX = 'whsec_';
-/** Associated data, so that no sealed licence key opens as a secret. */
+/** The associated data of the encryption, so that a sealed licence key cannot be opened as a secret. */
 const SEALED_AS = 'webhook secret';
 
 export function generateSecret(): string {
@@ -16,12 +16,12 @@ export function sealSecret(secret: string, keySecret: Buffer): string {
   return sealKey(secret, SEALED_AS, keySecret);
 }
 
-/** @throws SealError when LICENSING_KEY_SECRET is another one */
+/** Decrypts a secret. @throws SealError if LICENSING_KEY_SECRET has changed */
 function openSecret(sealed: string, keySecret: Buffer): string {
   return openSealedKey(sealed, SEALED_AS, keySecret);
 }
 
-/** All secrets that sign now, the newest first. @throws SealError */
+/** Returns all secrets that sign now, newest first. @throws SealError */
 export function secretsOf(
   { secretSealed, previousSealed, previousEndsAt }: WebhookRow,
   keySecret: Buffer,
@@ -32,7 +32,7 @@ export function secretsOf(
   return sealed.map((one) => openSecret(one, keySecret));
 }
 
-/** Whether all secrets that sign now can be opened. */
+/** Reports whether all secrets that sign now can be decrypted. */
 export function opensSecrets(webhook: WebhookRow, keySecret: Buffer, now: Date): boolean {
   try {
     return secretsOf(webhook, keySecret, now).length > 0;
@@ -42,7 +42,7 @@ export function opensSecrets(webhook: WebhookRow, keySecret: Buffer, now: Date):
   }
 }
 
-/** The headers of a request. @param secrets all that sign; @param now of the attempt */
+/** Returns the signed headers of a request. @param secrets all that sign @param now the time of the attempt */
 export function signedHeaders(
   secrets: string[],
   id: string,

@@ -1,5 +1,5 @@
 <?php
-// The secret stands in a file that the web server does not serve: above the folder of this script.
+// The secret is in a file that the web server does not serve: in the folder above this script.
 $key = base64_decode(substr(trim(file_get_contents(dirname(__DIR__) . '/webhook-secret.txt')), strlen('whsec_')));
 [$id, $time, $given] = array_map(fn ($name) => $_SERVER["HTTP_WEBHOOK_$name"] ?? '', ['ID', 'TIMESTAMP', 'SIGNATURE']);
 $body = file_get_contents('php://input');

@@ -92,11 +92,12 @@ test('the page on shops does what it says', async () => {
   for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(folder, name), `${secret}\n`);
   // After the map the guide says to post the order again.
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
-  const more = ['shop-waiting', 'shop-receivers', 'shop-receivers-more'].flatMap(commandsOf);
+  const pages = 'shop-waiting shop-receivers shop-stripe shop-receivers-more shop-woocommerce';
+  const more = pages.split(' ').flatMap(commandsOf);
   const stdout = await walk([token, paid, map, paid, ...others, ...more].join('\necho ---\n'));
   const [, first, mapped, again, refunded, rules, renewal, tests, keys, ...further] = stdout.split('---\n');
   const [waiting, addressless, unmatched, ...receiving] = further;
-  const [added, given, messages, adopted, stripe, ...receivers] = receiving;
+  const [added, given, messages, adopted, crm, stripe, ...receivers] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
   expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
   expect(mapped).toContain('"PRO-1Y" means plan 1');
@@ -111,7 +112,7 @@ test('the page on shops does what it says', async () => {
   expect(tests).toContain('Shop hikashop is changed.');
   expect(unmatched).toContain('Nothing is unmatched.');
   expect(keys).toMatch(/keys mailed +no: mail is not set up/);
-  expect([added, ...receivers].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1])).toEqual([
+  expect([added, crm, ...receivers].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1])).toEqual([
     ...['stripe', 'crm', 'paddle', 'digistore24', 'lemonsqueezy', 'fastspring', 'woocommerce'],
   ]);
   expect(given).toContain('Shop stripe is changed.');

@@ -1,23 +1,23 @@
 import { OperatorError } from '../licensing/operator-error';
 import { API_PATH } from '../licensing/api';
 
-/** The site's folder in a path that was copied from a browser, and may continue to the site's API or pages. */
+/** Returns the site's folder from a path that was copied from a browser, without the site's API or pages. */
 export function siteFolder(path: string): string {
   return path.replace(/(?:\/api)?\/index\.php(?:\/.*)?$|\/api$/, '');
 }
 
-/** A version's download address. Joomla appends `&dlid=KEY`. */
+/** Returns the download URL of a version. Joomla appends `&dlid=KEY`. */
 export function downloadAddress(baseUrl: string, productId: number, version: string): string {
   return `${baseUrl}${API_PATH}/downloads/${productId}?version=${encodeURIComponent(version)}`;
 }
 
 export interface AskedDownload {
   productId: number;
-  /** undefined: the latest */
+  /** undefined for the latest version */
   version: string | undefined;
 }
 
-/** Parses a trimmed download address of this service; undefined for other addresses. */
+/** Parses a trimmed download URL of this service; undefined for other URLs. */
 export function readDownloadAddress(address: string): AskedDownload | undefined {
   const [, path = '', query = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
   const id = new RegExp(`${API_PATH.replaceAll('.', '\\.')}/downloads/([0-9]+)/?$`).exec(path)?.[1];
@@ -26,7 +26,7 @@ export function readDownloadAddress(address: string): AskedDownload | undefined 
   return { productId: Number(id), version: version?.trim() || undefined };
 }
 
-/** Requires an http or https address without a user name. @throws OperatorError that begins with `what` */
+/** Requires an http or https URL without a user name. @throws OperatorError whose message begins with `what` */
 export function requireWebAddress(text: string, what: string, field?: string): URL {
   const refuse = (message: string) =>
     new OperatorError(message, field === undefined ? {} : { code: 'INVALID_REQUEST', field });
@@ -38,7 +38,7 @@ export function requireWebAddress(text: string, what: string, field?: string): U
   return url;
 }
 
-/** The scheme and host of an address, without a user name or password. */
+/** Returns the scheme and host of a URL, without a user name or password. */
 export function siteOf(address: string): string {
   return address.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/is, '$1$2');
 }

@@ -1,21 +1,21 @@
 import { printableInXml } from './xml';
 
 /**
- * The changelog that Joomla shows in its own window, beside the update XML (docs/update-xml.md, The changelog). Joomla
- * makes an entry of every chunk its parser reports and prints it as HTML (`Changelog::characterData`,
+ * The changelog next to the update XML, which Joomla shows in a window of its own (docs/update-xml.md, The changelog).
+ * Joomla makes an entry of every chunk that its parser reports, and prints it as HTML (`Changelog::characterData`,
  * layouts/joomla/installer/changelog.php). So each entry is one CDATA section with HTML-escaped text.
  */
 
-/** The lists in the order in which Joomla shows them (com_installer, loadChangelog). */
+/** The lists, in the order in which Joomla shows them (com_installer, loadChangelog). */
 export const CHANGE_LISTS = ['security', 'fix', 'addition', 'change', 'remove', 'language', 'note'] as const;
 export type ChangeList = (typeof CHANGE_LISTS)[number];
 
 export type Changes = Partial<Record<ChangeList, string[]>>;
 
-/** `add:` is the only word that differs from its list's name. */
+/** A line with an optional list word. `add:` is the only word that differs from its list's name. */
 const LINE = /^(?:[-*]\s+)?(?:(security|fix|add|change|remove|language|note):\s*(?=\S))?([^]*)$/i;
 
-/** A changelog's lines by Joomla's lists. A line without a list's word is a note. */
+/** Sorts a changelog's lines into Joomla's lists. A line without a list word is a note. */
 export function changesOf(changelog: string): Changes {
   const changes: Changes = {};
   for (const line of printableInXml(changelog).split(/\r\n|[\r\n]/)) {
@@ -28,12 +28,12 @@ export function changesOf(changelog: string): Changes {
   return changes;
 }
 
-/** Sites read the whole file to show one version. */
+/** The maximum number of versions, because sites read the whole file to show one of them. */
 const MOST_VERSIONS = 50;
-/** A parser's memory for more would exceed that of a small site. Older versions are left out first. */
+/** The maximum number of lines, which a parser can read in the memory of a small site. Older versions are left out first. */
 const MOST_LINES = 10_000;
 
-/** @param releases the published ones, the newest first */
+/** Returns the XML. @param releases the published ones, newest first */
 export function renderChangelog(
   { element, type }: { element: string; type: string },
   releases: { version: string; changelog: string }[],
@@ -66,17 +66,17 @@ export function renderChangelog(
 
 const HTML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#039;' };
 
-/** Also without `]]>`, which would end a CDATA section. */
+/** Escapes HTML, including the `>` of `]]>`, which would end a CDATA section. */
 function asHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => HTML[character] ?? '');
 }
 
-/** Where the changelog is, beside an update XML: a file's path or an address. */
+/** Returns the path or URL of the changelog next to an update XML. */
 export function changelogBeside(updateXml: string): string {
   return updateXml.replace(/(?:\.xml)?(?=\?|$)/i, '-changelog.xml');
 }
 
-/** Any changelog that Joomla can read. */
+/** The kind of file of any changelog that Joomla can read. */
 export const CHANGELOG_XML = {
   name: 'a changelog for Joomla',
   isOne: (beginning: string) =>

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { API_PATH } from '../licensing/api';
 import { pack, readFolder, readVersion } from './plugin-files';
 
-/** The component that signs a site's administrators in to the pages (docs/joomla-door.md): php/door. */
+/** Packs the component for Joomla that signs a site's administrators in to the pages (docs/joomla-door.md): php/door. */
 
-/** In Joomla, as in its address: index.php?option=com_licensing. */
+/** The component's name in Joomla and in its URL: index.php?option=com_licensing. */
 export const DOOR_ELEMENT = 'com_licensing';
 
 interface MadeDoor {
@@ -14,7 +14,7 @@ interface MadeDoor {
   zip: Buffer;
 }
 
-/** The same for every site: it has no address and no secret. @param root the folder of this program */
+/** Packs the component. It is the same for every site, without an address or secret. @param root the program's folder */
 export async function makeDoor(root: string): Promise<MadeDoor> {
   const version = await readVersion(root);
   const files = await readFolder(join(root, 'php/door'), { ApiPath: API_PATH, '0.0.0': version });

@@ -1,4 +1,4 @@
-/** Extension types and clients as Joomla defines them (libraries/src/Installer/Adapter). */
+/** Extension types and clients, as Joomla defines them (libraries/src/Installer/Adapter). */
 
 export const EXTENSION_CLIENTS = ['site', 'administrator'] as const;
 export type ExtensionClient = (typeof EXTENSION_CLIENTS)[number];
@@ -6,9 +6,9 @@ export type ExtensionClient = (typeof EXTENSION_CLIENTS)[number];
 const CLIENTS: readonly string[] = [...EXTENSION_CLIENTS, 'installation', 'api', 'cli'];
 
 interface ExtensionTypeFacts {
-  /** the client of installed extensions of this type; undefined: either */
+  /** the client of installed extensions of this type; undefined for either */
   client: ExtensionClient | undefined;
-  /** the prefix of their elements; empty: none */
+  /** the prefix of the elements of this type; empty without one */
   prefix: string;
 }
 
@@ -29,17 +29,17 @@ function factsOf(type: string): ExtensionTypeFacts | undefined {
   return Object.hasOwn(FACTS, type) ? FACTS[type as ExtensionType] : undefined;
 }
 
-/** The client that extensions of a type are installed under; undefined: either, or an unknown type. */
+/** Returns the client under which extensions of a type are installed; undefined for either, or for an unknown type. */
 export function clientOfType(type: string): ExtensionClient | undefined {
   return factsOf(type)?.client;
 }
 
-/** The prefix of a type's elements, or empty. Joomla itself adds it to packages, components and modules. */
+/** Returns the prefix of a type's elements, or an empty text. Joomla itself adds it to packages, components and modules. */
 export function prefixOfType(type: string): string {
   return factsOf(type)?.prefix ?? '';
 }
 
-/** The type that an element's prefix identifies; undefined without a known prefix, as for plugins. */
+/** Returns the type for an element's prefix; undefined without a known prefix, as for plugins. */
 export function typeOfElement(element: string): ExtensionType | undefined {
   return EXTENSION_TYPES.find((type) => {
     const { prefix } = FACTS[type];
@@ -47,7 +47,7 @@ export function typeOfElement(element: string): ExtensionType | undefined {
   });
 }
 
-/** The client's name for a `client` element, by default administrator; undefined for an unknown name. */
+/** Returns a client's name from a `client` element, by default administrator; undefined for an unknown name. */
 export function readClient(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return 'administrator';
   if (/^[0-9]+$/.test(text)) return CLIENTS[Number(text)] ?? text;

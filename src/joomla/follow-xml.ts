@@ -8,26 +8,26 @@ import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
 import { planUpdateXml, writeUpdateXml, type WrittenXml } from './update-xml/write';
 
-/** Whether Joomla is offered what is published, as answers say it in `update_xml`. */
+/** The state of a product's update XML, which responses contain as `update_xml`. */
 export interface UpdateXmlState {
-  /** `stale`: the file lacks the latest change; `not_set`: no element, or no address to write it for */
+  /** `stale`: the file lacks the latest change. `not_set`: the product has no element, or the XML no URL. */
   state: 'written' | 'stale' | 'not_set';
-  /** where customers' sites ask for it; null: `not_set`, or a file elsewhere whose address is not known */
+  /** the URL that customers' sites read; null if `not_set`, or for a file elsewhere whose URL is unknown */
   url: string | null;
 }
 
-/** What the address of an update XML answers; `silent`: nothing, such as no connection or a wrong certificate. */
+/** The response of an update XML's URL. `silent`: no response, for example no connection or a wrong certificate. */
 export type XmlReach = { state: 'answers' } | { state: 'refuses'; status: number } | { state: 'silent' };
 
-/** @returns undefined: it is being asked */
+/** Requests an update XML; undefined while the request runs */
 export type AskForXml = (url: string) => Promise<XmlReach | undefined>;
 
 export interface FollowedXml extends UpdateXmlState {
-  /** why it is `stale`, in a sentence for the operator; null: it is not */
+  /** the reason that it is `stale`, as a sentence for the operator; null if it is not */
   reason: string | null;
-  /** what was written; undefined unless `written` */
+  /** the XML that was written; undefined unless `written` */
   written: WrittenXml | undefined;
-  /** what was thrown, for the log or for other words; undefined: nothing */
+  /** the error, for the log or another message; undefined without one */
   fault: unknown;
 }
 
@@ -40,12 +40,11 @@ const NOT_SET: FollowedXml = {
 };
 
 /**
- * Writes a product's update XML after a change of a release, the product or an option. Never throws: the change itself
- * has been made, and a failure here must not read as if it had not. A withdrawn version that holds lower ones back
- * (`update-xml write`) leaves them out, and the XML is `written`; `written.heldBack` names them.
- *
+ * Writes a product's update XML after a change of a release, the product or an option. It never throws: the change is
+ * made, and a failure here must not look as if it were not. If a withdrawn version holds lower ones back (`update-xml
+ * write`), they are left out and the XML counts as `written`; `written.heldBack` names them.
  * @param own files that are never overwritten
- * @param allowDowngrade offer versions below those already withdrawn
+ * @param allowDowngrade offers versions below withdrawn ones
  */
 export async function followUpdateXml(
   db: Db,
@@ -65,7 +64,7 @@ export async function followUpdateXml(
   }
 }
 
-/** The driver's own words repeat the statement and its values. */
+/** Returns the reason for the operator. A driver's error would repeat the statement and its values. */
 function reasonOf(error: unknown): string {
   return error instanceof OperatorError
     ? error.message
@@ -74,24 +73,24 @@ function reasonOf(error: unknown): string {
 
 export interface ReadUpdateXml extends UpdateXmlState {
   reason: string | null;
-  /** why it cannot be made; undefined: it can */
+  /** the reason that the XML cannot be made; undefined if it can */
   fault: OperatorError | undefined;
-  /** the file's path; null: `not_set` */
+  /** the file's path; null if `not_set` */
   out: string | null;
-  /** the versions that the file offers as it lies there; null: it cannot be read */
+  /** the versions in the present file; null if it cannot be read */
   offered: string[] | null;
-  /** what the file should have, for an operator who puts it there by hand; null: it cannot be made */
+  /** the right content of the file, for an operator who copies it by hand; null if it cannot be made */
   xml: string | null;
-  /** what its address may answer: during a rollout, some addresses get another file */
+  /** all XMLs that the URL may respond with: during a rollout, some addresses get another file */
   served: string[];
-  /** versions that only a share of the addresses is offered, by the file or by the API, from the highest */
+  /** the versions that the file or the API offers to only a share of the addresses, highest first */
   rollouts: WrittenXml['rollouts'];
   options: XmlOptions;
 }
 
 const NOTHING = { xml: null, served: [] };
 
-/** Compares a product's update XML with what is published now. @throws OperatorError when there is no such product */
+/** Compares a product's update XML with the published versions. @throws OperatorError if the product does not exist */
 export async function readUpdateXmlState(db: Db, home: XmlHome, productId: number): Promise<ReadUpdateXml> {
   const place = await findXmlPlace(db, await requireProduct(db, productId), home);
   const options = await readUpdateXmlOptions(db, productId);

@@ -1,19 +1,19 @@
 import type { Element } from '@xmldom/xmldom';
 import { attributes, ownText } from './xml';
 
-/** What a manifest names of its package's files, as Joomla's installer looks for it (libraries/src/Installer). */
+/** Lists the files that a manifest names, as Joomla's installer looks for them (libraries/src/Installer). */
 
 export interface NamedPath {
-  /** the element's `folder`; where the package lacks this folder, Joomla looks beside the manifest */
+  /** the element's `folder`; if the package lacks it, Joomla looks next to the manifest */
   folder: string;
-  /** as written: Joomla does not trim it */
+  /** the unchanged text, which Joomla does not trim */
   name: string;
   kind: 'file' | 'folder' | 'extension';
-  /** Joomla's last message when it is missing; undefined: the update ends in success without it */
+  /** Joomla's last message if the file is missing; undefined if the update succeeds without it */
   aborts: string | undefined;
 }
 
-/** Joomla's message by the extension's type, when a file cannot be copied. */
+/** Joomla's message by the extension's type, if a file cannot be copied. */
 const COPY_FAILED: Record<string, string> = {
   component: 'Component Update: Failed to copy site files.',
   module: 'Module Update: Could not copy files from the source.',
@@ -22,7 +22,7 @@ const COPY_FAILED: Record<string, string> = {
   template: 'Template Install: Could not copy files from the files source.',
 };
 
-/** Not of extensions of the type `file`, whose manifest says where each file goes. */
+/** Lists the paths that a manifest names, except for extensions of the type `file`, whose manifest has targets. */
 export function namedPaths(root: Element, type: string): NamedPath[] {
   const script = childOf(root, 'scriptfile');
   const parts = ['administration', 'api'].flatMap((name) => childOf(root, name) ?? []);
@@ -56,7 +56,7 @@ function copiedFiles(parent: Element, aborts: string | undefined): NamedPath[] {
   return childrenOf(parent, 'files').map(({ folder, element }) => ({ folder, ...copied(element), aborts }));
 }
 
-/** Joomla warns of a language or media file that is missing, and goes on. */
+/** Lists language or media files. If one is missing, Joomla warns and continues. */
 function optionalFiles(parent: Element, name: string): NamedPath[] {
   return childrenOf(parent, name).map(({ folder, element }) => ({
     folder,
@@ -76,7 +76,7 @@ function childrenOf(parent: Element, name: string): { folder: string; element: E
   return Array.from(list.children).map((element) => ({ folder, element }));
 }
 
-/** The first child of this name, which is what SimpleXML gives. */
+/** Returns the first child of this name, as SimpleXML does. */
 function childOf(parent: Element, name: string): Element | undefined {
   return Array.from(parent.children).find(({ tagName }) => tagName === name);
 }

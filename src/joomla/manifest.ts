@@ -13,22 +13,22 @@ import { prefixOfType } from './extension-types';
 
 /** The length of Joomla's columns `#__update_sites.name` and `#__updates.name`. */
 const MAX_NAME_LENGTH = 100;
-/** A longer XML file cannot be a manifest, which only lists files. */
+/** The maximum size of an XML file that may be a manifest, which only lists files. */
 const MAX_MANIFEST_BYTES = 5_000_000;
-/** All XML files stay in memory until the top folder is known; a thousand of 5 MB fit into a zip of 5 MB. */
+/** The maximum size of all XML files, which are in memory until the top is known: 5 MB of zip may hold a thousand of 5 MB. */
 const MAX_XML_BYTES = 20_000_000;
-/** The minimum a file counts, so that a million empty files exceed the limit too. */
+/** The minimum size that is counted for a file, so that a million empty files exceed the limit too. */
 const LEAST_BYTES = 1_000;
-/** findManifest()'s limit, as the end of a sentence. */
+/** The message for `findManifest`'s limit, as the end of a sentence. */
 export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
 
 interface ManifestSnippets {
-  /** to paste below the manifest's root element */
+  /** the lines to paste below the manifest's root element */
   xml: string;
   forCustomers: string;
 }
 
-/** The manifest lines that make Joomla ask for updates, show the changelog and the Download Key field. @throws OperatorError */
+/** Returns the manifest's lines for updates, the changelog and the Download Key field in Joomla. @throws OperatorError */
 export function manifestSnippets({ name }: Pick<Product, 'name'>, updateXmlUrl: string): ManifestSnippets {
   const url = requireWebAddress(updateXmlUrl, 'The address of the update XML');
   if (updateXmlUrl.includes('#'))
@@ -57,7 +57,7 @@ export function manifestSnippets({ name }: Pick<Product, 'name'>, updateXmlUrl: 
   };
 }
 
-/** A product's name, cut to fit Joomla's column. */
+/** Returns a product's name, cut to the length of Joomla's column. */
 export function nameInJoomla(name: string): string {
   return Array.from(name).slice(0, MAX_NAME_LENGTH).join('');
 }
@@ -66,22 +66,22 @@ export interface PackageManifest {
   path: string;
   /** `package`, `component`, ... */
   type: string;
-  /** as written: a text, or a word of its language files in capitals */
+  /** the unchanged name: a text, or an upper-case constant of its language files */
   name: string;
   version: string;
   /** Joomla's name of the extension, if the manifest alone determines it */
   element: string | undefined;
-  /** of a package, or of the package that an extension belongs to; empty: there is none */
+  /** the name of a package, or the package of an extension; empty without one */
   packageName: string;
   hasDownloadKey: boolean;
   hasChangelog: boolean;
-  /** as written, blanks around them included */
+  /** the unchanged URLs, with blanks around them */
   updateServers: string[];
-  /** what it names of the package's files */
+  /** the files of the package that the manifest names */
   named: NamedPath[];
 }
 
-/** What is missing for customers who install a package with this manifest, as ends of sentences. */
+/** Returns what customers lack who install a package with this manifest, as ends of sentences. */
 export function describeMisses({ hasDownloadKey, updateServers }: PackageManifest): string[] {
   return [
     ...(hasDownloadKey
@@ -93,7 +93,7 @@ export function describeMisses({ hasDownloadKey, updateServers }: PackageManifes
   ];
 }
 
-/** Why there is no manifest. `malformed`: one of the XML files is not well-formed, and may be meant for it. */
+/** The reason that there is no manifest. `malformed`: an XML file, perhaps the manifest, is not well-formed. */
 export type NoManifest =
   | { none: 'no-xml' | 'no-manifest' | 'too-much-xml' }
   | { none: 'malformed'; path: string; /** the end of a sentence, with the line */ fault: string };
@@ -103,9 +103,8 @@ export function isManifest(found: PackageManifest | NoManifest): found is Packag
 }
 
 /**
- * The manifest Joomla installs a package by: the first XML file with the root `extension`, at its top or one folder
- * below. In a zip with a single folder, that folder is the top.
- *
+ * Returns the manifest by which Joomla installs a package: the first XML file with the root `extension`, at the top or
+ * one folder below. If a zip consists of a single folder, this folder is the top.
  * @param zip its path, or the zip itself
  */
 export async function findManifest(
@@ -119,7 +118,7 @@ export async function findManifest(
     zip,
     async (file, entry) => {
       const path = entry.fileName.split('/');
-      // Only "one" or "several" matters, and a package may have a million entries.
+      // Count only up to two, because a package may have a million entries.
       if (seen.tops.size < 2) seen.tops.add(path[0] ?? '');
       seen.folder ||= path.length > 1;
       if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
@@ -148,7 +147,7 @@ export async function findManifest(
   return malformed ?? { none: candidates.length === 0 ? 'no-xml' : 'no-manifest' };
 }
 
-/** @throws MALFORMED_XML, TOO_MUCH_XML */
+/** Reads a manifest; undefined for other XML. @throws MALFORMED_XML, TOO_MUCH_XML */
 function readManifest(path: string, bytes: Buffer): PackageManifest | undefined {
   const root = parseXml(bytes);
   if (root.tagName !== 'extension') return undefined;
@@ -175,7 +174,7 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
 
 const NAMED_ALIKE = ['component', 'module', 'plugin'];
 
-/** Follows `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
+/** Returns the element like `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
 function elementOf(
   root: Element,
   type: string,
@@ -196,7 +195,7 @@ function elementOf(
   return name.startsWith(prefix) ? name : prefix + name;
 }
 
-/** An attribute of a file names the element: `<filename plugin="example">`. */
+/** Returns the element from an attribute of a file: `<filename plugin="example">`. */
 function fileAttribute(root: Element, name: string): string | undefined {
   return descendants(root)
     .filter(({ parentNode }) => parentNode?.nodeName === 'files')

@@ -4,26 +4,23 @@ import { eachEntry } from '../packages/zip';
 import { findManifest, isManifest, TOO_MUCH_XML, type NoManifest, type PackageManifest } from './manifest';
 import type { NamedPath } from './manifest-files';
 
-/** What a package lacks of what its manifest names, and those of the extensions packed in it (one level). */
+/** Finds files that a package lacks although its manifest, or that of an extension inside it (one level), names them. */
 
 interface ContentFault {
-  /** within the package; behind `com_acme.zip: ` within that zip */
+  /** the path within the package; `com_acme.zip: ` before it for a path within that zip */
   path: string;
   /** the end of a sentence about the path */
   problem: string;
-  /** Joomla's last message; undefined: its update ends in success, without the file */
+  /** Joomla's last message; undefined if its update succeeds without the file */
   aborts: string | undefined;
 }
 
-/** A larger zip within the package is not looked into: it would have to lie in memory. */
+/** The maximum size of a zip within the package that is examined, because it must be in memory. */
 const MAX_INNER_BYTES = 64_000_000;
-/** A pointer of Git LFS, which is packed in the place of the file where LFS was not set up. */
+/** The beginning of a Git LFS pointer, which is packed instead of a file if LFS was not set up. */
 const LFS_POINTER = 'version https://git-lfs.';
 
-/**
- * @param zip its path, or the zip itself
- * @param manifest the zip's own
- */
+/** @param zip its path, or the zip itself @param manifest the zip's own */
 export async function findContentFaults(
   zip: string | Buffer,
   manifest: PackageManifest,
@@ -42,7 +39,7 @@ export async function findContentFaults(
     zip,
     async (file, entry) => {
       const { fileName } = entry;
-      // Joomla's unpacking makes a folder only for a file in it.
+      // Joomla only creates a folder for a file in it.
       if (fileName.endsWith('/')) return;
       if (wanted.has(fileName)) wanted.set(fileName, 'file');
       for (let end = fileName.lastIndexOf('/'); end > 0; end = fileName.lastIndexOf('/', end - 1)) {
@@ -60,7 +57,7 @@ function sourceOf({ path }: PackageManifest): string {
   return path.includes('/') ? path.slice(0, path.lastIndexOf('/') + 1) : '';
 }
 
-/** The paths of the extensions that are packed in a package. */
+/** Returns the paths of the extensions inside a package. */
 function extensionsOf(manifest: PackageManifest): Set<string> {
   return new Set(
     manifest.named
@@ -69,7 +66,7 @@ function extensionsOf(manifest: PackageManifest): Set<string> {
   );
 }
 
-/** The zips in a package whose manifests do not name it, so that tools for many sites list them apart. */
+/** Lists zips in a package whose manifests do not name the package, so that tools for many sites show them separately. */
 export async function findUnnamedChildren(zip: string | Buffer): Promise<string[]> {
   const manifest = await findManifest(zip);
   if (!isManifest(manifest) || manifest.type !== 'package') return [];
@@ -78,7 +75,7 @@ export async function findUnnamedChildren(zip: string | Buffer): Promise<string[
   await eachEntry(zip, async (file, entry) => {
     const { fileName, uncompressedSize } = entry;
     if (!extensions.has(fileName) || !/\.zip$/i.test(fileName) || uncompressedSize > MAX_INNER_BYTES) return;
-    // What cannot be read is a fault of its own (findContentFaults).
+    // Skip a zip that cannot be read, which `findContentFaults` reports.
     const child = await findManifest(await buffer(await file.openReadStreamPromise(entry))).catch(
       () => undefined,
     );
@@ -100,7 +97,7 @@ function missing(
   return { path: path === '' ? name : path, problem, aborts };
 }
 
-/** Without empty parts and dots, which a file system passes over. */
+/** Joins paths without empty parts and dots, which a file system ignores. */
 function join(...parts: string[]): string {
   return parts
     .flatMap((part) => part.split('/'))
@@ -108,7 +105,7 @@ function join(...parts: string[]): string {
     .join('/');
 }
 
-/** The faults of a zip in the package, where Joomla installs it. Archives of other kinds are not looked into. */
+/** Finds the faults of a zip in the package, if Joomla installs it. Other kinds of archives are not examined. */
 async function findInnerFaults(zip: ZipFile, entry: Entry, signal?: AbortSignal): Promise<ContentFault[]> {
   const { fileName: path, uncompressedSize } = entry;
   if (!/\.zip$/i.test(path) || uncompressedSize > MAX_INNER_BYTES) return [];
@@ -120,7 +117,7 @@ async function findInnerFaults(zip: ZipFile, entry: Entry, signal?: AbortSignal)
   try {
     const manifest = await findManifest(bytes, signal);
     if (!isManifest(manifest)) return fault(describeNoManifest(manifest));
-    // Of what is packed there, nothing more is looked into.
+    // Do not examine archives inside it.
     const named = manifest.named.filter(({ kind }) => kind !== 'extension');
     const faults = await findContentFaults(bytes, { ...manifest, named }, signal);
     return faults.map((one) => ({
@@ -146,7 +143,7 @@ function describeNoManifest(found: NoManifest): string {
 
 const MAX_SHOWN = 5;
 
-/** As the end of a sentence: "a.php is missing; b.zip is empty; and 3 more". */
+/** Describes faults as the end of a sentence: "a.php is missing; b.zip is empty; and 3 more". */
 export function describeFaults(faults: ContentFault[]): string {
   const shown = faults.slice(0, MAX_SHOWN).map(({ path, problem }) => `"${path}" ${problem}`);
   const others = faults.length - shown.length;

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
 import { isReserved } from './plugin';
 
-/** The PHP client of the folder php/client, under a seller's own namespace. */
+/** Writes the PHP client of the folder php/client, under a seller's own namespace. */
 
-/** The namespace of the files as they are shipped. */
+/** The namespace in the files of this program. */
 const SHIPPED = 'VendorName\\Licensing';
 
-/** How each file begins, by which a later run knows it. */
+/** The beginning of each file, by which a later run recognises it. */
 export const BEGINNING = '<?php\n\n// Written by "licensing php", which replaces it when it is run again.\n';
 
 interface PhpFile {
@@ -19,7 +19,7 @@ interface PhpFile {
 /**
  * @param namespace such as `Acme\Example\Licensing`
  * @param root the folder of this program
- * @throws OperatorError when it is not a namespace that PHP 7.2 reads
+ * @throws OperatorError if PHP 7.2 cannot read the namespace
  */
 export async function makePhpClient(namespace: string, root: string): Promise<PhpFile[]> {
   const own = requireNamespace(namespace);

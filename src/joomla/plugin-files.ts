@@ -4,19 +4,19 @@ import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
 import { escapeXml } from './xml';
 
-/** Zips of Joomla plugins, made from the files in the folder php. */
+/** Packs zips of Joomla plugins from the files in the folder php. */
 
 export type PackedFile = [name: string, content: Buffer];
 
-/** The plugins have the version of this program. @param root its folder */
+/** Returns the version of this program, which the plugins have. @param root the program's folder */
 export async function readVersion(root: string): Promise<string> {
   return (JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-/** What stands in the files for own values, such as a vendor's and a product's. */
+/** The placeholders of the files with their values, such as a vendor's and a product's names. */
 export type Words = Record<string, string>;
 
-/** A folder's files with their own values, by name. */
+/** Returns a folder's files with the placeholders replaced, by name. */
 export async function readFolder(folder: string, words: Words): Promise<PackedFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -28,7 +28,7 @@ export async function readFolder(folder: string, words: Words): Promise<PackedFi
   );
 }
 
-/** Replaces the words in one pass, because a value may contain a word; escaped for the kind of file. */
+/** Replaces all placeholders in one pass, because a value may contain one. Values are escaped for the kind of file. */
 export function fillIn(text: string, file: string, words: Words): string {
   const escape = ESCAPES[/\.[a-z]+$/.exec(file)?.[0] ?? ''] ?? ((value: string) => value);
   const all = new RegExp(
@@ -43,11 +43,11 @@ export function fillIn(text: string, file: string, words: Words): string {
 const ESCAPES: Record<string, (value: string) => string> = {
   '.php': (value) => value.replace(/[\\']/g, '\\$&'),
   '.xml': escapeXml,
-  // Joomla reads them raw, and then replaces \" by ".
+  // Joomla reads these values unescaped, and then replaces \" with ".
   '.ini': (value) => value.replaceAll('\\', '/').replaceAll('"', '\\"'),
 };
 
-/** Equal files make an equal zip, whenever it is made. */
+/** A fixed date, so that equal files always make an equal zip. */
 const NO_DATE = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
 
 export async function pack(files: PackedFile[]): Promise<Buffer> {

@@ -7,32 +7,29 @@ import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } fr
 import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
 
-/** The plugins for customers' sites (docs/joomla-plugin.md), made for a product from the files in php/joomla. */
+/** Packs the plugins for customers' sites (docs/joomla-plugin.md), for a product, from the files in php/joomla. */
 
 interface PluginRequest {
   productId: number;
-  /** begins the names of the plugins, so that those of several vendors fit on one site */
+  /** the beginning of the plugins' names, so that plugins of several vendors fit on one site */
   vendor: string;
-  /** the site that the product is downloaded from; undefined: LICENSING_PUBLIC_URL, or else the remembered one */
+  /** the site from which the product is downloaded; by default LICENSING_PUBLIC_URL, or the stored one */
   baseUrl?: string | undefined;
 }
 
 export interface MadePlugin {
   product: InstalledProduct;
-  /** of the package, in Joomla */
+  /** the package's element in Joomla */
   element: string;
-  /** of the package: that of this program */
+  /** the package's version, which is that of this program */
   version: string;
-  /** the download address that the plugins act for */
+  /** the download URL that the plugins act for */
   address: string;
   fileName: string;
   zip: Buffer;
 }
 
-/**
- * @param root the folder of this program
- * @throws OperatorError when the product, the vendor or the address does not fit
- */
+/** @param root the folder of this program @throws OperatorError if the product, the vendor or the address is not suitable */
 export async function makePlugin(
   db: Db,
   { productId, vendor, baseUrl }: PluginRequest,
@@ -81,8 +78,8 @@ export async function makePlugin(
 }
 
 /**
- * The address of the update XML, if the files for licences that ended lie beside it (docs/update-xml.md); otherwise
- * empty.
+ * Returns the URL of the update XML, if the files for expired licences are next to it (docs/update-xml.md); otherwise
+ * an empty text.
  */
 async function updatesAddress(
   db: Db,
@@ -93,7 +90,7 @@ async function updatesAddress(
   return place !== undefined && dirname(place.out) === home.xmlDir ? (place.url ?? '') : '';
 }
 
-/** Words of PHP that a part of a namespace may not be before PHP 8. */
+/** Words of PHP that cannot be part of a namespace before PHP 8. */
 const RESERVED = new Set(
   (
     'abstract and array as break callable case catch class clone const continue declare default die do echo else elseif ' +
@@ -103,7 +100,7 @@ const RESERVED = new Set(
   ).split(' '),
 );
 
-/** A part of a PHP namespace that is also fit for file names. @throws OperatorError */
+/** Checks a vendor, which must be suitable for a PHP namespace and for file names. @throws OperatorError */
 function requireVendor(text: string): string {
   const vendor = text.trim();
   if (!/^[A-Za-z][A-Za-z0-9]{0,29}$/.test(vendor))

@@ -27,16 +27,16 @@ declare module '../licensing/operator-error' {
   interface Refusals {
     joomla:
       | { reason: 'other-update-server' | 'without-lines' }
-      /** `named`: the package's update servers; `url`: the address of the update XML */
+      /** `named`: the package's update servers. `url`: the URL of the update XML. */
       | { reason: 'foreign-server'; named: string; url: string }
-      /** `joomla`: undefined if its update ends in success */
+      /** `joomla`: undefined if Joomla's update succeeds. */
       | { reason: 'package-lacks'; lacks: string[]; joomla: string | undefined }
       | { reason: 'no-manifest'; product?: number }
       | { reason: 'malformed-manifest'; path: string; fault: string }
       | { reason: 'manifest-version'; version: string | undefined }
       | { reason: 'other-element'; product: number; element: string; inPackage: string }
       | { reason: 'too-much-xml' | 'xml-of-another'; product: number }
-      /** `url`: the address of the update XML */
+      /** `url`: the URL of the update XML. */
       | { reason: 'rollout-no-address' | 'rollout-silent' | 'rollout-apache' | 'rollout-nginx'; url: string }
       | { reason: 'rollout-replaced'; version: string };
   }
@@ -44,26 +44,25 @@ declare module '../licensing/operator-error' {
 
 export interface Published {
   release: Release;
-  /** anything unusual about the version, its date and its package, and the checks that were skipped */
+  /** remarks about the version, its date and its package, and about checks that were skipped */
   remarks: Remark[];
 }
 
-/** A version to publish, by whichever door. */
+/** A version to publish, from the API, a page or the command. */
 export interface JoomlaPublishRequest extends PublishRequest {
-  /** accept other addresses of update servers than the latest published package has, or than ours in a first one */
+  /** accepts other update servers than those of the latest published package, or than ours in a first package */
   newUpdateServer?: boolean;
-  /** accept a package that lacks what its manifest names, and a first one that lacks the lines for updates */
+  /** accepts a package that lacks named files, and a first one that lacks the lines for updates */
   unchecked?: boolean;
-  /** stops the check of the package: whoever asked for it has gone */
+  /** aborts the check of the package, because its client has left */
   signal?: AbortSignal;
 }
 
 /**
- * Publishes a version like `publishRelease`, which accepts a package only if sites can be updated by it.
- *
- * @param home where the product's update XML goes, whose address a first package has to name
- * @param onProgress receives the bytes copied so far
- * @throws OperatorError when refused; nothing has changed then
+ * Publishes a version like `publishRelease`, if sites can be updated by its package.
+ * @param home the place of the product's update XML, whose URL a first package must name
+ * @param onProgress receives the number of bytes copied so far
+ * @throws OperatorError for a refusal, after which nothing has changed
  */
 export async function publish(
   db: Db,
@@ -78,7 +77,7 @@ export async function publish(
   const found: Remark[] = [];
   const remark = (code: Remark['code'], message: string, ...facts: string[]) =>
     found.push({ code, facts, message });
-  /** A draft may have faults: they are told, and refused when it is published. */
+  /** Adds a remark about a draft's fault, which is refused when the draft is published. Other faults are refused now. */
   const refuse = (fault: OperatorError | undefined, isAccepted: boolean) => {
     if (fault === undefined) return;
     if (!draft && !isAccepted) throw fault;
@@ -87,10 +86,10 @@ export async function publish(
   const release = await publishRelease(db, packagesDir, request, now, {
     ...(onProgress && { onProgress }),
     signal,
-    // Inspect the stored package: the named file may have changed since.
+    // Inspect the stored package, because the named file may have changed.
     inspect: async (path) => {
       const manifest = await findManifest(path, signal);
-      // A draft was examined when it was stored.
+      // Skip this for a draft, which was checked when it was stored.
       if (file !== undefined) checkManifest(manifest, version, product);
       if (!isManifest(manifest)) return;
       const before = await readBefore(db, packagesDir, productId);
@@ -123,7 +122,7 @@ export async function publish(
   return { release, remarks: found };
 }
 
-/** A refusal that was accepted, or that waits until a draft is published. */
+/** Returns the remark for a refusal that was accepted, or that applies when a draft is published. */
 function remarkOn({ message, facts }: OperatorError, before = ''): Remark {
   const as = (code: Remark['code'], ...named: string[]) => ({
     code,
@@ -142,20 +141,20 @@ function remarkOn({ message, facts }: OperatorError, before = ''): Remark {
   }
 }
 
-/** The version that a package's manifest says; undefined: none. @throws OperatorError when it is not a whole zip */
+/** Returns the version in a package's manifest; undefined without one. @throws OperatorError if it is not an intact zip */
 export async function versionOf(path: string, signal?: AbortSignal): Promise<string | undefined> {
   const manifest = await findManifest(path, signal).catch(async (error: unknown) => {
     signal?.throwIfAborted();
     throw await unreadable(path, error);
   });
-  // Asking for the version would hide the fault.
+  // Report this fault, which a question for the version would hide.
   if (!isManifest(manifest) && manifest.none === 'malformed') throw malformed(manifest);
   return !isManifest(manifest) || manifest.version === '' ? undefined : manifest.version;
 }
 
 /**
- * A version that exists already is refused before its package is examined. If the package is that of another
- * extension, this is what the seller has to know.
+ * Returns a refusal if the package belongs to another extension. A version that exists is refused before its package is
+ * examined, but this is more helpful to the seller.
  */
 async function findOtherExtension(
   error: unknown,
@@ -175,10 +174,9 @@ async function findOtherExtension(
 }
 
 /**
- * Refuses a package that no site could be updated by, because a published package never changes. Joomla stores the
- * manifest's version as the installed version, so a different published version would be offered forever.
- *
- * @throws OperatorError when the manifest is of another product or version
+ * Refuses a package by which no site could be updated, because a published package never changes. Joomla stores the
+ * manifest's version as the installed one, so a different published version would be offered forever.
+ * @throws OperatorError if the manifest belongs to another product or version
  */
 function checkManifest(manifest: PackageManifest | NoManifest, version: string, product: Product): void {
   if (product.element !== null) requireElement(manifest, product.id, product.element);
@@ -192,7 +190,7 @@ function checkManifest(manifest: PackageManifest | NoManifest, version: string, 
     );
 }
 
-/** Files that the manifest names and the package lacks: Joomla's update fails, or leaves them out. */
+/** Returns the refusal of a package that lacks files of its manifest: Joomla's update would fail, or leave them out. */
 async function findLack(
   path: string,
   manifest: PackageManifest,
@@ -215,7 +213,7 @@ async function findLack(
   );
 }
 
-/** A product's first package decides whether sites ever ask for the second one. */
+/** Returns the refusal of a first package without the lines for updates, with which sites would never find the second. */
 function findMissingLines(
   product: Product,
   manifest: PackageManifest,
@@ -236,7 +234,7 @@ function findMissingLines(
 const UNCHECKED =
   'it was not checked whether sites that install this version ask this service for the next one, because the address of the update XML is not known. Set LICENSING_PUBLIC_URL, and compare: "licensing manifest" prints the lines.';
 
-/** Joomla 4.4 never learns of a package's changelog later (PackageAdapter). */
+/** Warns about a missing changelog, because Joomla 4.4 never updates a package's changelog URL (PackageAdapter). */
 async function remarkOnChangelog(
   db: Db,
   { hasChangelog, path }: PackageManifest,
@@ -247,20 +245,20 @@ async function remarkOnChangelog(
   return `the manifest in the package (${path}) has no <changelogurl>. Joomla 4.4 keeps the one of a package's first installation, so its sites never show the changelog. "licensing manifest" prints the line.`;
 }
 
-/** Whether no version of the product was ever published. */
+/** Reports whether no version of the product was ever published. */
 async function isFirst(db: Db, productId: number): Promise<boolean> {
   return (await listReleases(db, productId)).every(({ state }) => state === 'draft');
 }
 
 interface Before {
   version: string;
-  /** undefined: the package cannot be read */
+  /** undefined if the package cannot be read */
   servers: PackageManifest | undefined;
-  /** the sentence that says why */
+  /** a sentence with the reason */
   unread?: string;
 }
 
-/** The published version that most sites have; undefined: none that makes a site ask for the next one. */
+/** Returns the published version that most sites have; undefined if none makes sites look for updates. */
 async function readBefore(db: Db, packagesDir: string, productId: number): Promise<Before | undefined> {
   const latest = await findOffered(db, productId);
   if (latest === undefined) return undefined;
@@ -275,13 +273,14 @@ async function readBefore(db: Db, packagesDir: string, productId: number): Promi
     unread(`cannot be read (${(error as Error).message})`),
   );
   if ('unread' in before) return before;
-  // Sites that were never offered an update have no key to lose.
+  // Sites that were never offered an update cannot lose a key.
   return isManifest(before) && before.updateServers.length > 0 ? { version, servers: before } : undefined;
 }
 
 /**
- * Joomla keeps the Download Key with the update site, by its address. Up to 5.3.0, a package with another address makes
- * a new update site without the key (plg_extension_joomla, addUpdateSite); a package without one removes it.
+ * Returns the refusal of a package with other update servers. Joomla stores the Download Key by the update site's URL.
+ * Up to 5.3.0, a package with another URL makes a new update site without the key (plg_extension_joomla,
+ * addUpdateSite); one without a URL removes it.
  */
 function findServerFault(manifest: PackageManifest, { version, servers }: Before): OperatorError | undefined {
   if (servers === undefined) return undefined;
@@ -296,7 +295,7 @@ function findServerFault(manifest: PackageManifest, { version, servers }: Before
   );
 }
 
-/** Reports whether sites that install the package ask other addresses alone: not ours, and none that we answer for a former system. */
+/** Reports whether sites that install the package only ask foreign servers: neither ours nor a legacy URL that we serve. */
 function isElsewhere(
   { updateServers }: PackageManifest,
   url: string,
@@ -307,7 +306,7 @@ function isElsewhere(
   const own = new URL(url);
   const isOurs = (server: string) => {
     const address = URL.canParse(server.trim()) ? new URL(server.trim()) : undefined;
-    // A site's web server leads from http to https.
+    // Ignore the scheme, because a site's web server redirects from http to https.
     if (address === undefined || hostOf(address) !== hostOf(own)) return false;
     return (
       address.pathname === own.pathname ||
@@ -343,7 +342,7 @@ function describeServers({ updateServers }: PackageManifest): string {
     : `the update server ${updateServers.map((server) => `"${server}"`).join(', ')}`;
 }
 
-/** Only a product for Joomla has an element. A site finds the installed extension by it, ignoring case. */
+/** Refuses a package of another element, by which sites find the extension, ignoring case. Only Joomla products have one. */
 function requireElement(manifest: PackageManifest | NoManifest, product: number, element: string): void {
   if (!isManifest(manifest)) throw refuseNoManifest(manifest, product, element);
   if (manifest.element !== undefined && manifest.element.toLowerCase() !== element.toLowerCase())
@@ -354,9 +353,9 @@ function requireElement(manifest: PackageManifest | NoManifest, product: number,
 }
 
 /**
- * Reads the name and the element of a new product from its package's manifest. If the name is a word of the language
- * files, the element stands for it.
- * @throws OperatorError when the zip cannot be read, or its manifest names no version: a draft of it could not be stored
+ * Reads a new product's name and element from its package's manifest. If the name is a constant of the language files,
+ * the package's name or the element is used.
+ * @throws OperatorError if the zip cannot be read, or its manifest has no version, so that no draft could be stored
  */
 export async function readNewProduct(
   zip: string,

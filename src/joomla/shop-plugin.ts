@@ -3,7 +3,7 @@ import { API_PATH } from '../licensing/api';
 import type { PluginKind } from '../store/orders/shops';
 import { pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
 
-/** The plugins for Joomla shops, which post their orders (docs/joomla-shops.md): php/shops/shared with a shop's files. */
+/** Packs plugins for Joomla shops, which post their orders (docs/joomla-shops.md): php/shops/shared with a shop's files. */
 
 export const SHOP_TITLES: Record<PluginKind, string> = {
   hikashop: 'HikaShop',
@@ -11,7 +11,7 @@ export const SHOP_TITLES: Record<PluginKind, string> = {
   j2commerce: 'J2Commerce',
 };
 
-/** Where a template of the shop's mails wants the keys. J2Commerce takes unknown words in square brackets out. */
+/** The placeholder for the keys in the shop's mail templates. J2Commerce removes unknown words in square brackets. */
 const KEY_MARKS: Record<PluginKind, string> = {
   hikashop: '[LICENCE_KEY]',
   membershippro: '[LICENCE_KEY]',
@@ -19,20 +19,20 @@ const KEY_MARKS: Record<PluginKind, string> = {
 };
 
 interface MadeShopPlugin {
-  /** of the plugin, in Joomla's group `system` */
+  /** the plugin's element in Joomla's group `system` */
   element: string;
   version: string;
   fileName: string;
   zip: Buffer;
 }
 
-/** Where the manifest has the fields that only this shop has. */
+/** The place in the manifest for the fields of this shop. */
 const FIELDS = "<!-- The shop's own fields -->";
 
 /**
- * Has no secret: its token is pasted into its settings.
- * @param shop `name`: under which the service lists its orders, as the plugin's settings have it at first; by default the kind
- * @param address where the operator's API is, as the settings have it at first; undefined: beside the shop
+ * Packs a plugin. It contains no secret: its token is pasted into its settings.
+ * @param shop `name`: the shop's name in the service, as the plugin's initial setting; by default the kind
+ * @param address the operator's API, as the initial setting; undefined if it is on the shop's site
  * @param root the folder of this program
  */
 export async function makeShopPlugin(

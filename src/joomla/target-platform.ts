@@ -1,14 +1,14 @@
-/** A `targetplatform`'s version: a regular expression that Joomla anchors only at the start of its own version. */
+/** The version of a `targetplatform`: a regular expression, anchored by Joomla only at the beginning of its own version. */
 
 /** Joomla 4, 5 and 6 with all their minor versions. */
 export const DEFAULT_TARGET_PLATFORM = '(4|5|6)\\.[0-9]+';
 const CURRENT = [4, 5, 6];
 
-/** Advice for writing a pattern. It ends with an expression. */
+/** Advice for writing a pattern. It ends with a regular expression. */
 export const MATCH_A_MAJOR = 'For all of Joomla 5 write 5\\.[0-9]+';
 export const MATCH_A_MINOR = `${MATCH_A_MAJOR}, for 5.1 alone 5\\.1\\.`;
 
-/** Patterns are tried on all these versions, which reveals a pattern that ends in the middle of a number. */
+/** The versions on which patterns are tested. They reveal a pattern that ends in the middle of a number. */
 const MINORS = Array.from({ length: 21 }, (_, minor) => minor);
 const PATCHES = Array.from({ length: 13 }, (_, patch) => patch);
 const versionsOf = (major: number) =>
@@ -18,14 +18,14 @@ const versionsOf = (major: number) =>
   }));
 const PROBES = [3, ...CURRENT, 7, 10].map((major) => ({ major, minors: versionsOf(major) }));
 
-/** Longer than a list of every minor version since Joomla 3. */
+/** The maximum length, which exceeds a list of every minor version since Joomla 3. */
 const MAX_LENGTH = 250;
-/** Items in sequence multiply the ways to fail: twenty `.*` have millions. Real patterns have a few dozen ways. */
+/** The maximum number of ways to match. Items in sequence multiply: twenty `.*` have millions, real patterns a few dozen. */
 const MAX_WAYS = 2_000;
-/** No version tried is longer, so a repetition needs no more turns. */
+/** The maximum number of turns of a repetition, because no tested version is longer. */
 const MAX_TURNS = 9;
 
-/** Whether a pattern is not tried: it might run too long, or only PHP can read it. It then counts as not matching. */
+/** Reports whether a pattern is not tested, because it might run too long or only PHP can read it. It then does not match. */
 export function isUntried(pattern: string): boolean {
   return isRunaway(pattern) || translate(pattern) === undefined;
 }
@@ -34,7 +34,7 @@ function isRunaway(pattern: string): boolean {
   return pattern.length > MAX_LENGTH || countWays(pattern) > MAX_WAYS;
 }
 
-/** Like `preg_match('/^' . $pattern . '/')`; false for an invalid or untried expression. */
+/** Matches like `preg_match('/^' . $pattern . '/')`; false for an invalid or untested expression. */
 export function matchesPlatform(pattern: string, joomla: string): boolean {
   return compile(pattern)?.test(joomla) ?? false;
 }
@@ -42,14 +42,14 @@ export function matchesPlatform(pattern: string, joomla: string): boolean {
 type PatternFault =
   /** skipped as too expensive */
   | { fault: 'runaway' }
-  /** not checked: it has a part that only PHP can read */
+  /** not tested, because a part of it can only be read by PHP */
   | { fault: 'php-only' }
-  /** not a valid regular expression: Joomla skips the update */
+  /** not a valid regular expression, so that Joomla skips the update */
   | { fault: 'no-expression' }
-  /** it matches unintended versions of Joomla; as text for a sentence */
+  /** it matches unintended versions of Joomla, listed as text for a sentence */
   | { fault: 'accidents'; accidents: string };
 
-/** @returns undefined when the pattern has no fault, whatever it matches */
+/** Returns the fault of a pattern; undefined without one, whatever versions it matches. */
 export function findPatternFault(pattern: string): PatternFault | undefined {
   if (pattern.length <= MAX_LENGTH && translate(pattern) === undefined) return { fault: 'php-only' };
   if (isRunaway(pattern)) return { fault: 'runaway' };
@@ -58,7 +58,7 @@ export function findPatternFault(pattern: string): PatternFault | undefined {
   return accidents.length > 0 ? { fault: 'accidents', accidents: describeAccidents(accidents) } : undefined;
 }
 
-/** Whether the pattern matches any version of a current Joomla. */
+/** Reports whether the pattern matches any version of a current Joomla. */
 export function matchesCurrentJoomla(pattern: string): boolean {
   const expression = compile(pattern);
   return PROBES.some(
@@ -68,7 +68,7 @@ export function matchesCurrentJoomla(pattern: string): boolean {
   );
 }
 
-/** Whether `pattern` matches every Joomla version that `other` matches. */
+/** Reports whether `pattern` matches every Joomla version that `other` matches. */
 export function coversPlatform(pattern: string, other: string): boolean {
   const [wide, narrow] = [compile(pattern), compile(other)];
   if (!wide || !narrow) return pattern === other;
@@ -77,7 +77,7 @@ export function coversPlatform(pattern: string, other: string): boolean {
   );
 }
 
-/** Whether both patterns match a common Joomla version. */
+/** Reports whether a Joomla version exists that both patterns match. */
 export function overlapsPlatform(pattern: string, other: string): boolean {
   const [one, two] = [compile(pattern), compile(other)];
   if (!one || !two) return pattern === other;
@@ -87,8 +87,8 @@ export function overlapsPlatform(pattern: string, other: string): boolean {
 }
 
 /**
- * The first version of each minor version that is matched by accident: 5.10.0 by `5.1`, and 4.0.5 by `4.4|5`, whose
- * second alternative is not tied to the beginning. A pattern for a whole major version means all its versions.
+ * Returns the first version of each minor version that is matched by accident: 5.10.0 by `5.1`, and 4.0.5 by `4.4|5`,
+ * whose second alternative is not anchored at the beginning. A pattern for a whole major version is not an accident.
  */
 export function accidentalMatches(pattern: string): string[] {
   const [loose, tied, exact] = [compile(pattern), compile(pattern, (p) => `(?:${p})`), compileExact(pattern)];
@@ -104,14 +104,14 @@ export function accidentalMatches(pattern: string): string[] {
   });
 }
 
-/** Ends where a number ends, so that `5.1` does not match 5.10. */
+/** Compiles a pattern that must end where a number ends, so that `5.1` does not match 5.10. */
 function compileExact(pattern: string): RegExp | undefined {
   return compile(pattern, (p) => `(?:${p})(?!(?<=[0-9])[0-9])`);
 }
 
 const SHOWN_PER_MAJOR = 3;
 
-/** A few of each current major version; of the others only when there is none. */
+/** Lists a few versions of each current major version; if there are none, of the others. */
 function describeAccidents(accidents: string[]): string {
   const of = (major: number) =>
     accidents.filter((version) => version.startsWith(`${major}.`)).slice(0, SHOWN_PER_MAJOR);
@@ -133,7 +133,7 @@ function compile(pattern: string, wrap = (source: string) => source): RegExp | u
   }
 }
 
-/** What a POSIX class stands for within brackets. */
+/** POSIX classes and their equivalents within brackets. */
 const POSIX_CLASSES: Record<string, string> = {
   digit: '0-9',
   alpha: 'A-Za-z',
@@ -145,10 +145,10 @@ const POSIX_CLASSES: Record<string, string> = {
   space: '\\s',
 };
 
-/** Escapes that PHP alone has; JavaScript takes each for the letter itself. */
+/** Escapes that only PHP has; JavaScript reads each as the letter itself. */
 const PHP_ESCAPE = /^\\[AaCEeGgHhKNoPpQRVXZzUuLl]$/;
 
-/** A pattern of PHP in JavaScript's spelling; undefined: a part of it has none. */
+/** Translates a PHP pattern to JavaScript; undefined if a part of it has no equivalent. */
 function translate(pattern: string): { source: string; flags: string } | undefined {
   const [, flags = '', rest = ''] = /^(?:\(\?([ims]+)\))?([^]*)$/.exec(pattern) ?? [];
   let isKnown = !/\(\*|\[[:.=]\^/.test(rest);
@@ -161,7 +161,7 @@ function translate(pattern: string): { source: string; flags: string } | undefin
   let last: 'opened' | 'quantifier' | undefined;
   for (const { 0: token, groups = {} } of source.matchAll(TOKENS)) {
     const isQuantifier = groups.optional !== undefined || groups.repeated !== undefined;
-    // Possessive (a++), or a group that only PHP has: (?>...), (?|...), (?i), (?R).
+    // Unknown are possessive quantifiers (a++), and groups that only PHP has: (?>...), (?|...), (?i), (?R).
     if (isQuantifier && last !== undefined) isKnown &&= last === 'quantifier' && !/^[+]/.test(token);
     if (PHP_ESCAPE.test(token)) isKnown = false;
     last = isQuantifier ? 'quantifier' : groups.opened === undefined ? undefined : 'opened';
@@ -169,19 +169,19 @@ function translate(pattern: string): { source: string; flags: string } | undefin
   return isKnown ? { source, flags: [...new Set(flags)].join('') } : undefined;
 }
 
-/** The parts of an expression that are counted: an escaped character or a class is one character. */
+/** The parts of an expression that are counted: an escaped character or a class counts as one character. */
 const TOKENS =
   /\\.|\[(?:\\.|[^\]\\])*\]|(?<opened>\((?:\?(?:<?[=!]|:|<[^>]*>))?)|(?<closed>\))|(?<or>\|)|(?<optional>\?\??)|(?<repeated>(?:[*+]|\{[0-9]+(?:,[0-9]*)?\})\??)|./gs;
 
 interface Ways {
-  /** the sum over its earlier alternatives */
+  /** the sum over the earlier alternatives */
   alternatives: number;
-  /** the current alternative without its last item, which may yet be repeated */
+  /** the ways of the present alternative without its last item, which may still be repeated */
   row: number;
   last: number;
 }
 
-/** An upper bound on the ways through an expression: alternatives add up, items in sequence multiply. */
+/** Returns an upper bound on the ways through an expression: alternatives add up, items in sequence multiply. */
 function countWays(pattern: string): number {
   const outer: Ways[] = [];
   let group: Ways = { alternatives: 0, row: 1, last: 1 };
@@ -205,7 +205,7 @@ function totalOf({ alternatives, row, last }: Ways): number {
   return alternatives + row * last;
 }
 
-/** The sum over every number of turns, each in any of the ways. */
+/** Returns the sum over all numbers of turns, each of which may take any way. */
 function repeat(ways: number, quantifier: string): number {
   const turns = Math.max(MAX_TURNS, ...(quantifier.match(/[0-9]+/g) ?? []).map(Number));
   return ways === 1 ? turns + 1 : ways ** (turns + 1);

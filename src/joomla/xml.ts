@@ -2,15 +2,15 @@ import { DOMParser, type Element } from '@xmldom/xmldom';
 import { CodedError } from '../base/errors';
 
 /**
- * A tag costs the parser up to 1 kB, and a namespace is copied to every element below it. These limits are far more
- * than a thousand versions or ten thousand files need.
+ * Limits for XML files. A tag costs the parser up to 1 kB, and a namespace is copied to every element below it. The
+ * limits far exceed the needs of a thousand versions or ten thousand files.
  */
 const LIMITS = [
   { mark: '<', limit: 50_000, what: 'tags' },
   { mark: 'xmlns:', limit: 500, what: 'namespaces' },
 ];
 
-/** Of one tag. A parser compares each with all before it: 480,000 take minutes. */
+/** The maximum number of attributes of one tag. A parser compares each with all before it: 480,000 take minutes. */
 const MAX_ATTRIBUTES = 500;
 
 /** Characters that XML cannot contain, not even as references (https://www.w3.org/TR/xml/#charsets). */
@@ -30,7 +30,7 @@ const REFERENCES: Record<string, string> = {
   '\t': '&#9;',
 };
 
-/** Text without the characters that XML cannot contain. */
+/** Removes the characters that XML cannot contain. */
 export function printableInXml(text: string): string {
   return text.replace(FORBIDDEN_OR_HALF, '');
 }
@@ -40,12 +40,12 @@ export function escapeXml(text: string): string {
   return printableInXml(text).replace(/[&<>\r]/g, (character) => REFERENCES[character] ?? '');
 }
 
-/** Escapes text for a quoted attribute, including line breaks and tabs, which a parser would turn into blanks. */
+/** Escapes text for a quoted attribute, including line breaks and tabs, which a parser would convert to blanks. */
 export function escapeAttribute(text: string): string {
   return printableInXml(text).replace(/[&<>"\r\n\t]/g, (character) => REFERENCES[character] ?? '');
 }
 
-/** Parses a document and refuses what is not well-formed, as PHP's parser does. @throws MALFORMED_XML, TOO_MUCH_XML */
+/** Parses a document. Like PHP's parser, it refuses one that is not well-formed. @throws MALFORMED_XML, TOO_MUCH_XML */
 export function parseXml(bytes: Buffer): Element {
   const text = decode(bytes);
   refuseTooMuch(text);
@@ -55,7 +55,7 @@ export function parseXml(bytes: Buffer): Element {
     const document = new DOMParser({
       onError(_level, message, { locator }: { locator?: { lineNumber?: number } }) {
         problem ??= `${message.split('\n')[0] ?? message} (line ${locator?.lineNumber ?? 1})`;
-        // Stop at the first error: the library would report each "<" of a million.
+        // Stop at the first error, because the library would report each "<" of a million.
         throw new CodedError('MALFORMED_XML', problem);
       },
     }).parseFromString(text, 'text/xml');
@@ -66,12 +66,12 @@ export function parseXml(bytes: Buffer): Element {
   throw new CodedError('MALFORMED_XML', problem ?? 'there is no element in it');
 }
 
-/** All elements below an element, in document order. */
+/** Lists all elements below an element, in document order. */
 export function descendants(element: Element): Element[] {
   return Array.from(element.getElementsByTagName('*'));
 }
 
-/** An element's own text, without that of nested elements. */
+/** Returns an element's own text, without that of nested elements. */
 export function ownText(element: Element): string {
   return Array.from(element.childNodes)
     .filter(({ nodeType }) => nodeType === element.TEXT_NODE || nodeType === element.CDATA_SECTION_NODE)
@@ -107,7 +107,7 @@ function refuseTooMuch(text: string): void {
         throw new CodedError('TOO_MUCH_XML', `It has more than ${limit} ${what}, and is not read.`);
   }
   let attributesOfTag = 0;
-  // Without regard to quotes, which may hold a ">": what begins a tag ends the one before.
+  // Ignore quotes, which may contain a ">": the beginning of a tag ends the one before.
   for (const [found] of text.matchAll(/<|=\s*["']/g))
     if (found === '<') attributesOfTag = 0;
     else if (++attributesOfTag > MAX_ATTRIBUTES)
@@ -140,7 +140,7 @@ function refuseForbidden(text: string): void {
   }
 }
 
-/** Whether a tag contains a `/` that neither begins nor ends it. The piece may end early, at a `>` within quotes. */
+/** Reports whether a tag contains a `/` that neither begins nor ends it. The piece may end early, at a `>` within quotes. */
 function hasStraySlash(tag: string): boolean {
   const unquoted = tag.replace(/"[^"]*"|'[^']*'/g, '');
   return tag.endsWith('>') && !/["']/.test(unquoted) && /[^<]\/[^>]/.test(unquoted);

@@ -2,28 +2,28 @@ import { chunksOf } from '../../base/chunks';
 import { OperatorError } from '../../licensing/operator-error';
 
 /**
- * Addresses of the system that a seller used before, which customers' sites go on asking for years. The web server answers
- * them in its place (docs/moving-in-addresses.md).
+ * Legacy URLs: addresses of the seller's former system, which customers' sites keep requesting for years. The web
+ * server responds with the present update XML or package (docs/moving-in-addresses.md).
  */
 
 const SYSTEMS = ['ars', 'membershippro', 'edd', 'path'] as const;
 type FormerSystem = (typeof SYSTEMS)[number];
 
-/** One `--formerly`: what the former system called it, and the product here. */
+/** One `--formerly`: the former system's name for something, and the product here. */
 export interface Formerly {
   system: FormerSystem;
-  /** the number of an update stream, a document or a download there; of `path`, the path */
+  /** the number of an update stream, a document or a download in that system; for `path`, the path */
   id: string;
   productId: number;
 }
 
 /**
- * A path of a site: no blank, quote or sign of a query, because configurations contain it as it stands. One `*`, because
- * the time to compare a request with more grows with the square of its length.
+ * A path of a site, without blanks, quotes and query characters, because it is written into configurations. At most one
+ * `*`, because the time to match more grows with the square of a request's length.
  */
 const PATH = /^\/(?=.)[A-Za-z0-9._~/-]*(?:\*[A-Za-z0-9._~/-]*)?$/;
 
-/** Reads `ars=7:42`, or `path=/old/updates.xml:42`. @throws OperatorError */
+/** Parses `ars=7:42` or `path=/old/updates.xml:42`. @throws OperatorError */
 export function readFormerly(text: string): Formerly {
   const [, system = '', id = '', product = ''] = /^([a-z]+)=(.+):([0-9]{1,10})$/.exec(text.trim()) ?? [];
   if (!isSystem(system))
@@ -39,7 +39,7 @@ export function readFormerly(text: string): Formerly {
   return { system, id: system === 'path' ? id : String(Number(id)), productId: Number(product) };
 }
 
-/** Several of them, with commas or blanks between. @throws OperatorError */
+/** Parses a list that is separated by commas or blanks. @throws OperatorError */
 export function readFormerlyList(text: string): Formerly[] {
   return requireDifferent(
     text
@@ -49,7 +49,7 @@ export function readFormerlyList(text: string): Formerly[] {
   );
 }
 
-/** @throws OperatorError when an address is there twice */
+/** Refuses a list that contains an address twice. @throws OperatorError */
 export function requireDifferent(list: Formerly[]): Formerly[] {
   const names = list.map(nameOfFormerly);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
@@ -57,12 +57,12 @@ export function requireDifferent(list: Formerly[]): Formerly[] {
   return list;
 }
 
-/** As the option and the logs name it: `ars=7`. */
+/** Returns the name of an address in the option and in logs: `ars=7`. */
 export function nameOfFormerly({ system, id }: Pick<Formerly, 'system' | 'id'>): string {
   return `${system}=${id}`;
 }
 
-/** As `--formerly` and LICENSING_FORMERLY have it. */
+/** Returns the form of `--formerly` and LICENSING_FORMERLY. */
 export function writeFormerly(one: Formerly): string {
   return `${nameOfFormerly(one)}:${one.productId}`;
 }
@@ -71,29 +71,29 @@ function isSystem(text: string): text is FormerSystem {
   return (SYSTEMS as readonly string[]).includes(text);
 }
 
-/** What a request for a former address is answered with. */
+/** The kinds of responses to a request for a legacy URL. */
 export type Asked = 'xml' | 'download' | 'edd';
 
-/** The requests that are for one former address. */
+/** The requests for one legacy URL. */
 export interface FormerAddress {
-  /** as logs name it, `ars=7` or `ars=7 download` */
+  /** the name in logs, `ars=7` or `ars=7 download` */
   name: string;
   asked: Asked;
   productId: number;
   /**
-   * Of `METHOD PATH?QUERY`, without regard to case. JavaScript, nginx and Apache read it alike. It has no quotes and no
-   * captures.
+   * A pattern for `METHOD PATH?QUERY`, ignoring case, which means the same to JavaScript, nginx and Apache. It has no
+   * quotes and no captures.
    */
   pattern: string;
 }
 
-/** A configuration's line has room for so many numbers. */
+/** The maximum number of ids in one line of a configuration. */
 const ITEMS_AT_ONCE = 200;
 
 /**
- * The requests that belong to each former address, in any order of their parameters.
- * @param itemsOf the downloads of an update stream of ARS, where they are known
- * @param folder of a site in a sub-folder: `/joomla`, else empty
+ * Returns patterns for all requests to legacy URLs, with their parameters in any order.
+ * @param itemsOf the downloads of ARS's update streams, where they are known
+ * @param folder the sub-folder of the site, such as `/joomla`, or empty
  */
 export function formerAddresses(
   list: readonly Formerly[],
@@ -128,7 +128,7 @@ export function formerAddresses(
   });
 }
 
-/** Reports whether the web server answers a former address, at this site, with a product's update XML. */
+/** Reports whether a URL of this site is a legacy URL to which the web server responds with a product's update XML. */
 export function isFormerXml(
   { pathname, search }: URL,
   list: readonly Formerly[],
@@ -141,22 +141,22 @@ export function isFormerXml(
   );
 }
 
-/** The path of a package; any other is an update XML's. */
+/** Reports whether a path leads to a package. Any other path leads to an update XML. */
 export function isPackagePath(path: string): boolean {
   return /\.zip$/i.test(path);
 }
 
-// Not the former system's own administration, nor the site's API.
+// The former system's own administration and the site's API do not match.
 const ANY_PATH = '^(?:GET|HEAD) (?![^?]*/(?:administrator|api)/)';
 
-/** A parameter, also behind "&amp;", as some sites keep the addresses of their update sites. */
+/** Matches a parameter, even after "&amp;", which some sites have in the addresses of their update sites. */
 const parameter = (text: string) => `[^?]*\\?(?:.*[&;])?${text}`;
 const has = (text: string) => `(?=${parameter(text)})`;
 const hasNot = (text: string) => `(?!${parameter(text)})`;
-/** Whole numbers; what follows them PHP does not read. */
+/** Matches whole numbers. PHP ignores the text after them. */
 const number = (ids: string[]) => `0*(?:${ids.join('|')})(?![0-9])`;
 
-/** The option in the query, or the path of a component without a menu item. */
+/** Matches the option in the query, or the path of a component without a menu item. */
 const ARS = `(?:${has('option=com_ars(?:&|$)')}|(?=[^?]*/component/ars[/.?]))`;
 
 function arsStream(id: string): string {
@@ -175,7 +175,7 @@ function eddDownload(id: string): string {
   return `${ANY_PATH}${has('edd_action=get_version(?:&|$)')}${has(`item_id=${number([id])}`)}`;
 }
 
-/** Joomla puts `index.php` and a language before the path. */
+/** Matches a path. Joomla puts `index.php` and a language before it. */
 function wholePath(path: string, folder: string): string {
   const isBelow = folder !== '' && path.startsWith(`${folder}/`);
   const rest = isBelow ? path.slice(folder.length) : path;
@@ -183,11 +183,11 @@ function wholePath(path: string, folder: string): string {
   return `^(?:GET|HEAD) ${literal(isBelow ? folder : '')}(?:/index\\.php)?(?:/[a-z]{2,3}(?:-[a-z0-9]{2,8})?)?${literal(rest)}\\?`;
 }
 
-/** The parameters that have the key at former systems. Shorter texts are numbers of something. */
+/** The parameters in which former systems send the key. Shorter values are ids of something. */
 export const KEY_PARAMETERS = '(?:dlid|download_id|license_key|license|key)';
 export const LEAST_KEY_LENGTH = 8;
 
-/** An address of it without a key, as the doctor asks for it. */
+/** Returns an example of a legacy URL without a key, which the doctor requests. */
 export function exampleAddress({ system, id }: Formerly, folder: string): string {
   switch (system) {
     case 'ars':
@@ -201,7 +201,7 @@ export function exampleAddress({ system, id }: Formerly, folder: string): string
   }
 }
 
-/** The sub-folder of a site's address, such as `/joomla`; empty without one. */
+/** Returns the sub-folder of a site's address, such as `/joomla`; empty without one. */
 export function folderOf(publicUrl: string | undefined): string {
   return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 }

@@ -3,18 +3,18 @@ import { KEY_PARAMETERS, LEAST_KEY_LENGTH } from './addresses';
 import { eddReplacements } from './edd';
 import type { FormerAnswer } from './plan';
 
-/** Former addresses in Apache's configuration: a file that is included after licensing.conf. */
+/** The legacy URLs as Apache configuration, in a file that is included after licensing.conf. */
 
 interface ApacheOptions {
-  /** `https://shop.example`, with the site's sub-folder */
+  /** the site's address with its sub-folder, such as `https://shop.example` */
   siteUrl: string;
   /** the folder of the files that this configuration reads */
   folder: string;
-  /** @throws when Apache cannot read the path */
+  /** quotes a path; throws if Apache cannot read it */
   quotable: (path: string) => string;
 }
 
-/** @returns the files by name, the one to include first */
+/** @returns the files by name; the first one must be included */
 export function apacheFiles(
   answers: readonly FormerAnswer[],
   { siteUrl, folder, quotable }: ApacheOptions,
@@ -83,7 +83,7 @@ RewriteRule "^" "${quotable(folder)}/${eddFile(productId)}" "[L,E=licensing_form
 `;
 }
 
-/** Server-side includes: Apache replaces texts in an answer, but cannot write the key that was sent into it. */
+/** Returns a server-side include: Apache can replace texts in a response, but not write the key of the request into it. */
 function eddDocument(productId: number, siteUrl: string): string {
   const key = '<!--#echo encoding="none" var="licensing_formerly_license" -->';
   const [first] = eddReplacements(`${siteUrl}${API_PATH}/downloads/${productId}?license_key=${key}`);

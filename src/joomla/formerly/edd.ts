@@ -1,13 +1,12 @@
 /**
- * The answer to `get_version` of Easy Digital Downloads' clients, made of the service's own about updates: a web server
- * replaces these texts in it. Within a text of JSON their quotes have a backslash before them, so that no name and no
- * changelog contains them.
+ * Converts the service's update response to the one of `get_version` in Easy Digital Downloads. A web server replaces
+ * these texts. In JSON, a quote inside a text has a backslash before it, so no name or changelog contains these texts.
  */
 
-/** PHP's serialize() of an array with an empty changelog: clients take an answer without sections for none. */
+/** PHP's serialize() of an array with an empty changelog. Clients ignore a response without sections. */
 const SECTIONS = 'a:1:{s:9:\\"changelog\\";s:0:\\"\\";}';
 
-/** @param packageUrl of the download, with the variable that has the key as it was sent */
+/** Returns the texts to replace. @param packageUrl the download URL, with the variable that contains the key */
 export function eddReplacements(packageUrl: string): [from: string, to: string][] {
   return [
     [
@@ -15,7 +14,7 @@ export function eddReplacements(packageUrl: string): [from: string, to: string][
       `{"package":"${packageUrl}","download_link":"${packageUrl}","sections":"${SECTIONS}","name":`,
     ],
     [',"version":', ',"new_version":'],
-    // Opens again what the first one left out, so that the braces at the end match.
+    // Opens a brace for the one that the first replacement removed, so that the braces at the end match.
     [',"download_url":', ',"update":{"download_url":'],
   ];
 }

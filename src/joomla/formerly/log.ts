@@ -1,16 +1,16 @@
 import type { FormerAddress } from './addresses';
 
-/** Which former addresses a web server's log has. Of its lines, only names and days are kept: the rest may contain keys. */
+/** Counts requests for legacy URLs in a web server's log. It keeps only names and days, because the rest may contain keys. */
 
 export interface FormerRequests {
-  /** `ars=7` */
+  /** such as `ars=7` */
   name: string;
   times: number;
-  /** the day of the latest, such as `2026-11-27`; null: the log does not say */
+  /** the day of the latest request, such as `2026-11-27`; null if the log has no dates */
   lastDay: string | null;
 }
 
-/** The requests of any site for streams, documents and downloads, by the name that they would be listed under. */
+/** Requests of any site for streams, documents and downloads, by the system that they would be listed under. */
 const KNOWN: [system: string, pattern: RegExp][] = [
   [
     'ars',
@@ -24,9 +24,9 @@ const KNOWN: [system: string, pattern: RegExp][] = [
 ];
 
 /**
- * Counts the requests for former addresses in licensing.log, or in a log of the form "combined".
- * @param addresses those that are listed
- * @returns also those that are not
+ * Counts the requests for legacy URLs in licensing.log, or in a log in the "combined" format.
+ * @param addresses the listed addresses
+ * @returns the counts, including those of addresses that are not listed
  */
 export async function countFormerRequests(
   lines: AsyncIterable<string>,

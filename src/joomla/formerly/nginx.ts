@@ -4,21 +4,21 @@ import { KEY_PARAMETERS, LEAST_KEY_LENGTH } from './addresses';
 import { eddReplacements } from './edd';
 import type { FormerAnswer } from './plan';
 
-/** Former addresses in nginx's configuration: what goes to the end of upstream.conf, and of licensing.conf. */
+/** The legacy URLs as nginx configuration: the parts for the end of upstream.conf and of licensing.conf. */
 
 export interface NginxParts {
   http: string;
   server: string;
-  /** what licensing.log names requests by that have no path of a known form */
+  /** the variable with the name of requests in licensing.log whose path has no known form */
   defaultPath: string;
 }
 
 interface NginxOptions {
   /** nginx's internal location of packages */
   accelLocation: string;
-  /** `https://shop.example`, with the site's sub-folder */
+  /** the site's address with its sub-folder, such as `https://shop.example` */
   siteUrl: string;
-  /** @throws when nginx cannot read the path */
+  /** quotes a path; throws if nginx cannot read it */
   quotable: (path: string) => string;
 }
 
@@ -100,7 +100,7 @@ ${LOGS}}
 `;
 }
 
-/** What the service says of updates, in the words of Easy Digital Downloads. */
+/** Returns the location that converts the service's update response to Easy Digital Downloads' form. */
 function eddLocation(productId: number, siteUrl: string): string {
   const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\')}'`;
   const replaces = eddReplacements(

@@ -6,28 +6,28 @@ import { listArsItems, type FormerPlace } from './tables';
 import { findXmlPlace, type XmlHome } from '../update-xml/place';
 import { formerAddresses, nameOfFormerly, type FormerAddress, type Formerly } from './addresses';
 
-/** Which addresses a web server has to answer, and with what. */
+/** Plans the legacy URLs that a web server must respond to, and the responses. */
 
 export type FormerAnswer = FormerAddress & {
-  /** of an update XML: its name in LICENSING_XML_DIR, or the path of a file elsewhere */
+  /** for an update XML: its name in LICENSING_XML_DIR, or the path of a file elsewhere */
   xml: { name: string } | { path: string } | undefined;
 };
 
 export interface FormerPlan {
   answers: FormerAnswer[];
-  /** what stays unanswered, for the seller */
+  /** the requests that get no response, for the seller */
   remarks: string[];
 }
 
 interface PlanOptions {
   home: XmlHome;
-  /** where the former system's tables are */
+  /** the place of the former system's tables */
   place: FormerPlace;
-  /** of a site in a sub-folder: `/joomla`, else empty */
+  /** the sub-folder of the site, such as `/joomla`, or empty */
   folder: string;
 }
 
-/** @throws OperatorError for a product that is not there, or that has no update XML to answer with */
+/** Plans the responses. @throws OperatorError for a product that does not exist, or has no update XML for a response */
 export async function planFormerly(
   db: Db,
   list: readonly Formerly[],
@@ -40,7 +40,7 @@ export async function planFormerly(
   return { answers, remarks };
 }
 
-/** The downloads of each of ARS's update streams, and of which they are not known. */
+/** Returns the downloads of each update stream of ARS, and remarks about streams whose downloads are unknown. */
 export async function findArsItems(
   db: Db,
   list: readonly Formerly[],

@@ -4,17 +4,17 @@ import { codeOf, messageOf } from '../../store/engine/errors';
 import { rawRows } from '../../store/engine/statements';
 import { fromSqlTime, toSqlTime } from '../../store/engine/time';
 
-/** Reads tables of the system that a seller used before. Nothing is ever written to them. */
+/** Reads tables of the seller's former system, without ever writing to them. */
 
-/** Where they are. */
+/** The place of these tables. */
 export interface FormerPlace {
-  /** undefined: the service's own */
+  /** undefined for the service's own database */
   database: string | undefined;
-  /** the site's, such as `jos_` */
+  /** the site's prefix, such as `jos_` */
   prefix: string;
 }
 
-/** Rows, or undefined where there is no such table that this user may read. */
+/** Reads rows; undefined if the table does not exist or this user may not read it. */
 async function readRows<Row>(
   db: Db,
   { database, prefix }: FormerPlace,
@@ -46,7 +46,7 @@ function isMissing(error: unknown): boolean {
   return MISSING.includes(codeOf(error)) || /no such (?:table|column)/.test(messageOf(error));
 }
 
-/** The downloads of an update stream of Akeeba Release System, by number. */
+/** Returns the downloads of an update stream of Akeeba Release System, by number. */
 export async function listArsItems(
   db: Db,
   place: FormerPlace,
@@ -62,25 +62,25 @@ export async function listArsItems(
   return rows?.map(({ id }) => String(id));
 }
 
-/** Downloads by one site, or by a user of one address, as a former system logged them. */
+/** Downloads of one site, or of one user and IP address, from a former system's log. */
 export interface FormerSite {
-  /** what the site told of itself; null: nothing */
+  /** the domain that the site reported; null if none */
   domain: string | null;
-  /** of the user or the key there */
+  /** the user's or key's id in the former system */
   key: string;
   ip: string;
-  /** whether its latest request was answered */
+  /** true if its latest request was accepted */
   isAnswered: boolean;
 }
 
 export interface FormerLog {
-  /** the time that is counted; it ends with the latest entry */
+  /** the period of the log that is read, which ends with the latest entry */
   from: Date;
   to: Date;
   sites: FormerSite[];
 }
 
-/** What Akeeba Release System logged in its last days; undefined: there is no such log. */
+/** Reads the last days of Akeeba Release System's log; undefined if there is no such log. */
 export function readArsLog(db: Db, place: FormerPlace, days: number): Promise<FormerLog | undefined> {
   return readLog(db, place, days, {
     table: 'ars_log',
@@ -92,7 +92,7 @@ export function readArsLog(db: Db, place: FormerPlace, days: number): Promise<Fo
   });
 }
 
-/** What Membership Pro logged in its last days: only downloads that it answered. */
+/** Reads the last days of Membership Pro's log, which only contains accepted downloads. */
 export function readMembershipProLog(
   db: Db,
   place: FormerPlace,

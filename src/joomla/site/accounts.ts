@@ -2,9 +2,9 @@ import type { Db } from '../../store/engine/database';
 import { codeOf } from '../../store/engine/errors';
 import { placeholders, rawRows } from '../../store/engine/statements';
 
-/** Reads the Joomla tables that say who may use the site's API. Nothing is ever written to them. */
+/** Reads the Joomla tables that decide who may use the site's API, without ever writing to them. */
 
-/** The tables, without prefix, that these functions read. */
+/** The tables that these functions read, without prefix. */
 const SITE_TABLES = [
   'users',
   'user_profiles',
@@ -15,7 +15,7 @@ const SITE_TABLES = [
 ] as const;
 export type SiteTable = (typeof SITE_TABLES)[number];
 
-/** A table's quoted name, with its database. */
+/** Returns a table's quoted name with its database. */
 export type SiteTableName = (table: SiteTable) => string;
 
 /** @param prefix the site's, such as `jos_` */
@@ -24,7 +24,7 @@ export function siteTableNames(database: string, prefix: string): SiteTableName 
   return (table) => `${quoted(database)}.${quoted(prefix + table)}`;
 }
 
-/** A row of `#__users` with the account's profile values; null where there is none. */
+/** A row of `#__users` with the account's profile values; null for a missing value. */
 export interface SiteAccount {
   id: number;
   username: string;
@@ -54,7 +54,7 @@ export async function findSiteAccount(
   return account;
 }
 
-/** An account without its token. */
+/** Returns an account without its token. */
 export async function findSiteUser(
   db: Db,
   name: SiteTableName,
@@ -68,7 +68,7 @@ export async function findSiteUser(
   return user;
 }
 
-/** The ids of an account's groups and of their parents. */
+/** Lists the ids of an account's groups and of their parents. */
 export async function listSiteGroups(db: Db, name: SiteTableName, userId: number): Promise<number[]> {
   const rows = await rawRows<{ id: number }>(
     db,
@@ -82,7 +82,7 @@ export async function listSiteGroups(db: Db, name: SiteTableName, userId: number
   return rows.map(({ id }) => id);
 }
 
-/** The titles of groups, by id; groups that do not exist are missing. */
+/** Returns the titles of groups by id; groups that do not exist are missing. */
 export async function findGroupTitles(
   db: Db,
   name: SiteTableName,
@@ -104,7 +104,7 @@ export interface SitePlugin {
   params: string;
 }
 
-/** The two plugins of the element `token`. */
+/** Lists the two plugins with the element `token`. */
 export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugin[]> {
   return rawRows<SitePlugin>(
     db,
@@ -114,7 +114,7 @@ export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugi
   );
 }
 
-/** Whether a component is installed and enabled. */
+/** Reports whether a component is installed and enabled. */
 export async function hasComponent(db: Db, name: SiteTableName, element: string): Promise<boolean> {
   const rows = await rawRows<{ enabled: number }>(
     db,
@@ -124,7 +124,7 @@ export async function hasComponent(db: Db, name: SiteTableName, element: string)
   return rows.some(({ enabled }) => enabled === 1);
 }
 
-/** The rules of the site's root asset, as JSON. */
+/** Returns the rules of the site's root asset, as JSON. */
 export async function findRootRules(db: Db, name: SiteTableName): Promise<string | undefined> {
   const [asset] = await rawRows<{ rules: string }>(
     db,
@@ -143,12 +143,12 @@ const UNREADABLE = new Set([
   'ER_BAD_FIELD_ERROR',
 ]);
 
-/** Whether an error says that a table of the site is not there, or not for this database user. */
+/** Reports whether a table of the site does not exist, or cannot be read by this database user. */
 export function isSiteUnreadable(error: unknown): boolean {
   return UNREADABLE.has(codeOf(error));
 }
 
-/** The tables that this database user cannot read. */
+/** Lists the tables that this database user cannot read. */
 export async function findUnreadableTables(db: Db, name: SiteTableName): Promise<SiteTable[]> {
   const unreadable: SiteTable[] = [];
   for (const table of SITE_TABLES)

@@ -17,21 +17,21 @@ import type { ServerLocation } from '../../store/engine/tls';
 import { readJoomlaSite, readSiteSecret } from './configuration';
 
 /**
- * Joomla's API tokens, as Joomla 4.0 to 6.1 check them: plugins/api-authentication/token, plugins/user/token,
- * plugins/user/joomla (core.login.api), libraries/src/Access. Only reads the site's tables.
+ * Verifies Joomla's API tokens like Joomla 4.0 to 6.1: plugins/api-authentication/token, plugins/user/token,
+ * plugins/user/joomla (core.login.api), libraries/src/Access. It only reads the site's tables.
  */
 
 export interface Site {
   root: string;
   tables: SiteTableName;
-  /** groups whose accounts may manage licences */
+  /** the groups whose accounts may manage licences */
   operatorGroups: readonly number[];
 }
 
-/** Why the site's tokens cannot be checked. */
+/** The reasons that the site's tokens cannot be verified. */
 export type SiteOff = 'no-site' | 'sqlite' | 'other-server';
 
-/** Where the service's own connection finds the site's tables. @throws ConfigError */
+/** Returns the site whose tables the service's own connection can read. @throws ConfigError */
 export function findSite(
   root: string | undefined,
   database: DatabaseSettings,
@@ -40,7 +40,7 @@ export function findSite(
   if (root === undefined) return 'no-site';
   if (database.kind === 'sqlite') return 'sqlite';
   const site = readJoomlaSite(root);
-  // Another server may have a copy of the site under the same names, with accounts that are no longer blocked there.
+  // Another server may have a copy of the site under the same names, with accounts that are blocked in the original.
   if (!locationsOf(database).some((server) => isSameServer(site.database, server))) return 'other-server';
   return { root, tables: siteTableNames(site.database.database, site.tablePrefix), operatorGroups };
 }
@@ -54,7 +54,7 @@ function isSameServer(one: ServerLocation, other: ServerLocation): boolean {
   return hostOf(one) === hostOf(other) && portOf(one) === portOf(other);
 }
 
-/** Debian has `/run` under both names. */
+/** Removes `/var`, because Debian has `/run` under both names. */
 function withoutVar(path: string): string {
   return path.replace(/^\/var\/run\//, '/run/');
 }
@@ -68,13 +68,13 @@ export type SiteVerdict = { user: { id: number; login: string } } | { refused: '
 
 const UNAUTHORIZED = { refused: 'UNAUTHORIZED' } as const;
 
-/** Longer ones are refused unread; Joomla's have about 180 characters. */
+/** The maximum length of a token that is read; Joomla's have about 180 characters. */
 const MAX_TOKEN_LENGTH = 1_000;
 
 /**
- * Judges a token: UNAUTHORIZED is what Joomla itself would refuse, or what cannot be looked up; FORBIDDEN is an account that
- * is in none of the operator's groups.
- * @throws what the database throws; ConfigError
+ * Verifies a token. UNAUTHORIZED: Joomla itself would refuse it, or it cannot be looked up. FORBIDDEN: the account is
+ * in none of the operators' groups.
+ * @throws the database's error; ConfigError
  */
 export function judgeSiteToken(db: Db, site: Site, token: string): Promise<SiteVerdict> {
   const parts = readSiteToken(token);
@@ -82,13 +82,14 @@ export function judgeSiteToken(db: Db, site: Site, token: string): Promise<SiteV
   return judge(db, site, parts.userId, (account, secret) => matches(parts, account?.seed ?? null, secret));
 }
 
-/** Whether an account that was let in by its token may still come in by what it made. @throws as `judgeSiteToken` */
+/** Checks whether an account may still use what it made with its token. @throws like `judgeSiteToken` */
 export function judgeSiteAccount(db: Db, site: Site, userId: number): Promise<SiteVerdict> {
   return judge(db, site, userId, () => true);
 }
 
 /**
- * Whether an account that Joomla itself signed in may manage licences: it is there, not blocked, and an operator. Its API token and who may use the site's API do not matter. @throws as `judgeSiteToken`
+ * Checks whether an account that Joomla signed in may manage licences: it exists, is not blocked, and is an operator.
+ * Neither its API token nor the right to use the site's API matters. @throws like `judgeSiteToken`
  */
 export async function judgeSiteOperator(db: Db, site: Site, userId: number): Promise<SiteVerdict> {
   try {
@@ -116,7 +117,7 @@ async function judge(
   if (secret === '') return UNAUTHORIZED;
   try {
     const account = await findSiteAccount(db, site.tables, userId);
-    // A wrong token ends here, after the same steps for an account that does not exist: a flood costs one query each.
+    // Refuse a wrong token here, after the same steps as for an unknown account: a flood costs one query for each.
     if (!isRight(account, secret) || account === undefined) return UNAUTHORIZED;
     const [groups, plugins, rules] = await Promise.all([
       listSiteGroups(db, site.tables, userId),
@@ -126,7 +127,7 @@ async function judge(
     const facts = { account, groups, plugins, rules: (parseObject(rules) ?? {}) as Rules };
     return judgeAccount(facts, rootUser, site.operatorGroups);
   } catch (error) {
-    // Then the site's tokens are not accepted; the doctor says why.
+    // Accept no tokens of the site; the doctor explains the reason.
     if (isSiteUnreadable(error)) return UNAUTHORIZED;
     throw error;
   }
@@ -144,17 +145,18 @@ function readSiteToken(token: string): SiteToken | undefined {
   if (token.length > MAX_TOKEN_LENGTH) return undefined;
   const [algorithm, user, ...rest] = decodeLax(token).toString('latin1').split(':');
   if (rest.length === 0 || (algorithm !== 'sha256' && algorithm !== 'sha512')) return undefined;
-  // PHP's (int): the digits in front; anything else is the account 0, which no site has.
+  // Parse like PHP's (int), which takes the leading digits. Other texts give the account 0, which does not exist on any
+  // site.
   const userId = Number(/^\s*\+?(\d{1,15})/.exec(user ?? '')?.[1] ?? 0);
   return { algorithm, userId, hmac: rest.join(':') };
 }
 
-/** PHP's base64_decode() skips all other characters, also "=" in the middle. */
+/** Decodes like PHP's base64_decode(), which skips all other characters, even "=" in the middle. */
 function decodeLax(text: string): Buffer {
   return Buffer.from(text.replace(/[^A-Za-z0-9+/]/g, ''), 'base64');
 }
 
-/** Takes the place of a seed that is not there. */
+/** The value that replaces a missing seed. */
 const NO_SEED = randomBytes(32);
 
 function matches({ algorithm, hmac }: SiteToken, stored: string | null, secret: string): boolean {
@@ -162,12 +164,12 @@ function matches({ algorithm, hmac }: SiteToken, stored: string | null, secret: 
   const expected = createHmac(algorithm, secret)
     .update(seed.length === 0 ? NO_SEED : seed)
     .digest('hex');
-  // Digests, because timingSafeEqual() needs equal lengths.
+  // Compare digests, because timingSafeEqual() needs equal lengths.
   const isEqual = timingSafeEqual(hash('sha256', hmac, 'buffer'), hash('sha256', expected, 'buffer'));
   return isEqual && seed.length > 0;
 }
 
-/** What the site says of an account. */
+/** The site's data about an account. */
 interface Facts {
   account: SiteAccount;
   groups: number[];
@@ -198,7 +200,7 @@ function judgeAccount(
   return { user: { id, login: username } };
 }
 
-/** Super users are operators whatever LICENSING_OPERATOR_GROUPS names, by token and through the door. */
+/** Reports whether an account is a super user, who is always an operator, regardless of LICENSING_OPERATOR_GROUPS. */
 function isSuperUser(
   { account, groups, rules }: Pick<Facts, 'groups' | 'rules'> & { account: Named },
   rootUser: string,
@@ -213,8 +215,8 @@ function isInGroup(groups: number[], operatorGroups: readonly number[]): boolean
 const SUPER_USERS = 8;
 
 /**
- * The plugin's parameter as PHP reads it. Joomla's Registry::get() takes the default, super users, where it is absent, null
- * or an empty text; another empty value means every group.
+ * Returns the plugin's parameter as PHP reads it. Joomla's Registry::get() takes the default, super users, if it is
+ * absent, null or an empty text. Another empty value means every group.
  */
 function allowedUserGroups(plugin: SitePlugin | undefined): number[] {
   const value = parseObject(plugin?.params)?.allowedUserGroups;
@@ -223,12 +225,12 @@ function allowedUserGroups(plugin: SitePlugin | undefined): number[] {
   return isEmpty(value) ? [] : [Number(value)];
 }
 
-/** PHP's empty(), for what is not a list. */
+/** Returns PHP's empty() of a value that is not a list. */
 function isEmpty(value: unknown): boolean {
   return ['0', 0, false].includes(value as number);
 }
 
-/** Joomla's Rule::allow(): one refusal among the identities outweighs every permission. */
+/** Returns Joomla's Rule::allow(): one refusal among the identities outweighs every permission. */
 function isAllowed(rule: Record<string, unknown> | undefined, identities: number[]): boolean {
   const said = identities
     .map((identity) => rule?.[identity])
@@ -236,7 +238,7 @@ function isAllowed(rule: Record<string, unknown> | undefined, identities: number
   return said.length > 0 && !said.some(isEmpty);
 }
 
-/** `$root_user` of the configuration: an id or a login name. */
+/** Reports whether an account is the configuration's `$root_user`, which is an id or a login name. */
 function isRootUser(rootUser: string, { id, username }: Named): boolean {
   if (rootUser === '') return false;
   return /^\d+$/.test(rootUser) ? Number(rootUser) === id : rootUser === username;

@@ -15,12 +15,12 @@ export interface JoomlaSite {
   liveSite: string | undefined;
   /** `$sitename` */
   siteName: string | undefined;
-  /** `$offset`, a name of the time-zone database; undefined: none, or unknown here */
+  /** `$offset`, a name of the time zone database; undefined if missing or unknown on this machine */
   timeZone: string | undefined;
   mail: SiteMail;
 }
 
-/** How the site sends mail. */
+/** The site's way of sending mail. */
 export interface SiteMail {
   /** `$mailonline` */
   isOnline: boolean;
@@ -31,7 +31,7 @@ export interface SiteMail {
   login: { user: string; password: string } | undefined;
   /** the program's path, without arguments */
   sendmail: string;
-  /** `$mailfrom`; undefined: not set, or not an e-mail address */
+  /** `$mailfrom`; undefined if it is not set or not an e-mail address */
   from: string | undefined;
   fromName: string | undefined;
 }
@@ -39,7 +39,7 @@ export interface SiteMail {
 export type ConfigurationValue = string | number | boolean | null;
 type Configuration = Map<string, ConfigurationValue>;
 
-/** Default socket paths of MySQL and MariaDB: Debian (two), Red Hat and SUSE, MySQL itself. */
+/** The default socket paths of MySQL and MariaDB: Debian (two), Red Hat and SUSE, MySQL itself. */
 const SOCKETS = [
   '/run/mysqld/mysqld.sock',
   '/var/run/mysqld/mysqld.sock',
@@ -47,7 +47,7 @@ const SOCKETS = [
   '/tmp/mysql.sock',
 ];
 const MYSQL_PORT = 3306;
-/** Joomla's own file is about 3 kB; the limit bounds the work on any other file. */
+/** The maximum size of the file, which bounds the work; Joomla's own is about 3 kB. */
 const MAX_LENGTH = 1_000_000;
 const MAX_ARRAY_DEPTH = 50;
 
@@ -56,11 +56,11 @@ const OTHER_DATABASE =
   'Instead of LICENSING_JOOMLA_ROOT, set LICENSING_DATABASE_URL (mysql://user:password@host:3306/database) ' +
   'and LICENSING_TABLE_PREFIX.';
 
-/** Reads how a Joomla site (3.10 to 6) reaches its database. @throws ConfigError */
+/** Reads how a Joomla site (3.10 to 6) connects to its database. @throws ConfigError */
 export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKETS): JoomlaSite {
   const file = join(root, 'configuration.php');
   const values = readConfiguration(root, file);
-  // As in Joomla 4's Service/Provider/Database.php, the default is mysqli.
+  // The default is mysqli, as in Joomla 4's Service/Provider/Database.php.
   const type = (text(values, file, 'dbtype') || 'mysqli').toLowerCase();
   if (!['mysqli', 'mysql', 'pdomysql'].includes(type))
     throw new ConfigError(
@@ -87,7 +87,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
     tablePrefix: text(values, file, 'dbprefix'),
     liveSite: readText(values, 'live_site'),
     siteName: readText(values, 'sitename'),
-    // At its use: the first time zone of a process takes 15 ms.
+    // Read it at its first use, because the first time zone of a process takes 15 ms.
     get timeZone() {
       return knownZone(readText(values, 'offset'));
     },
@@ -96,15 +96,15 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
 }
 
 interface SiteSecret {
-  /** `$secret`; empty: not set */
+  /** `$secret`; empty if not set */
   secret: string;
-  /** `$root_user`, an id or a login name; empty: not set */
+  /** `$root_user`, an id or a login name; empty if not set */
   rootUser: string;
 }
 
 /**
- * Reads what the site's API tokens are checked with. Call it at each use: `$secret` also protects the site's sessions, so
- * nothing may keep, log or print it. @throws ConfigError
+ * Reads the secret with which the site's API tokens are verified. Call it at each use: `$secret` also protects the
+ * site's sessions, so it must not be cached, logged or printed. @throws ConfigError
  */
 export function readSiteSecret(root: string): SiteSecret {
   const file = join(root, 'configuration.php');
@@ -112,7 +112,7 @@ export function readSiteSecret(root: string): SiteSecret {
   return { secret: text(values, file, 'secret'), rootUser: text(values, file, 'root_user') };
 }
 
-/** On one line. Of no use to the database, so a value that is not text (`false` in old files) is no fault. */
+/** Returns a text on one line. The database does not need it, so another type (`false` in old files) is not an error. */
 function readText(values: Configuration, name: string): string | undefined {
   const value = values.get(name);
   return typeof value === 'string' ? value.replace(/[\p{Cc}\s]+/gu, ' ').trim() || undefined : undefined;
@@ -120,7 +120,7 @@ function readText(values: Configuration, name: string): string | undefined {
 
 const SENDMAIL = '/usr/sbin/sendmail';
 
-/** With the defaults of Joomla's Factory::createMailer() and of PHPMailer. Nothing here stops the start. */
+/** Reads the mail settings, with the defaults of Joomla's Factory::createMailer() and PHPMailer. No value stops the start. */
 function readMail(values: Configuration): SiteMail {
   const word = (name: string) => String(values.get(name) ?? '').trim();
   const [mailer, secure] = [word('mailer').toLowerCase(), word('smtpsecure').toLowerCase()];
@@ -138,14 +138,14 @@ function readMail(values: Configuration): SiteMail {
       isTrue(values.get('smtpauth')) && user !== ''
         ? { user, password: typeof password === 'number' ? String(password) : (readRaw(password) ?? '') }
         : undefined,
-    // Such as "/usr/sbin/sendmail -t -i" in PHP's own form.
+    // Remove arguments, as in "/usr/sbin/sendmail -t -i", which is PHP's own form.
     sendmail: word('sendmail').split(/\s/)[0] || SENDMAIL,
     from: findEmail(word('mailfrom')),
     fromName: readText(values, 'fromname'),
   };
 }
 
-/** PHPMailer takes `ssl://mail.example:465` too, and several servers with ";" between them. The first is used. */
+/** Parses PHPMailer's forms, such as `ssl://mail.example:465`, and the first of several servers separated by ";". */
 function readMailHost(text: string): { host: string; port?: number; secure?: 'ssl' | 'tls' } {
   const [first = ''] = text.split(';');
   const [, secure, host = first.trim(), port] =
@@ -162,8 +162,8 @@ function readRaw(value: ConfigurationValue | undefined): string | undefined {
 }
 
 /**
- * Parses `class JConfig { public $name = value; ... }` without running PHP. Accepts what Joomla's registry writes and
- * common hand edits, and refuses anything else. @throws ConfigError with the line
+ * Parses `class JConfig { public $name = value; ... }` without running PHP. It accepts the output of Joomla's registry
+ * and common edits by hand, and refuses anything else. @throws ConfigError with the line
  */
 export function parseConfigurationPhp(source: string): Configuration {
   const cursor: Cursor = { source, at: 0 };
@@ -205,7 +205,7 @@ function readConfiguration(root: string, file: string): Configuration {
         `configuration.php.${elsewhere}`,
     );
   }
-  // Reading a pipe could block.
+  // Refuse other files, because reading a pipe could block.
   if (!statSync(file).isFile()) throw new ConfigError(`${file} is not a file.`);
   const bytes = readBytes(
     file,
@@ -230,7 +230,7 @@ function readBytes(file: string, remedy: string): Buffer {
   }
 }
 
-/** A property as text: Joomla before 4 wrote numbers as strings, and hand edits use either form. */
+/** Returns a property as text: Joomla before 4 wrote numbers as strings, and edits by hand use either form. */
 function text(values: Configuration, file: string, name: string): string {
   const value = values.get(name) ?? '';
   if (typeof value === 'string') return value;
@@ -247,7 +247,7 @@ function required(values: Configuration, file: string, name: string): string {
   return value;
 }
 
-/** Reads `$host` as Joomla's Mysqli and Pdo drivers and PHP's mysqlnd do (`localhost` was tested on PHP 8.2). */
+/** Parses `$host` like Joomla's Mysqli and Pdo drivers and PHP's mysqlnd (`localhost` was tested on PHP 8.2). */
 function locate(host: string, mysqli: boolean, sockets: readonly string[]): ServerLocation | undefined {
   const unix = /^unix:([^:]+)$/.exec(host)?.[1];
   if (unix !== undefined) return bySocket(unix);
@@ -262,7 +262,7 @@ function locate(host: string, mysqli: boolean, sockets: readonly string[]): Serv
   // mysqlnd uses a socket only for localhost; for other hosts it uses TCP, even if a socket is given.
   if (name.toLowerCase() !== 'localhost') return { host: name, port };
   if (path !== undefined) return bySocket(path);
-  // mysqlnd ignores localhost's port. PDO passes "localhost:3307" whole, which means TCP.
+  // mysqlnd ignores localhost's port. PDO passes "localhost:3307" unchanged, which means TCP.
   if (digits !== undefined && !mysqli) return { host: 'localhost', port };
   const socket = sockets.find((candidate) => existsSync(candidate));
   if (socket !== undefined) return bySocket(socket);
@@ -273,11 +273,11 @@ function bySocket(socketPath: string): ServerLocation {
   return { host: 'localhost', port: MYSQL_PORT, socketPath };
 }
 
-/** As in Joomla, any `$dbencryption` but 0 turns TLS on. mysqlnd verifies both the chain and the name, or neither. */
+/** Reads TLS settings: any `$dbencryption` except 0 turns TLS on. mysqlnd verifies both the chain and the name, or neither. */
 function readSiteTls(values: Configuration, file: string, root: string): TlsSettings | undefined {
   if (!isTrue(values.get('dbencryption'))) return undefined;
   const written = (part: TlsPart) => text(values, file, TLS_PROPERTIES[part]).trim() || undefined;
-  // Without verification, PHP does not open the authorities file either.
+  // Without verification, PHP does not open the file of authorities either.
   const verify = isTrue(values.get('dbsslverifyservercert'));
   return readTls({ verify, written, base: root }, (part) => `$${TLS_PROPERTIES[part]} of ${file}`);
 }
@@ -289,7 +289,7 @@ const TLS_PROPERTIES: Record<TlsPart, string> = {
   ciphers: 'dbsslcipher',
 };
 
-/** PHP's `(bool)`: the string '0' is false. */
+/** Returns PHP's `(bool)` of a value: the string '0' is false. */
 function isTrue(value: ConfigurationValue | undefined): boolean {
   return Boolean(value) && value !== '0';
 }
@@ -299,7 +299,7 @@ interface Cursor {
   at: number;
 }
 
-/** Matches the sticky pattern at the cursor and moves past it; returns its first group, or else the whole match. */
+/** Matches a sticky pattern at the cursor and moves past it. @returns the first group, otherwise the whole match */
 function take(cursor: Cursor, pattern: RegExp): string | undefined {
   pattern.lastIndex = cursor.at;
   const match = pattern.exec(cursor.source);
@@ -324,7 +324,7 @@ function takeSymbol(cursor: Cursor, symbol: string): boolean {
   return true;
 }
 
-/** @param words in lower case: PHP's keywords and class names ignore case */
+/** @param words in lower case, because PHP's keywords and class names ignore case */
 function takeWord(cursor: Cursor, ...words: string[]): boolean {
   skipBlanks(cursor);
   const start = cursor.at;
@@ -380,7 +380,7 @@ function plainDoubleQuoted(cursor: Cursor, name: string, raw: string, inArray: b
 function toNumber(cursor: Cursor, name: string, digits: string): number {
   const value = Number(digits);
   const whole = /^[+-]?\d+$/.test(digits);
-  // In PHP 010 is 8, and an integer beyond 64 bits becomes a float.
+  // In PHP 010 is 8, and an integer above 64 bits becomes a float.
   if (whole && (/^[+-]?0\d/.test(digits) || !Number.isSafeInteger(value)))
     fail(
       cursor,
@@ -417,7 +417,7 @@ function takeArrow(cursor: Cursor): boolean {
   return take(cursor, /=>/y) !== undefined;
 }
 
-/** Describes the text at the cursor without repeating it: it may be part of a password. */
+/** Describes the text at the cursor without repeating it, because it may be part of a password. */
 function describe(cursor: Cursor): string {
   const is = (pattern: RegExp): boolean => {
     pattern.lastIndex = cursor.at;

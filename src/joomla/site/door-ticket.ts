@@ -1,8 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
 /**
- * What the component in Joomla (php/door) says of who is signed in there: base64url of JSON, a dot, and its HMAC-SHA256 in
- * base64url. The key is derived from the site's `$secret`, with another label for each purpose.
+ * Single sign-on tickets of the component in Joomla (php/door): base64url of JSON, a dot, and its HMAC-SHA256 in
+ * base64url. The key is derived from the site's `$secret`, with a different label for each purpose.
  */
 
 export type TicketPurpose = 'enter' | 'overview';
@@ -12,17 +12,17 @@ export interface Ticket {
   /** the login name */
   login: string;
   expiresAt: Date;
-  /** makes each ticket another */
+  /** a random text, which makes each ticket unique */
   nonce: string;
 }
 
-/** Longer ones are refused unread: a login name has at most 150 characters, each of up to 12 bytes in JSON. */
+/** The maximum length of a ticket that is read: a login name has at most 150 characters, each of up to 12 bytes in JSON. */
 const MAX_LENGTH = 4_000;
 
-/** The component makes tickets for a minute; the rest is for a clock that is ahead. */
+/** The maximum lifetime. The component makes tickets for a minute; the rest allows for a clock that is ahead. */
 const LONGEST_MS = 5 * 60_000;
 
-/** @returns undefined: it is not of this site and purpose, has expired, or would last too long */
+/** Verifies a ticket. @returns undefined if site or purpose differ, it has expired, or its lifetime is too long */
 export function readTicket(
   text: string,
   purpose: TicketPurpose,
@@ -46,7 +46,7 @@ export function readTicket(
 interface Said {
   id: number;
   name: string;
-  /** seconds since 1970 */
+  /** in seconds since 1970 */
   expires: number;
   nonce: string;
 }

@@ -2,9 +2,9 @@ import { isSqlite, type Db } from '../../store/engine/database';
 import type { Row, SqlValue } from '../../store/export';
 import { likePattern, rawRows } from '../../store/engine/statements';
 
-/** Tables of the site beside the service's own. They are read, and never written. */
+/** Reads the site's own tables next to those of the service, without ever writing to them. */
 
-/** Tables whose names end so, with their prefixes. */
+/** Lists the tables whose names end with this text, with their prefixes. */
 export async function listTablesLike(db: Db, end: string): Promise<string[]> {
   const pattern = likePattern(end).slice(0, -1);
   const rows = await rawRows<{ name: string }>(
@@ -19,14 +19,14 @@ export async function listTablesLike(db: Db, end: string): Promise<string[]> {
 
 interface SiteRows {
   columns: string[];
-  /** unique together */
+  /** the columns that are unique together */
   order: readonly string[];
   where: Row;
   after: Row | undefined;
   limit: number;
 }
 
-/** The latest time in a column for each of these numbers, of rows that are so. @returns as the database writes it */
+/** Returns the latest time in a column for each of the numbers, in the database's format. @param where selects the rows */
 export async function readLatest(
   db: Db,
   table: string,
@@ -42,7 +42,7 @@ export async function readLatest(
   return new Map(rows.flatMap((row) => (row.at ? [[Number(row.of), String(row.at)] as const] : [])));
 }
 
-/** The next rows of a table, in its order. */
+/** Returns the next rows of a table, in the given order. */
 export async function readSiteRows(
   db: Db,
   table: string,
@@ -58,11 +58,11 @@ export async function readSiteRows(
   const value = (column: string) => after[column] as Exclude<SqlValue, null>;
   if (second === undefined) return query.where(first, '>', value(first));
   if (after[first] === null)
-    // Empty ones come first.
+    // Null values come first.
     return query.where((any) =>
       any.whereNotNull(first).orWhere((both) => both.whereNull(first).where(second, '>', value(second))),
     );
-  // With the first condition, MySQL reads a range of an index.
+  // Add the first condition, with which MySQL reads a range of an index.
   return query
     .where(first, '>=', value(first))
     .where((any) => any.where(first, '>', value(first)).orWhere(second, '>', value(second)));

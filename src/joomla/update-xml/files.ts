@@ -13,26 +13,26 @@ import { CHANGELOG_XML, changelogBeside } from '../changelog';
 import { descendants, ownText, parseXml } from '../xml';
 import { requirePlace } from './place';
 
-/** The files of a product's update XML, and the order in which they change. */
+/** Reads and writes the files of a product's update XML, in an order that never takes back an offered version. */
 
-/** nginx puts each address into one of these, and tries its file first (nginx/upstream.conf). */
+/** The number of rollout buckets. nginx puts each address into one, and tries its file first (nginx/upstream.conf). */
 export const BUCKETS = 100;
 
 export interface XmlFiles {
-  /** where sites get it unless one of the others is for them */
+  /** the path of the file for all sites without a file of their own */
   out: string;
   xml: string;
   changelog: string;
-  /** by bucket, 0 to 99, of those that are offered something else */
+  /** by bucket, 0 to 99: the files for addresses that are offered something else */
   buckets: ReadonlyMap<number, string>;
-  /** by version, for a licence that has ended: that version alone */
+  /** by version: the file with only this version, for an expired licence */
   upTo: ReadonlyMap<string, string>;
 }
 
 const BUCKET_FILE = /^([0-9]{2})\.xml$/;
 const UP_TO_FILE = /^up-to-([0-9A-Za-z.+_-]+)\.xml$/;
 
-/** The name of the folder with the files of one product. */
+/** Returns the name of the folder with the files of one product. */
 function stemOf(out: string): string {
   return basename(out).replace(/\.xml$/i, '');
 }
@@ -54,10 +54,9 @@ function upToPath(out: string, version: string): string {
 }
 
 /**
- * Writes the files that differ and removes those that are not wanted any more. The order keeps an offered version
- * offered: a raised share is written from the lowest bucket on, and buckets whose version everybody gets go only after
- * the file for everybody is there. What must no longer be offered goes first.
- *
+ * Writes the files that differ, and removes those that are no longer needed. The order keeps offered versions offered:
+ * a larger share is written from the lowest bucket on, and buckets whose version all sites now get are removed after
+ * the file for all sites is written. Versions that must no longer be offered are removed first.
  * @throws OperatorError
  */
 export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void> {
@@ -78,7 +77,7 @@ export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void>
   const place = await requirePlace(out, own);
   const log = await lookAt(changelogBeside(out));
   await requireReplaceable(log, own, CHANGELOG_XML);
-  // The web server must be able to read it. The operator may restrict other readers, and nobody lets everybody write it.
+  // Make it readable for the web server, and never writable for all users. The operator may restrict other readers.
   const mode = (place.there?.mode ?? 0) & 0o775 || 0o644;
 
   await remove(false);
@@ -98,7 +97,7 @@ export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void>
   if (upTo.size === 0) await removeEmpty(upToFolder(out));
 }
 
-/** Buckets with the same text are one file with several names: each is there at once, and the disk is waited for once. */
+/** Writes the buckets. Buckets with the same text are hard links to one file, so that the disk only syncs once. */
 async function writeBuckets(
   { out, buckets }: XmlFiles,
   there: ReadonlyMap<number, string>,
@@ -119,7 +118,7 @@ async function writeBuckets(
   }
 }
 
-/** @returns false where the disk has no hard links */
+/** Makes a hard link. @returns false if the disk does not support this */
 async function linkTo(file: string, path: string): Promise<boolean> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.part`);
   try {
@@ -137,19 +136,19 @@ async function removeAll(paths: string[]): Promise<void> {
   for (const path of paths) await rm(path, { force: true });
 }
 
-/** Removes the buckets of a file that is written no more: nginx would go on trying them first. */
+/** Removes the buckets of a file that is no longer written, because nginx would still try them first. */
 export async function removeBuckets(out: string): Promise<void> {
   const left = await readFolder(bucketFolder(out), BUCKET_FILE);
   await removeAll(left.reverse().map(([, bucket]) => bucketPath(out, Number(bucket))));
   await removeEmpty(bucketFolder(out));
 }
 
-/** A folder that holds anything else stays. */
+/** Removes a folder, unless it contains anything else. */
 async function removeEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(() => undefined);
 }
 
-/** What is there now; undefined: it is not, or cannot be read. */
+/** Reads the present files; undefined for a file that is missing or cannot be read. */
 export async function readFiles(out: string): Promise<{
   xml: string | undefined;
   changelog: string | undefined;
@@ -179,15 +178,15 @@ function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * Whether the files are as they should be. A changelog that is not there makes no difference: an operator who puts the
- * update XML to its place by hand may have none, and sites get their updates all the same.
+ * Reports whether the files are up to date. A missing changelog does not matter: it may be missing if an operator
+ * copies the update XML by hand, and sites still get their updates.
  */
 export function isAsPlanned(there: Awaited<ReturnType<typeof readFiles>>, files: XmlFiles): boolean {
   return (
     there.xml === files.xml &&
     (there.changelog ?? files.changelog) === files.changelog &&
     isSame(there.buckets, files.buckets) &&
-    // One too many harms nobody: it is of a published version, since a withdrawn one's goes with it.
+    // A superfluous file does no harm: its version is published, because a withdrawn version's file is removed.
     [...files.upTo].every(([version, text]) => there.upTo.get(version) === text)
   );
 }
@@ -196,7 +195,7 @@ function isSame<Key>(a: ReadonlyMap<Key, string>, b: ReadonlyMap<Key, string>): 
   return a.size === b.size && [...a].every(([key, text]) => b.get(key) === text);
 }
 
-/** The versions of an update XML, in its order. */
+/** Lists the versions of an update XML, in its order. */
 export function versionsIn(xml: string | undefined): string[] | null {
   if (xml === undefined) return null;
   try {

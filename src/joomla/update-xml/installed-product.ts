@@ -6,24 +6,24 @@ import { defaultClient, readBaseUrl, refuseFolder } from './judge';
 import type { XmlHome } from './place';
 import { findRemembered } from './remembered';
 
-/** A product as sites have it installed: the columns of Joomla's #__extensions, and the site that it is downloaded from. */
+/** A product as sites have installed it: the columns of Joomla's #__extensions, and the site from which it is downloaded. */
 export interface InstalledProduct {
   id: number;
   name: string;
   element: string;
   type: ExtensionType;
   client: ExtensionClient;
-  /** of a plugin; otherwise empty */
+  /** the plugin's folder; empty for other types */
   folder: string;
   /** without a slash at the end */
   baseUrl: string;
-  /** the site in the update XML's download addresses, where it is another */
+  /** the site in the update XML's download URLs, if it differs */
   otherBaseUrl: string | undefined;
 }
 
 /**
- * @param baseUrl undefined: LICENSING_PUBLIC_URL, or else the one remembered for the update XML
- * @throws OperatorError that says what is missing
+ * @param baseUrl by default LICENSING_PUBLIC_URL, or the one stored for the update XML
+ * @throws OperatorError with the missing data
  */
 export async function readInstalledProduct(
   db: Db,

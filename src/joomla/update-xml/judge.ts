@@ -4,13 +4,13 @@ import { requireWebAddress, siteFolder } from '../addresses';
 import { clientOfType, type ExtensionClient, type ExtensionType } from '../extension-types';
 import { findPatternFault, MATCH_A_MAJOR, MATCH_A_MINOR } from '../target-platform';
 
-/** What is wrong with options of an update XML. The functions here throw OperatorError, which names the option. */
+/** Checks the options of an update XML. The functions throw an OperatorError with the option's name. */
 
 export function refusedOption(field: string, message: string): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }
 
-/** The site of an address, which may go on to its API or pages, without a slash at the end. */
+/** Returns the site of a URL, which may lead to its API or pages, without a slash at the end. */
 export function readBaseUrl(text: string | undefined): string {
   if (text === undefined)
     throw new OperatorError(
@@ -28,7 +28,7 @@ export function readBaseUrl(text: string | undefined): string {
   return url.origin + path;
 }
 
-/** Where extensions of the type are installed; for some types it has to be said. */
+/** Returns where extensions of the type are installed. For some types the seller must choose. */
 export function defaultClient(type: ExtensionType): ExtensionClient {
   const client = clientOfType(type);
   if (client === undefined)
@@ -39,7 +39,7 @@ export function defaultClient(type: ExtensionType): ExtensionClient {
   return client;
 }
 
-/** Plugins alone have a folder, and need one. */
+/** Refuses a plugin without a folder, and a folder for other types. */
 export function refuseFolder(type: ExtensionType, folder: string): void {
   if (type === 'plugin' && folder === '')
     throw refusedOption(
@@ -55,7 +55,7 @@ export function refusePhp(phpMinimum: string): void {
     throw refusedOption('php_minimum', `"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
 }
 
-/** Whether a text is a plain PHP version number. */
+/** Reports whether a text is a plain PHP version number. */
 export function isPhpVersion(text: string): boolean {
   return /^[0-9]+(\.[0-9]+)*$/.test(text);
 }
@@ -64,7 +64,7 @@ export function refuseInfoUrl(infoUrl: string): void {
   requireWebAddress(infoUrl, 'The info address', 'info_url');
 }
 
-/** A target platform that is no expression, or matches a Joomla by accident. */
+/** Refuses a target platform that is not a regular expression, or matches a Joomla version by accident. */
 export function refusePattern(pattern: string): void {
   const refuse = (message: string) => refusedOption('target_platform', message);
   const found = findPatternFault(pattern);

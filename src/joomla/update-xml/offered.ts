@@ -22,19 +22,18 @@ import type { GivenSettings } from './settings';
 export interface PlannedUpdate extends Requirements {
   release: Release;
   tag: Stability;
-  /** for a withdrawn version: lower versions may be offered */
+  /** set for a withdrawn version if lower versions may be offered */
   downgradeAllowed?: true;
 }
 
-/** Versions that are left out because the higher version `withdrawn` was withdrawn, the highest first. */
+/** Versions that are left out because the higher version `withdrawn` was withdrawn, highest first. */
 export interface HeldBack {
   versions: string[];
   withdrawn: string;
 }
 
 /**
- * What an update XML offers, what is stored of each version that was considered, and what is held back.
- *
+ * Plans the versions in an update XML, the data to store about all considered versions, and the versions held back.
  * @param share leaves out versions that are rolled out to fewer addresses, in percent
  */
 export function planUpdates(
@@ -54,7 +53,7 @@ export function planUpdates(
     // A site that lists the withdrawn version installs the higher one instead.
     .filter((one) => !suitable.some((update) => isAbove(update, one) && covers(update, one)));
   const standing = gone.filter(({ downgradeAllowed }) => !downgradeAllowed);
-  // Even none, so that the last withdrawn version is no longer offered.
+  // This may leave no version, so that the last withdrawn one is no longer offered.
   const updates = suitable.filter((update) => !standing.some((one) => holdsBack(one, update)));
   return {
     updates,
@@ -64,8 +63,8 @@ export function planUpdates(
 }
 
 /**
- * The published versions some site is offered, the highest first: the latest release, a newer pre-release, and older
- * versions for a Joomla, PHP or database that newer ones do not support. `withdrawn` were offered before.
+ * Returns the published versions that some sites need, highest first: the latest release, a newer pre-release, and
+ * older versions for a Joomla, PHP or database that newer ones do not support. `withdrawn` were offered before.
  */
 function updatesThatMatter(
   releases: Release[],
@@ -79,7 +78,7 @@ function updatesThatMatter(
   for (const release of reaching(releases, share)) {
     const { version } = release;
     const known = versions[version];
-    // New settings apply to the newest version; older versions keep the settings they were written with.
+    // New settings apply to the newest version. Older versions keep the settings with which they were written.
     const current = proper.every((other) => compareVersions(version, other.version) >= 0);
     const { targetPlatform, phpMinimum, supportedDatabases } = current ? settings : (known ?? settings);
     const update: PlannedUpdate = {
@@ -113,9 +112,9 @@ function withdrawnUpdate(
 }
 
 /**
- * Whether a withdrawn version keeps a lower one from being offered. A site that still lists the withdrawn version
- * installs the one it then finds without comparing it with the installed one (UpdateModel::update). Too few sites list
- * a pre-release for it to hold a release back.
+ * Reports whether a withdrawn version prevents the offer of a lower one. A site that still lists the withdrawn version
+ * would install the lower one without comparing it with the installed one (UpdateModel::update). A pre-release does not
+ * hold a release back, because too few sites list it.
  */
 function holdsBack(withdrawn: PlannedUpdate, update: PlannedUpdate): boolean {
   return (
@@ -142,7 +141,7 @@ function isAbove(one: PlannedUpdate, other: PlannedUpdate): boolean {
   return compareVersions(one.release.version, other.release.version) > 0;
 }
 
-/** Whether every site that may have the older version may also have the newer one. */
+/** Reports whether every site that may have the older version may also have the newer one. */
 function covers(newer: PlannedUpdate, older: PlannedUpdate): boolean {
   return (
     STABILITIES.indexOf(newer.tag) >= STABILITIES.indexOf(older.tag) &&
@@ -163,12 +162,12 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
   );
 }
 
-/** The version that sites are offered by a product's update XML; undefined: none. */
+/** Returns the version that sites are offered by a product's update XML; undefined if there is none. */
 export async function findOfferedVersion(db: Db, productId: number): Promise<string | undefined> {
   return offeredTo(await listOffered(db, productId))?.version;
 }
 
-/** A product's published versions that every site may be offered, and that are not held back, the highest first. */
+/** Lists a product's published versions that every site may be offered and that are not held back, highest first. */
 export async function listOfferedVersions(db: Db, productId: number): Promise<string[]> {
   return (await listOffered(db, productId)).map(({ version }) => version);
 }
@@ -183,7 +182,7 @@ async function listOffered(db: Db, productId: number): Promise<PublishedVersion[
   return published.filter(({ version }) => isLeftOut(version, notOffered));
 }
 
-/** Whether an update XML has neither a version nor a higher one. A pre-release does not replace a release. */
+/** Reports whether an update XML contains neither a version nor a higher one. A pre-release does not replace a release. */
 export function isLeftOut(version: string, offered: string[]): boolean {
   return !offered.some(
     (other) =>

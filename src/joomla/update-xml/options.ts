@@ -22,7 +22,7 @@ import {
   type Remembered,
 } from './remembered';
 
-/** The options of a product's update XML as JSON in snake_case; null: the default. */
+/** The options of a product's update XML as JSON in snake_case; null for the default. */
 export interface XmlOptions {
   description: string | null;
   info_url: string | null;
@@ -30,14 +30,14 @@ export interface XmlOptions {
   target_platform: string | null;
   php_minimum: string | null;
   supported_databases: DatabaseMinimums | null;
-  /** of the highest published version */
+  /** the tag of the highest published version */
   tag: Stability | null;
   type: ExtensionType | null;
   client: ExtensionClient | null;
   folder: string | null;
 }
 
-/** @throws OperatorError when there is no such product */
+/** Returns the options. @throws OperatorError if the product does not exist */
 export async function readUpdateXmlOptions(db: Db, productId: number): Promise<XmlOptions> {
   await requireProduct(db, productId);
   const remembered = await findRemembered(db, productId);
@@ -57,9 +57,9 @@ export async function readUpdateXmlOptions(db: Db, productId: number): Promise<X
 }
 
 /**
- * Stores options of a product's update XML, judged as those of `update-xml write`: undefined keeps one, null or an
- * empty text clears it. The file follows with `followUpdateXml`.
- * @throws OperatorError that names the option; nothing is stored then
+ * Stores options of a product's update XML, with the checks of `update-xml write`. undefined keeps an option; null or
+ * an empty text clears it. `followUpdateXml` then updates the file.
+ * @throws OperatorError with the option's name, after which nothing is stored
  */
 export function setUpdateXmlOptions(
   db: Db,
@@ -134,7 +134,7 @@ async function withTag(
     targetPlatform: targetPlatform ?? DEFAULT_TARGET_PLATFORM,
     phpMinimum: phpMinimum ?? DEFAULT_PHP_MINIMUM,
     supportedDatabases: supportedDatabases ?? {},
-    // Until the XML is written with it.
+    // Until the XML is written with this version.
     notOffered: true as const,
   };
   const tagged = { ...known };

@@ -12,24 +12,24 @@ import type { Db } from '../../store/engine/database';
 import type { Formerly } from '../formerly/addresses';
 import { findRemembered, type Remembered } from './remembered';
 
-/** Where update XMLs go that were not given a file of their own, and what the addresses are. */
+/** The default folder of update XMLs, and the parts of their URLs. */
 export interface XmlHome {
   /** LICENSING_XML_DIR */
   xmlDir: string;
-  /** LICENSING_PUBLIC_URL; undefined: XMLs without a file of their own are not written */
+  /** LICENSING_PUBLIC_URL; without it, XMLs without a file of their own are not written */
   publicUrl: string | undefined;
   /** the site's folder, whose files it serves */
   joomlaRoot?: string | undefined;
-  /** LICENSING_FORMERLY: addresses that are answered with our XMLs too */
+  /** LICENSING_FORMERLY: the legacy URLs that are also served with our XMLs */
   formerly?: readonly Formerly[];
 }
 
-/** The web server serves LICENSING_XML_DIR below this path of the site. */
+/** The path of the site below which the web server serves LICENSING_XML_DIR. */
 export const XML_PATH = '/licensing-updates/';
 
 /**
- * The file of a product's update XML and its address, null where that is not known. Undefined: it has no element, or
- * neither a file of its own nor LICENSING_PUBLIC_URL.
+ * Returns the file of a product's update XML and its URL, or null if that is unknown. Undefined: the product has no
+ * element, or neither a file of its own nor LICENSING_PUBLIC_URL.
  */
 export async function findXmlPlace(
   db: Db,
@@ -43,7 +43,7 @@ export async function findXmlPlace(
   return { out: path, url: addressOf(path, baseUrl ?? home.publicUrl, home) };
 }
 
-/** Where customers' sites ask for the file; null: not known. */
+/** Returns the URL that customers' sites read; null if unknown. */
 export function addressOf(
   out: string,
   baseUrl: string | undefined,
@@ -57,7 +57,7 @@ export function addressOf(
   return `${baseUrl}/${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** The name in LICENSING_XML_DIR. @throws OperatorError when another product's update XML has it */
+/** Returns the file name in LICENSING_XML_DIR. @throws OperatorError if another product's update XML has it */
 export async function homeFile(
   db: Db,
   { id, element }: { id: number; element: string },
@@ -65,7 +65,7 @@ export async function homeFile(
   home: XmlHome | undefined,
 ): Promise<string | undefined> {
   if (home?.publicUrl === undefined) return undefined;
-  // From an import, both may be any text.
+  // Remove folders, because imported values may be any text.
   if (remembered.file !== undefined) return basename(remembered.file);
   const file = basename(`${element}.xml`);
   const out = join(home.xmlDir, file);
@@ -80,24 +80,24 @@ export async function homeFile(
   );
 }
 
-/** Any update XML that Joomla can read. */
+/** The kind of file of any update XML that Joomla can read. */
 const UPDATE_XML: FileKind = {
   name: 'an update XML',
   isOne: (beginning) => /^\s*(?:(?:<\?[^>]*>|<!--(?:(?!-->)[^])*-->)\s*)*<updates[\s/>]/.test(beginning),
 };
 
-/** @throws OperatorError when the file there must not be replaced */
+/** Checks whether the file may be replaced. @throws OperatorError */
 export async function requirePlace(out: string, own: OwnFile[]): Promise<Place> {
   const place = await lookAt(out);
   const { there } = place;
-  // Replacing a device or a pipe with a file would break it.
+  // Refuse a device or a pipe, which a file would break.
   if (there && !there.isFile() && !there.isDirectory())
     throw new OperatorError(`${out} is no file, and is not replaced by one. Name a file with --out.`);
   await requireReplaceable(place, own, UPDATE_XML);
   return place;
 }
 
-/** The file written before, if it is another one and still there. */
+/** Returns the file that was written before, if it is another one and still exists. */
 export async function findLeftBehind(
   before: string | undefined,
   { target }: Place,

@@ -8,7 +8,7 @@ import { readBaseUrl } from './judge';
 export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
 export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
 
-/** The oldest PHP that Joomla 4 supports. */
+/** The oldest PHP version that Joomla 4 supports. */
 export const DEFAULT_PHP_MINIMUM = '7.2.5';
 
 export interface Requirements {
@@ -28,22 +28,22 @@ export interface Settings extends Requirements {
   folder: string;
 }
 
-/** Stored for each product: the options given so far, and each version's requirements when it was last considered. */
+/** The stored data of a product: the options so far, and each version's requirements when it was last considered. */
 export interface Remembered extends Partial<Settings> {
   /**
-   * Its name in LICENSING_XML_DIR, where it was written without `out`. Another element does not change it, because
-   * customers' sites ask for it by this name.
+   * The name in LICENSING_XML_DIR, if it was written without `out`. A new element does not change it, because
+   * customers' sites request this name.
    */
   file?: string;
   versions?: Record<string, Requirements & { tag?: Stability; notOffered?: true; downgradeAllowed?: true }>;
 }
 
-/** Empty before the first `update-xml write`. */
+/** Returns the stored data, which are empty before the first `update-xml write`. */
 export async function findRemembered(db: Db, productId: number): Promise<Remembered> {
   return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
 }
 
-/** Stores the site's address for the update XML, as `update-xml write --base-url` does. @throws OperatorError */
+/** Stores the site's address for the update XML, like `update-xml write --base-url`. @throws OperatorError */
 export function rememberBaseUrl(db: Db, productId: number, text: string): Promise<void> {
   const baseUrl = readBaseUrl(text);
   return inTransaction(db, async (trx) => {
@@ -53,7 +53,7 @@ export function rememberBaseUrl(db: Db, productId: number, text: string): Promis
   });
 }
 
-/** The settings that were given, before or now. An empty text clears one. Defaults are not stored: their sources change. */
+/** Merges new settings into stored ones. An empty text clears one. Defaults are not stored, as their sources change. */
 export function withGiven(before: Remembered, given: object): Remembered {
   const now = Object.entries(given).filter(([, value]) => value !== undefined);
   const said = Object.entries({ ...before, ...Object.fromEntries(now) });

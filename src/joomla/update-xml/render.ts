@@ -5,7 +5,7 @@ import type { PlannedUpdate } from './offered';
 import type { Settings } from './remembered';
 import type { KnownProduct } from './settings';
 
-/** An `<updates>` document as Joomla reads it. @param changelogUrl undefined: not known */
+/** Returns an `<updates>` document for Joomla. @param changelogUrl undefined if unknown */
 export function renderUpdateXml(
   { id, name, element }: KnownProduct,
   settings: Settings,

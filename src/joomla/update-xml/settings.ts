@@ -11,11 +11,11 @@ import { homeFile, type XmlHome } from './place';
 import { DEFAULT_PHP_MINIMUM, findRemembered, type Remembered, type Settings } from './remembered';
 
 export type GivenSettings = { [K in keyof Settings]?: Settings[K] | undefined } & {
-  /** Joomla's name of the extension; also stored as the product's own */
+  /** Joomla's name of the extension, which is also stored with the product */
   element?: string | undefined;
-  /** for the highest version only, instead of the tag its version number implies */
+  /** for the highest version only, instead of the tag that its version number implies */
   tag?: Stability | undefined;
-  /** offer versions below those already withdrawn; stored with the withdrawn versions */
+  /** offers versions below withdrawn ones; stored with the withdrawn versions */
   allowDowngrade?: boolean | undefined;
 };
 
@@ -23,7 +23,7 @@ export interface KnownProduct extends Product {
   element: string;
 }
 
-/** The settings that are in force: those given now, else remembered, else the defaults. @throws OperatorError */
+/** Returns the settings in effect: the new ones, otherwise the stored ones, otherwise the defaults. @throws OperatorError */
 export async function readSettings(
   db: Db,
   productId: number,

@@ -11,17 +11,16 @@ import { fetchAsJoomla } from '../updater/fetch';
 import { ASSUMED_JOOMLA } from '../updater/try';
 import { findXmlPlace, type XmlHome } from './place';
 
-/** Whether a version can be offered to a share of the addresses, which the web server tells apart. */
+/** Staged rollouts: checks whether the web server can offer a version to a share of the addresses. */
 
-/** nginx names the address's bucket in it (nginx/licensing.conf). */
+/** The header in which nginx returns the address's bucket (nginx/licensing.conf). */
 export const BUCKET_HEADER = 'x-licensing-bucket';
 const ANSWER_MS = 3_000;
 
 /**
- * Refuses a share that the web server would not keep: sites would all get the version before, or the new one.
- *
- * @param percent undefined, or 100: nothing is asked of the web server
- * @throws OperatorError that names what is missing
+ * Refuses a share that the web server would ignore: then all sites would get the earlier version, or all the new one.
+ * @param percent undefined or 100 needs no check
+ * @throws OperatorError with the missing part
  */
 export async function requireStaging(
   db: Db,
@@ -31,7 +30,7 @@ export async function requireStaging(
 ): Promise<void> {
   if (percent === undefined || percent === WHOLE_ROLLOUT) return;
   const product = await requireProduct(db, productId);
-  // Only Joomla reads the file: the API's update check knows the share by itself.
+  // Only Joomla reads the file; the API's update check applies the share itself.
   if (product.element === null) return;
   const url = (await findXmlPlace(db, product, home))?.url ?? null;
   if (url === null)
@@ -67,7 +66,7 @@ export async function requireStaging(
 
 /**
  * Offers a published version to another share of the addresses.
- * @throws OperatorError when the web server would not keep the share, or all of it is offered a newer version
+ * @throws OperatorError if the web server would ignore the share, or these addresses are offered a newer version
  */
 export async function stageRelease(
   db: Db,

@@ -23,26 +23,26 @@ interface WrittenUpdate extends Requirements {
 
 export interface WrittenXml {
   out: string;
-  /** where customers' sites ask for it; null: not known */
+  /** the URL that customers' sites read; null if unknown */
   url: string | null;
   xml: string;
   updates: WrittenUpdate[];
-  /** versions that only a share of the addresses is offered, the highest first */
+  /** the versions that only a share of the addresses is offered, highest first */
   rollouts: { version: string; percent: number }[];
   heldBack: HeldBack | undefined;
-  /** the file written before, if it differs and still exists */
+  /** the file that was written before, if it differs and still exists */
   leftBehind: string | undefined;
-  /** the element, if it was assumed to be a package's because neither its prefix nor an option gives its type */
+  /** the element, if it was taken for a package's because neither its prefix nor an option has the type */
   assumedPackage: string | undefined;
 }
 
 /**
- * Writes a product's update XML and stores the given settings; an empty text clears one. A relative `out` starts at
+ * Writes a product's update XML and stores the new settings; an empty text clears one. A relative `out` begins at
  * `cwd`, and files of `own` are never overwritten.
  *
- * All of it happens under the lock of the product's row: of two writers at the same time, the later one reads the
- * releases after the earlier one has renamed its file, so the file that stays has the changes of both.
- * @throws OperatorError with nothing written or stored
+ * It holds the lock of the product's row. If two writers run at the same time, the second reads the releases after the
+ * first has renamed its file, so the remaining file has the changes of both.
+ * @throws OperatorError, after which nothing is written or stored
  */
 export function writeUpdateXml(
   db: Db,
@@ -66,7 +66,7 @@ export function writeUpdateXml(
     await setUpdateXmlSettings(trx, productId, JSON.stringify(remember));
     const before =
       remembered.out ?? (remembered.file && home ? join(home.xmlDir, remembered.file) : undefined);
-    // Where root wrote it for an earlier `--out`, only root can look there and remove it.
+    // If root wrote it for an earlier `--out`, only root can find and remove it.
     const leftBehind = await asNamed(given, async () => {
       const left = await findLeftBehind(before, place);
       if (left !== undefined) await removeBuckets(left);
@@ -85,7 +85,7 @@ export function writeUpdateXml(
   });
 }
 
-/** Refuses what `writeUpdateXml` would refuse, before anything else is done. */
+/** Refuses settings that `writeUpdateXml` would refuse, before anything else is done. */
 export async function requireUpdateXmlSettings(
   db: Db,
   productId: number,
@@ -98,21 +98,21 @@ export async function requireUpdateXmlSettings(
   await asNamed(given, () => requirePlace(settings.out, own));
 }
 
-/** A file that was named at another time is the service's to write: root writes only where root says so. */
+/** Runs work as root only for a file that root names now. The service writes a file that was named earlier. */
 function asNamed<T>({ out }: GivenSettings, work: () => Promise<T>): Promise<T> {
   return out ? asCaller(work) : work();
 }
 
 interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
   product: KnownProduct;
-  /** the name in LICENSING_XML_DIR; undefined: the file lies elsewhere */
+  /** the name in LICENSING_XML_DIR; undefined if the file is elsewhere */
   file: string | undefined;
   files: XmlFiles;
   remembered: Remembered;
   remember: Remembered;
 }
 
-/** What `writeUpdateXml` would write now. @throws OperatorError */
+/** Returns what `writeUpdateXml` would write now. @throws OperatorError */
 export async function planUpdateXml(
   db: Db,
   productId: number,
@@ -125,7 +125,7 @@ export async function planUpdateXml(
   const releases = await listReleases(db, productId);
   const published = releases.filter(({ state }) => state === 'published');
   const isHome = home?.xmlDir === dirname(settings.out);
-  // Elsewhere no web server is known to look for the files of buckets.
+  // In other folders, no web server is known to look for the files of buckets.
   const shares = isHome ? sharesOf(published) : [WHOLE_ROLLOUT];
   const plans = shares.map((share) => ({
     share,
@@ -139,7 +139,7 @@ export async function planUpdateXml(
   const needsUpTo = isHome && (await isSoldWithLastRelease(db, productId));
   const place = file === undefined ? { out: settings.out } : { file };
   const isStaged = new Set(rolloutsOf(published));
-  // The API offers the newest version alone, and the file also older ones for sites that cannot run that.
+  // The API only offers the newest version; the file also offers older ones, for sites that cannot run it.
   const offersTo = (below: number) =>
     below === WHOLE_ROLLOUT ? [] : (plans.find(({ share }) => share === below)?.updates ?? []);
   const considered = plans.flatMap((plan) => plan.considered);
@@ -177,7 +177,7 @@ export async function planUpdateXml(
   };
 }
 
-/** Each share has the lowest buckets; those below a smaller share are in all larger ones. */
+/** Returns each bucket's XML. Each share has the lowest buckets, so those of a smaller share are in all larger ones. */
 function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map<number, string> {
   const buckets = new Map<number, string>();
   let from = 0;
@@ -189,7 +189,7 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
   return buckets;
 }
 
-/** A version as it was offered when it was the newest. */
+/** Returns a version as it was offered when it was the newest. */
 function alone(release: Release, settings: Settings, { versions = {} }: Remembered): PlannedUpdate {
   const { targetPlatform, phpMinimum, supportedDatabases, tag } = {
     ...settings,
@@ -204,7 +204,7 @@ function alone(release: Release, settings: Settings, { versions = {} }: Remember
   };
 }
 
-/** Whether a licence for the product, or for a club that includes it, covers a version beyond its end. */
+/** Reports whether a licence for the product, or for a bundle with it, still covers a version after its end. */
 async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean> {
   const selling = new Set([productId, ...bundlesOf(await readCatalogue(db), productId).map(({ id }) => id)]);
   return (await listPlans(db)).some(
@@ -219,7 +219,7 @@ function toRemember(
   planned: PlannedUpdate[],
   offered: PlannedUpdate[],
 ): Remembered {
-  // The first plan has every version; a version stands in several when it is rolled out.
+  // The first plan has every version; a version is in several plans while it is rolled out.
   const once = [...new Map(planned.toReversed().map((update) => [update.release.version, update])).values()];
   const inOrder = once.sort((a, b) => compareVersions(b.release.version, a.release.version));
   const isOffered = ({ release }: PlannedUpdate) => offered.some((one) => one.release.id === release.id);

@@ -232,7 +232,7 @@ function findMissingLines(
 }
 
 const UNCHECKED =
-  'it was not checked whether sites that install this version ask this service for the next one, because the address of the update XML is not known. Set LICENSING_PUBLIC_URL, and compare: "licensing manifest" prints the lines.';
+  'it was not checked whether sites that install this version ask this service for the next one, because the address of the update XML is not known. Enter it (licensing settings set public_url), and compare: "licensing manifest" prints the lines.';
 
 /** Warns about a missing changelog, because Joomla 4.4 never updates a package's changelog URL (PackageAdapter). */
 async function remarkOnChangelog(

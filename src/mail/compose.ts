@@ -26,6 +26,7 @@ import type { MailDetails, MailRequest, MailType } from './queue';
 import { openAnswer } from './answers';
 import { plainMail, renderMail, type KeyLine, type MailContent, type Values } from './render';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
+import { tellStanding } from '../texts/customers/sentences';
 import type { MailSettings } from './settings';
 import { readMailText, type TextFolders, type TextName } from './texts';
 import type { ComposeFailure } from '../texts/operators/failures';
@@ -117,7 +118,7 @@ export async function composeMail(
   const type = row.type as MailType;
   if (type === 'customer_link' || type === 'operator_link') return composeLink(db, row, type, settings, now);
   if (type === 'webhook_disabled') return composeDisabled(db, row, details, settings);
-  if (type === 'order_keys') return composeKeys(db, row, details, settings);
+  if (type === 'order_keys') return composeKeys(db, row, details, settings, now);
   if (type === 'payment_failed') return composeFailedPayment(db, row, details, settings, now);
   if (type === 'answer') return composeAnswer(row, details, settings);
   if (type === 'security_release') return composeSecurity(db, row, details, settings, now);
@@ -273,6 +274,7 @@ async function composeKeys(
   row: OutboxRow,
   { license_ids: ids = [] }: MailDetails,
   settings: ComposerSettings,
+  now: Date,
 ): Promise<ComposeResult> {
   const { recipient } = row;
   const licenses = (await findLicensesByIds(db, ids))
@@ -288,7 +290,9 @@ async function composeKeys(
     if (key === undefined) return { failed: 'KEY_UNKNOWN' };
     const { product, plan } = license;
     const endsAt = paidEnd(license);
-    const end = endsAt === null ? '' : `, ${sentences.validUntil({ endsAt })}`;
+    const hasEnded = liveStatus(license, now) === 'expired';
+    const end =
+      endsAt !== null && (hasEnded || endsAt > now) ? `, ${sentences.runs({ endsAt, hasEnded })}` : '';
     keys.push({ what: `${product.name} (${plan.name})${end}`, key });
   }
   const products = [...new Set(licenses.map(({ product }) => product.name))].join(', ');
@@ -351,15 +355,12 @@ async function contentOf(
       if (key === undefined) return { text: undefined };
       const entries = joomlaEntries(await readCatalogue(db), license.product.id);
       const names = namesOfEntries(entries);
-      const { expiresAt } = license;
-      const paid = paidEnd(license);
-      const hasEnded = expiresAt !== null && expiresAt <= now;
       return {
         text: type,
         values: {
+          ...validityOf(license, language, now),
           key,
           ...(entries.length > 1 ? { entries: names } : { entry: names }),
-          ...(hasEnded && paid ? { ended: day(paid), ends: undefined } : {}),
         },
       };
     }
@@ -377,13 +378,38 @@ async function contentOf(
       return {
         text: type,
         values: {
+          ...validityOf(license, language, now),
           key_hint: key?.keyHint ?? '-',
           old_key_ends: oldEndsAt ? day(oldEndsAt) : undefined,
         },
       };
     }
     case 'site_removed':
-      return { text: type, values: { site: inBothForms(site ?? '-') } };
+      return {
+        text: type,
+        values: { ...validityOf(license, language, now), site: inBothForms(site ?? '-') },
+      };
+  }
+}
+
+/** Returns the values that tell whether a licence works: one that does not is never valid until a day. */
+function validityOf(license: License, language: CustomerLanguage, now: Date): Values {
+  const { language: written, sentences } = CUSTOMERS[language];
+  const { activationType } = license.plan;
+  const paid = paidEnd(license);
+  switch (liveStatus(license, now)) {
+    case 'active':
+      // A subscription that awaits its renewal goes on beyond the day that is paid.
+      return isAhead(paid, now) ? {} : { ends: undefined };
+    case 'expired':
+      return { ends: undefined, ended: paid === null ? undefined : written.day(paid) };
+    case 'suspended':
+      return {
+        ends: undefined,
+        suspended: tellStanding(sentences, { code: 'SUSPENDED' }, activationType).sentence,
+      };
+    default:
+      return { ends: undefined };
   }
 }
 

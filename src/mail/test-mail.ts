@@ -35,7 +35,7 @@ export async function sendTestMail(
     throw new OperatorError(
       config.mail === undefined && config.mailOff !== undefined
         ? doctor.mailOff[config.mailOff]
-        : 'LICENSING_PUBLIC_URL is not set, and links in mails need the address of the site.',
+        : 'Links in mails need the address of the site, which is not set: licensing settings set public_url https://shop.example',
       { code: 'CONFLICT', facts: { reason: 'mail-off' } },
     );
   const { mail: settings, mailLanguage: language } = config;

@@ -13,7 +13,7 @@ const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_u
 
 /** The placeholders that each text may use, in addition to `{shop}`. */
 export const PLACEHOLDERS = {
-  license_key: [...OF_LICENSE, 'key', 'ended', 'entry', 'entries'],
+  license_key: [...OF_LICENSE, 'key', 'ended', 'suspended', 'entry', 'entries'],
   order_keys: ['products', 'keys', 'support_url', 'my_url'],
   reminder: [...OF_LICENSE, 'days'],
   reminder_ended: OF_LICENSE,

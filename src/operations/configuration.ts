@@ -1,5 +1,7 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
+import { followUpdateXml } from '../joomla/follow-xml';
+import { listProducts } from '../licensing/catalogue';
 import { isGiven, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
@@ -168,7 +170,7 @@ const Changed = exactly(
 
 const readChanged = bodyReader(Changed);
 
-/** Stores what was given, if the service could start with it. */
+/** Stores what was given, if the service could start with it. A new address is in every update XML, too. */
 async function change(call: Call<unknown, Changes>): Promise<void> {
   const { db, body, settings, context } = call;
   const { untried = false, ...given } = body;
@@ -187,6 +189,10 @@ async function change(call: Call<unknown, Changes>): Promise<void> {
   for (const [name, value] of changes)
     await storeSetting(db, name, value, { ...context, keySecret: settings.keySecret });
   await settings.refresh();
+  if (given.public_url === undefined) return;
+  const home = await readEffective(db, settings.config);
+  for (const { id } of await listProducts(db))
+    await followUpdateXml(db, home, id, { own: settings.ownFiles });
 }
 
 function readValue(value: string | number | null): string | null {

@@ -1,5 +1,8 @@
 import { listPlans, type Plan } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
+import { isIssuedByProgram } from '../store/licenses/licenses';
+import { listShops } from '../store/orders/shops';
+import { listTokens } from '../store/tokens';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 
@@ -17,6 +20,42 @@ export async function readGoods(db: Db): Promise<Goods> {
   const plans = await listPlans(db);
   const ids = products.map(({ id }) => id);
   return { products, plans, releases: await listPublishedReleases(db, ids, { changelogs: false }) };
+}
+
+/** A part of the set-up that a shop still lacks. */
+export type Gap =
+  | { type: 'address' | 'mail' | 'shop' }
+  /** `product`: the first of `count` products whose licences end */
+  | { type: 'renewal_page' | 'reminders'; product: CatalogueProduct; count: number };
+
+/** Lists what a shop lacks besides what it sells, in the order in which it is set up. */
+export async function listGaps(
+  db: Db,
+  { products, plans }: Goods,
+  has: Record<'address' | 'mail', boolean>,
+): Promise<Gap[]> {
+  const sells =
+    (await listShops(db, { limit: 1 })).length > 0 ||
+    (await listTokens(db)).some(({ scope }) => scope === 'issue') ||
+    (await isIssuedByProgram(db));
+  const ending = products.filter(({ id }) =>
+    plans.some(({ productId, duration }) => productId === id && duration !== null),
+  );
+  const lacking = (type: 'renewal_page' | 'reminders', lack: CatalogueProduct[]): Gap[] =>
+    lack[0] === undefined ? [] : [{ type, product: lack[0], count: lack.length }];
+  return [
+    ...(has.address ? [] : [{ type: 'address' as const }]),
+    ...(has.mail ? [] : [{ type: 'mail' as const }]),
+    ...(sells ? [] : [{ type: 'shop' as const }]),
+    ...lacking(
+      'renewal_page',
+      ending.filter(({ renewUrl }) => renewUrl === null),
+    ),
+    ...lacking(
+      'reminders',
+      ending.filter(({ reminders }) => !reminders),
+    ),
+  ];
 }
 
 /** The steps before the first licence; undefined: not done. */

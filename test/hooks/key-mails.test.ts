@@ -95,6 +95,14 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
       to: address,
     });
     await eventually(() => expect(to(address)).toHaveLength(2));
+    // Sent once more after its end, the mail no longer promises updates.
+    await service
+      .db(table(service.db, 'licenses'))
+      .where({ id })
+      .update({ expires_at: '2020-01-01 00:00:00' });
+    await service.write.ok(`POST /orders/${order?.id}/mails`, {}, 201);
+    await eventually(() => expect(to(address)).toHaveLength(3));
+    expect(to(address)[2]?.text).toMatch(/Gallery \(Year\), ended on/);
   });
 
   it('has all keys of an order in one mail, in its language, and not again when it is told again', async () => {

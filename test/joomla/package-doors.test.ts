@@ -264,7 +264,7 @@ it('a check that the missing address prevents is a remark on the page, in the an
     const { code, stderr } = await operator(all).run(publish);
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(/^note: it was not checked whether .*LICENSING_PUBLIC_URL/),
+      expect.stringMatching(/^note: it was not checked whether .*settings set public_url/),
     ]);
   } finally {
     await service.stop();

@@ -7,6 +7,7 @@ import { issueLicenses } from '../../src/licensing/issue';
 import { listMails, queueMail, type MailRequest } from '../../src/mail/queue';
 import { customerDigest } from '../../src/store/customer-digest';
 import { table, type Db } from '../../src/store/engine/database';
+import { CUSTOMER_LANGUAGES } from '../../src/texts/customers/languages';
 import { MAIL_PASSWORD, MAIL_USER, startMailServer, type MailServer } from '../support/mail-server';
 import { eventually, freePort, temporaryFolder } from '../support/processes';
 import {
@@ -126,6 +127,46 @@ describe.each<[string, () => Promise<Settings>]>([
     expect(server.received).toHaveLength(24);
   });
 });
+
+const VALID = /valid until|gültig bis/;
+const [PAUSED, ENDED] = [
+  /Your licence is paused|Ihre Lizenz ist ausgesetzt/,
+  /Your licence ended on|Ihre Lizenz endete am/,
+];
+
+/** A licence by its columns, and the sentence that its key's mail has. */
+test.each<[string, Record<string, string | number>, RegExp | undefined]>([
+  ['an active one', { expires_at: '2030-01-01 00:00:00' }, VALID],
+  ['one for life', { status: 'active' }, undefined],
+  ['a suspended one', { expires_at: '2030-01-01 00:00:00', status: 'suspended' }, PAUSED],
+  [
+    'one that was suspended before its end',
+    { expires_at: '2020-01-01 00:00:00', status: 'suspended' },
+    PAUSED,
+  ],
+  ['an expired one', { expires_at: '2020-01-01 00:00:00' }, ENDED],
+  [
+    'a subscription whose renewal is awaited',
+    { expires_at: '2026-11-27 00:00:00', grace_days: 3, renews_itself: 1 },
+    undefined,
+  ],
+])(
+  'the mail with the key of %s says of its end what is so, in each language',
+  async (_name, columns, says) => {
+    const service = await start();
+    const { db, clock } = service;
+    clock.now = new Date('2026-11-25T12:00:00Z');
+    const { id } = await giveSold(db);
+    await db(table(db, 'licenses')).where({ id }).update(columns);
+    for (const language of CUSTOMER_LANGUAGES)
+      await queueMail(db, { type: 'license_key', licenseId: id }, { now: clock.now, language });
+    await eventually(() => expect(server.received).toHaveLength(CUSTOMER_LANGUAGES.length));
+    for (const { text } of server.received)
+      expect([VALID, PAUSED, ENDED].filter((one) => one.test(text))).toEqual(
+        says === undefined ? [] : [says],
+      );
+  },
+);
 
 test('a mail server that is down, then back: pauses grow, nothing is lost; after two days it is given up', async () => {
   const port = await freePort();

@@ -130,7 +130,7 @@ function machine(sendmail: string) {
   return { settings, env: { PATH: `${bin}:${process.env.PATH as string}` } };
 }
 
-const REMEDY = 'LICENSING_MAIL_URL=smtp://localhost:25?from=shop@shop.example';
+const REMEDY = 'licensing settings set mail_url smtp://localhost:25?from=shop@shop.example';
 
 test('the command and the doctor see mail as the service does, and it says so at its start', async () => {
   const { settings, env } = machine(program('sendmail', 'cat > /dev/null', 0o2755));

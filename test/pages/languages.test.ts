@@ -134,3 +134,17 @@ describe('why an update XML is stale', () => {
     expect(german).not.toMatch(/no PHP version|--/);
   });
 });
+
+describe('the words of pages', () => {
+  const folder = join(__dirname, '../../src/texts/operators');
+  // A variable needs the server's files and a restart; the doctor names one only where that is so.
+  const files = ['en', 'de'].flatMap((language) =>
+    readdirSync(join(folder, language))
+      .filter((name) => name !== 'doctor.ts')
+      .map((name) => `${language}/${name}`),
+  );
+
+  it.each(files)('of %s name no variable of the settings file', (file) => {
+    expect(readFileSync(join(folder, file), 'utf8').match(/.*LICENSING_.*/g)).toBeNull();
+  });
+});

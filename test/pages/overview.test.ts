@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { keepFigures } from '../../src/figures/kept-figures';
@@ -10,6 +11,7 @@ import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { insertAccesses } from '../../src/store/access-log';
 import { recordRefusals } from '../../src/store/refusals';
 import { recordToldSites } from '../../src/store/told';
+import { giveToken, manageClient } from '../support/manage';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
 import {
@@ -28,6 +30,7 @@ import { formOf, pagesClient, textOf, type PagesClient } from './support/session
 
 const NOW = new Date('2026-11-23T07:30:00Z');
 const PUBLIC = { LICENSING_PUBLIC_URL: 'https://shop.example' };
+const MAIL = { LICENSING_MAIL_URL: 'smtp://127.0.0.1:9?from=shop@shop.example' };
 /** Of licences, by the day of their issue */
 const ENDS: Record<string, string> = { '11-16': '2026-12-05T00:00:00Z', '11-22': '2026-11-22T23:00:00Z' };
 const on = (day: string) => new Date(`${day}T06:00:00Z`);
@@ -56,7 +59,7 @@ describe('the overview', () => {
   const xmlDir = temporaryFolder();
 
   beforeAll(async () => {
-    const settings = { ...PUBLIC, LICENSING_XML_DIR: xmlDir, ...(await newPlace('MariaDB')) };
+    const settings = { ...PUBLIC, ...MAIL, LICENSING_XML_DIR: xmlDir, ...(await newPlace('MariaDB')) };
     service = await startTestService(settings, NOW);
     const { db } = service;
     const planId = await givePlan(db, { limit: 1 }, on('2026-09-01'));
@@ -142,6 +145,7 @@ describe('the overview', () => {
     expect(html).toContain('/releases?product_id=42"');
     await followUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
     await service.db(table(service.db, 'license_refusals')).delete();
+    await giveToken(service.db, 'issue', 'shop');
     const calm = await seller.get('/?wait=1');
     expect(textOf(calm.html)).toContain('Nothing needs you.');
   });
@@ -292,6 +296,71 @@ describe('the first steps', () => {
     }
   });
 
+  test('and the overview name what is missing to sell, and lead there, until nothing is', async () => {
+    const xmlDir = temporaryFolder();
+    const own = await startTestService({ LICENSING_XML_DIR: xmlDir });
+    try {
+      const { db } = own;
+      await addProduct(db, { id: 7, name: 'Gallery', element: 'pkg_gallery' }, NOW);
+      const api = manageClient(own.url, (await giveToken(db, 'write', 'admin')).token);
+      const plan = {
+        product_id: 7,
+        name: 'Single',
+        activation_type: 'domain',
+        activation_limit: 1,
+        duration: '1y',
+      };
+      await api.ok('POST /plans', plan, 201);
+      await giveRelease(own, { productId: 7, version: '1.0.0' });
+      const one = await pagesClient(own);
+      const steps = [
+        [
+          '/settings/shop',
+          'The address of your site is not set.',
+          () => one.send('/settings/shop', { public_url: 'https://shop.example', shop_name: 'Acme' }),
+        ],
+        [
+          '/settings/mail',
+          'Mail is not set up.',
+          () => api.ok('PATCH /settings', { mail_url: MAIL.LICENSING_MAIL_URL, untried: true }),
+        ],
+        ['/shops', 'No shop is connected.', () => giveToken(db, 'issue', 'shop')],
+        [
+          '/products/7/edit',
+          'Customers of Gallery are not shown where to renew.',
+          () => api.ok('PATCH /products/7', { renew_url: 'https://shop.example/gallery' }),
+        ],
+        [
+          '/products/7/edit',
+          'Customers of Gallery are not reminded',
+          () => api.ok('PATCH /products/7', { reminders: true }),
+        ],
+      ] as const;
+      for (const [i, [path, sentence, mend]] of steps.entries()) {
+        for (const page of ['/?wait=1', '/start']) {
+          const { html } = await one.get(page);
+          const text = textOf(html);
+          for (const done of ['Nothing needs you.', 'You can sell']) expect(text).not.toContain(done);
+          expect(steps.filter(([, one]) => text.includes(one)).length).toBe(steps.length - i);
+          expect(text).toContain(sentence);
+          expect(html).toContain(`${path}"`);
+        }
+        await one.get(path);
+        await mend();
+        // A saved address is in the update XML, too.
+        if (i === 0)
+          expect(readFileSync(join(xmlDir, 'pkg_gallery.xml'), 'utf8')).toContain(
+            `https://shop.example${PREFIX}/downloads/7`,
+          );
+      }
+      expect(textOf((await one.get('/?wait=1')).html)).toContain('Nothing needs you.');
+      expect(textOf((await one.get('/start')).html)).toContain('You can sell');
+      expect((await one.get('/system')).html).toMatch(/href="[^"]*\/start"/);
+    } finally {
+      await own.stop();
+    }
+  });
+
   test('lead from nothing to a key that works', async () => {
     const { db } = service;
     expect(await seller.get('/?wait=1')).toMatchObject({ status: 303, location: '/start' });
@@ -327,7 +396,7 @@ describe('the first steps', () => {
     ]);
 
     const { html } = await seller.get('/start');
-    expect(textOf(html)).toContain('You can sell');
+    expect(textOf(html)).toContain('Almost ready to sell');
     expect(textOf(html)).toContain(
       'Joomla is offered what is published here: https://shop.example/licensing-updates/pkg_gallery.xml',
     );

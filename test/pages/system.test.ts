@@ -162,7 +162,7 @@ describe('tokens', () => {
 describe('operators', () => {
   it('are added and removed, which signs them out', async () => {
     const pages = await browser();
-    expect((await pages.get('/operators')).html).toContain('LICENSING_PUBLIC_URL');
+    expect((await pages.get('/operators')).html).toContain('enter the address of the site under Settings');
     const sent = { email: 'Jane@Example.com', scope: 'read' };
     expect((await pages.post('/operators/new', sent)).location).toBe('/operators');
     expect((await pages.post('/operators/new', sent)).status).toBe(409);

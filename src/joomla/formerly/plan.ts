@@ -73,7 +73,7 @@ async function xmlOf(
   const place = await findXmlPlace(db, product, home);
   if (place === undefined)
     throw new OperatorError(
-      `Product ${productId} has no update XML that could answer. Set LICENSING_PUBLIC_URL, give the product its element (licensing product edit), and publish a version.`,
+      `Product ${productId} has no update XML that could answer. Enter the address of the site (licensing settings set public_url), give the product its element (licensing product edit), and publish a version.`,
     );
   return dirname(place.out) === home.xmlDir ? { name: basename(place.out) } : { path: place.out };
 }

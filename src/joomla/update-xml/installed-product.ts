@@ -41,7 +41,7 @@ export async function readInstalledProduct(
   const known = baseUrl ?? publicUrl ?? (remembered.baseUrl || undefined);
   if (known === undefined)
     throw new OperatorError(
-      'The address of the site is not known. Set LICENSING_PUBLIC_URL, or name it once: --base-url https://shop.example',
+      'The address of the site is not known. Enter it (licensing settings set public_url), or name it once: --base-url https://shop.example',
       { code: 'INVALID_REQUEST', field: 'base_url' },
     );
   const said = readBaseUrl(known);

@@ -37,7 +37,7 @@ export async function requireStaging(
     throw refused(
       'rollout-no-address',
       '',
-      'The address of the update XML is not known, so no share of the sites can be offered the version. Set LICENSING_PUBLIC_URL, and let nginx serve LICENSING_XML_DIR: licensing nginx prints the lines.',
+      'The address of the update XML is not known, so no share of the sites can be offered the version. Enter the address of the site (licensing settings set public_url), and let nginx serve LICENSING_XML_DIR: licensing nginx prints the lines.',
     );
   const answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, timeout: ANSWER_MS }).catch(
     (error: unknown) => {

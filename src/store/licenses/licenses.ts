@@ -97,6 +97,11 @@ export async function findLicense(db: Db, id: number): Promise<License | undefin
   return row && toLicense(row);
 }
 
+/** Reports whether a program has issued any licence: a shop, or a caller with a token. */
+export async function isIssuedByProgram(db: Db): Promise<boolean> {
+  return (await db(table(db, 'licenses')).where('issued_by', '>', '').first('id')) !== undefined;
+}
+
 export async function findLicenseByReference(db: Db, reference: string): Promise<License | undefined> {
   const row = await joined(db).where('l.reference', reference).first();
   return row && toLicense(row);

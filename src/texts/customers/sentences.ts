@@ -32,8 +32,8 @@ export interface CustomerSentences {
   siteRemoved: (facts: { site: string }) => string;
   keyChanged: (facts: { oldEndsAt: Date | null }) => string;
   keyNotKept: string;
-  /** after a product and its plan, in the mail with an order's keys */
-  validUntil: (facts: { endsAt: Date }) => string;
+  /** the period of a licence after its product and plan, in the mail with an order's keys */
+  runs: (facts: { endsAt: Date; hasEnded: boolean }) => string;
   /** on the page on which a reseller thanks for an order */
   thanks: { title: string; key: string };
 }

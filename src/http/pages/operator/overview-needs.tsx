@@ -1,13 +1,14 @@
+import type { Gap } from '../../../overview/first-steps';
 import type { Need } from '../../../overview/needs-you';
 import { Icon } from '../kit/icons';
 import { Inside, Panel } from '../kit/panel';
 import { useView, type Query } from '../view';
 
-/** What waits for the seller. @param needs undefined: it was not looked up in time */
-export function NeedsYou({ needs }: { needs: Need[] | undefined }) {
-  const { t, format } = useView();
+/** Lists the seller's tasks and the gaps of the set-up. @param needs undefined: it was not looked up in time */
+export function NeedsYou({ needs, gaps }: { needs: Need[] | undefined; gaps: Gap[] }) {
+  const { t, to, format } = useView();
   const texts = t.overview.needs;
-  const count = needs?.length ?? 0;
+  const count = (needs?.length ?? 0) + gaps.length;
   return (
     <Panel
       id="needs"
@@ -19,14 +20,46 @@ export function NeedsYou({ needs }: { needs: Need[] | undefined }) {
         <Inside>
           <p class="mb-0">{needs === undefined ? t.overview.late : texts.none}</p>
         </Inside>
-      ) : (
+      ) : null}
+      {count === 0 ? null : (
         <ul class="todo">
-          {needs.map((need) => (
+          {needs?.map((need) => (
             <NeedLine need={need} />
+          ))}
+          {gaps.map((gap) => (
+            <GapLine gap={gap} />
           ))}
         </ul>
       )}
+      {gaps.length === 0 ? null : (
+        <Inside>
+          <a href={to('/start')}>{t.start.go}</a>
+        </Inside>
+      )}
     </Panel>
+  );
+}
+
+/** A part of the set-up that is missing, and the page that has it. */
+export function GapLine({ gap }: { gap: Gap }) {
+  const { t, to, format } = useView();
+  const { sentences, go } = t.start.gaps;
+  const path =
+    'product' in gap
+      ? `/products/${gap.product.id}/edit`
+      : ({ address: '/settings/shop', mail: '/settings/mail', shop: '/shops' } as const)[gap.type];
+  return (
+    <li>
+      <Icon name="info" />
+      <span>
+        {'product' in gap
+          ? sentences[gap.type](gap.count, format.number(gap.count), gap.product.name)
+          : sentences[gap.type]}
+      </span>
+      <a class="go btn btn-quiet btn-sm" href={to(path)}>
+        {go[gap.type]}
+      </a>
+    </li>
   );
 }
 

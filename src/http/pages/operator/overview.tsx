@@ -1,4 +1,4 @@
-import { firstSteps, readGoods, type Goods } from '../../../overview/first-steps';
+import { firstSteps, listGaps, readGoods, type Gap, type Goods } from '../../../overview/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { filterId } from '../../../operations/kit/reading';
 import { PERIODS } from '../../../figures/kept-figures';
@@ -39,6 +39,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
   const { db, at, view, settings } = call;
   const goods = await readGoods(db);
   if (Object.values(firstSteps(goods)).includes(undefined)) return { to: '/start' };
+  const gaps = await gapsOf(call, goods);
   const query = readQuery(call.query, goods);
   const waits = call.query.get('wait') === '1';
   const counted = <T,>(load: (on: typeof db) => Promise<T>) =>
@@ -77,7 +78,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
         ) ? (
           <LateNote query={query} waits={waits} />
         ) : null}
-        <NeedsYou needs={needs} />
+        <NeedsYou needs={needs} gaps={gaps} />
         <FiguresPanel query={query} figures={figures} refused={refused} ending={ending} />
         <div class="cols cols-2">
           <div class="stack">
@@ -98,6 +99,11 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
       </OperatorPage>
     ),
   };
+}
+
+/** Lists what the shop lacks besides what it sells. */
+export function gapsOf({ db, settings: { config } }: OperatorCall, goods: Goods): Promise<Gap[]> {
+  return listGaps(db, goods, { address: config.publicUrl !== undefined, mail: config.mail !== undefined });
 }
 
 /** Some figures are missing. @param waits the page has waited for them already */

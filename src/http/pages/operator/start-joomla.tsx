@@ -37,7 +37,9 @@ export function JoomlaPanel({ product, xml }: { product: CatalogueProduct; xml: 
           {texts.noElement} <a href={to(`/products/${product.id}`)}>{texts.setElement}</a>
         </p>
       ) : state === 'not_set' ? (
-        <p class="mb-0">{texts.noAddress}</p>
+        <p class="mb-0">
+          {texts.noAddress} <a href={to('/settings/shop')}>{texts.setAddress}</a>
+        </p>
       ) : (
         <>
           {url === null ? null : (

@@ -1,4 +1,4 @@
-import { firstSteps, readGoods, type FirstSteps } from '../../../overview/first-steps';
+import { firstSteps, readGoods, type FirstSteps, type Gap } from '../../../overview/first-steps';
 import { readUpdateXmlState } from '../../../joomla/follow-xml';
 import { readNewProduct } from '../../../joomla/publish';
 import { invalid } from '../../../operations/kit/failures';
@@ -14,9 +14,12 @@ import { formRoute } from '../form-route';
 import type { Issued } from './issue';
 import { formState, type FormState } from '../form-state';
 import { TitledPage } from '../kit/operator-page';
-import { Panel } from '../kit/panel';
+import { Inside, Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { gapsOf } from './overview';
+import { GapLine } from './overview-needs';
 import { explainPackage, keptAsDraft, uploadPackage, withRemarks } from './release-new';
 import { LIFETIME, PackageForm, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
@@ -159,6 +162,24 @@ function showKey({ view: { t, to } }: OperatorCall, { id, license_key: key, prod
   };
 }
 
+/** Lists the gaps that remain after the first steps. */
+function GapPanel({ gaps }: { gaps: Gap[] }) {
+  const { t, to } = useView();
+  const { gaps: texts } = t.start;
+  return (
+    <Panel id="gaps" kind="mb-3" title={texts.title}>
+      <ul class="todo">
+        {gaps.map((gap) => (
+          <GapLine gap={gap} />
+        ))}
+      </ul>
+      <Inside>
+        <a href={to('/')}>{t.start.key.toOverview}</a>
+      </Inside>
+    </Panel>
+  );
+}
+
 async function stepsOf({ db }: OperatorCall): Promise<FirstSteps> {
   return firstSteps(await readGoods(db));
 }
@@ -167,16 +188,18 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer
   const { db, settings } = call;
   const { t, to, format, mayWrite } = call.view;
   const texts = t.start;
-  const { product, plan, release } = await stepsOf(call);
+  const goods = await readGoods(db);
+  const { product, plan, release } = firstSteps(goods);
   const xml = product && (await readUpdateXmlState(db, settings.updateXml, product.id));
   const draft = product && (await releasesOf(db, product.id)).find(({ state }) => state === 'draft');
   const isDone = product !== undefined && plan !== undefined && release !== undefined;
+  const gaps = isDone ? await gapsOf(call, goods) : [];
   const formOf = (name: StepName) => (sent?.step === name ? sent.form : formState());
   const open = product === undefined ? 1 : plan === undefined ? 2 : 3;
   return {
     page: (
       <TitledPage
-        title={isDone ? texts.doneTitle : texts.title}
+        title={!isDone ? texts.title : gaps.length > 0 ? texts.gaps.pageTitle : texts.doneTitle}
         nav="overview"
         sub={<span class="muted">{isDone ? texts.doneSub : texts.sub}</span>}
       >
@@ -230,6 +253,7 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer
               </Step>
             </ol>
           </Panel>
+          {gaps.length > 0 ? <GapPanel gaps={gaps} /> : null}
           {isDone && xml !== undefined ? (
             <div class="stack">
               <JoomlaPanel product={product} xml={xml} />

@@ -49,6 +49,9 @@ async function showSystem(call: OperatorCall): Promise<Answer> {
             <Part id="settings" title={t.settings.title} path="/settings" go={t.settings.go}>
               <Inside>{t.settings.summary}</Inside>
             </Part>
+            <Part id="start" title={t.start.steps} path="/start" go={t.start.go}>
+              <Inside>{t.start.about}</Inside>
+            </Part>
             <Part id="tokens" title={texts.tokens.title} path="/tokens" go={texts.go.tokens}>
               <Inside>
                 {texts.tokenCount(access.tokens, format.number(access.tokens))}{' '}

@@ -107,7 +107,7 @@ export function OfferPanel({ offer }: { offer: Offer }) {
           {product.element === null ? (
             <a href={to(`/products/${product.id}/edit`)}>{texts.setElement}</a>
           ) : (
-            <span class="small">{texts.setAddress}</span>
+            <a href={to('/settings/shop')}>{texts.setAddress}</a>
           )}
         </div>
       ) : null}

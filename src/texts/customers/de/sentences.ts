@@ -95,7 +95,7 @@ export const sentences: CustomerSentences = {
       : `Das ist der neue Schlüssel. Der alte gilt bis ${german.day(oldEndsAt)}: Jede Website braucht vorher den neuen.`,
   keyNotKept:
     'Dieser Schlüssel wurde nicht aufbewahrt und kann nicht angezeigt werden. Ein neuer kann an seine Stelle treten.',
-  validUntil: ({ endsAt }) => `gültig bis ${german.day(endsAt)}`,
+  runs: ({ endsAt, hasEnded }) => `${hasEnded ? 'abgelaufen am' : 'gültig bis'} ${german.day(endsAt)}`,
   thanks: { title: 'Ihre Lizenz', key: 'Lizenzschlüssel' },
 };
 

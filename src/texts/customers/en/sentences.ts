@@ -95,7 +95,7 @@ export const sentences: CustomerSentences = {
       ? 'This is the new key. The old one no longer works: every site needs the new key for its next update.'
       : `This is the new key. The old one works until ${english.day(oldEndsAt)}: every site needs the new key before then.`,
   keyNotKept: 'This key was not kept, so it cannot be shown. A new key can take its place.',
-  validUntil: ({ endsAt }) => `valid until ${english.day(endsAt)}`,
+  runs: ({ endsAt, hasEnded }) => `${hasEnded ? 'ended on' : 'valid until'} ${english.day(endsAt)}`,
   thanks: { title: 'Your license', key: 'License key' },
 };
 

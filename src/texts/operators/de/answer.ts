@@ -16,5 +16,5 @@ export const answer: Translated<typeof en> = {
   off: (why) => `Sie kann von hier nicht gesendet werden. ${why}`,
   empty: 'Bitte geben Sie einen Betreff und einen Text ein.',
   noKeySecret:
-    'Im Text steht ein Lizenzschlüssel, und er wartet in der Datenbank. Dafür braucht es LICENSING_KEY_SECRET, das ihn versiegelt. Lassen Sie den Schlüssel weg.',
+    'Im Text steht ein Lizenzschlüssel, und dieser Dienst kann ihn bis zum Versand nicht versiegelt aufbewahren. Lassen Sie den Schlüssel weg.',
 };

@@ -131,14 +131,14 @@ export const common: Translated<typeof en> = {
       'no-version-inside': 'Das Paket sagt seine Version nicht. Bitte geben Sie sie ein.',
       'xml-of-another': 'Diese Datei ist schon das Update-XML eines anderen Produkts.',
       'webhook-address':
-        'Diese Adresse dürfen Webhooks nicht erreichen: Geben Sie https:// und einen öffentlichen Rechner ein, ohne Benutzer, Passwort und „#“, oder erlauben Sie sein Netz in LICENSING_WEBHOOK_NETWORKS.',
+        'Diese Adresse dürfen Webhooks nicht erreichen: Geben Sie https:// und einen öffentlichen Rechner ein, ohne Benutzer, Passwort und „#“, oder lassen Sie sein Netz auf dem Server erlauben.',
       'no-webhook': 'Diesen Webhook gibt es nicht.',
       'token-name': 'Es gibt schon ein Token mit diesem Namen.',
       'no-token': 'Dieses Token gibt es nicht.',
       'is-operator': 'Diese Adresse ist schon eingetragen.',
       'no-operator': 'Diese Adresse ist nicht eingetragen.',
       'no-key-secret':
-        'Geheimnisse werden versiegelt gespeichert, und dafür fehlt LICENSING_KEY_SECRET in den Einstellungen.',
+        'Geheimnisse lassen sich nicht speichern: Dem Dienst fehlt das Geheimnis, das sie versiegelt. Der Doktor sagt, was zu tun ist.',
       'secret-elsewhere':
         'Das gespeicherte Geheimnis gehört zu einer anderen Adresse, einem anderen Port oder Benutzer. Bitte geben Sie es noch einmal ein.',
       'no-signing-key': 'Diesen Signaturschlüssel gibt es nicht.',
@@ -199,7 +199,7 @@ export const common: Translated<typeof en> = {
       overlap: 'Bitte wählen Sie, wann der bisherige Schlüssel endet.',
       vendor: 'Bitte geben Sie nur Buchstaben und Ziffern ein, zum Beispiel Acme.',
       type: 'Bitte wählen Sie einen Eintrag der Liste.',
-      base_url: 'Setzen Sie LICENSING_PUBLIC_URL auf eine Adresse, die mit https:// beginnt.',
+      base_url: 'Tragen Sie unter Einstellungen eine Adresse Ihrer Website ein, die mit https:// beginnt.',
       about: 'Bitte geben Sie ein, wonach gesucht wird, mit höchstens 255 Zeichen.',
     },
   },

@@ -8,6 +8,9 @@ import { settings } from './settings';
 
 /** What the doctor finds. */
 
+const ENTER_ADDRESS =
+  'Tragen Sie sie unter Einstellungen ein, oder: licensing settings set public_url https://shop.example';
+
 const meanwhile =
   'Solange zählt jeder Prozess die Anfragen für sich: Die Limits sind um so viele Male zu hoch.';
 
@@ -321,7 +324,7 @@ export const doctor: OperatorTexts['doctor'] = {
   mailWithoutUrl: {
     what: 'Der Mailversand ist aus: LICENSING_PUBLIC_URL ist nicht gesetzt.',
     why: 'Links in Mails brauchen die Adresse der Website.',
-    remedy: 'Setzen Sie LICENSING_PUBLIC_URL, und starten Sie den Dienst neu.',
+    remedy: ENTER_ADDRESS,
   },
   mailText: (fault) => ({
     what: 'Ein eigener Mailtext ist nicht benutzbar.',
@@ -499,8 +502,7 @@ export const doctor: OperatorTexts['doctor'] = {
   publicUrlUnset: {
     what: 'LICENSING_PUBLIC_URL ist nicht gesetzt.',
     why: 'Der Dienst sendet keine Mails, und „licensing sign-in“ kennt die Adresse der Seiten nicht.',
-    remedy:
-      'Setzen Sie es auf die Adresse der Website, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
+    remedy: ENTER_ADDRESS,
   },
   redisPassword: (said) => ({
     what: 'Redis lehnt diesen Benutzer ab.',

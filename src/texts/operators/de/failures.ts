@@ -19,7 +19,7 @@ export const failures: FailureTexts = {
     FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
     NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
     KEY_UNKNOWN: 'Der Schlüssel der Lizenz lässt sich nicht anzeigen',
-    ANSWER_UNKNOWN: 'ihr Text wurde mit einem anderen LICENSING_KEY_SECRET versiegelt',
+    ANSWER_UNKNOWN: 'ihr Text wurde mit einem anderen Geheimnis des Dienstes versiegelt',
     NOBODYS: 'Kein Kunde hat diese Adresse: nicht gesendet',
     UNKNOWN: 'unbekannter Fehler',
   },
@@ -31,7 +31,8 @@ export const failures: FailureTexts = {
     TLS: 'Die Verbindung ließ sich nicht verschlüsseln, oder das Zertifikat des Empfängers gilt nicht für seinen Namen',
     NOT_CONNECTED: 'Der Empfänger ist nicht erreichbar oder hat die Verbindung ohne Antwort geschlossen',
     INVALID_ANSWER: 'Die Antwort des Empfängers ist kein HTTP',
-    SECRET: 'Das Geheimnis des Empfängers lässt sich nicht öffnen: LICENSING_KEY_SECRET ist ein anderes',
+    SECRET:
+      'Das Geheimnis des Empfängers lässt sich nicht öffnen: Es wurde mit einem anderen Geheimnis des Dienstes versiegelt',
     UNKNOWN: 'unbekannter Fehler',
   },
   catchUp: {
@@ -43,13 +44,13 @@ export const failures: FailureTexts = {
     TOO_LARGE: 'die Antwort ist größer als 8 MiB',
     STATUS: 'der Shop hat mit einem Fehler geantwortet',
     TIMEOUT: 'der Shop hat nicht rechtzeitig geantwortet',
-    ADDRESS_REFUSED:
-      'seine Adresse ist nicht öffentlich, und LICENSING_WEBHOOK_NETWORKS nennt ihr Netz nicht',
+    ADDRESS_REFUSED: 'seine Adresse ist nicht öffentlich, und ihr Netz ist auf dem Server nicht erlaubt',
     NOT_RESOLVED: 'sein Name lässt sich nicht auflösen',
     TLS: 'die Verbindung ließ sich nicht verschlüsseln, oder das Zertifikat des Shops gilt nicht für seinen Namen',
     NOT_CONNECTED: 'der Shop ist nicht erreichbar oder hat die Verbindung ohne Antwort beendet',
     INVALID_ANSWER: 'die Antwort ist keine solche Liste',
-    SECRET: 'sein API-Schlüssel lässt sich nicht öffnen: LICENSING_KEY_SECRET ist ein anderes',
+    SECRET:
+      'sein API-Schlüssel lässt sich nicht öffnen: Er wurde mit einem anderen Geheimnis des Dienstes versiegelt',
     UNKNOWN: 'aus unbekanntem Grund',
   },
   waits: {
@@ -78,5 +79,5 @@ export const failures: FailureTexts = {
     not_sent: 'das wurde noch nicht verlangt',
   },
   mailRights: (from) =>
-    `Wenn ein Mailserver dieses Rechners an Port 25 lauscht, setzen Sie LICENSING_MAIL_URL=smtp://localhost:25?from=${from} und starten Sie den Dienst neu (docs/mail.md).`,
+    `Wenn ein Mailserver dieses Rechners an Port 25 lauscht, tragen Sie ihn unter Einstellungen ein: Server localhost, Port 25, Absender ${from}.`,
 };

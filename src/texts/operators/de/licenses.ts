@@ -146,7 +146,7 @@ export const licenses: Translated<typeof en> = {
     doneMany: (count) => `${count} Lizenzen sind ausgestellt`,
     key1: 'Lizenzschlüssel',
     notKept:
-      'Kopieren Sie den Schlüssel jetzt. Er kann nicht noch einmal gezeigt werden, weil dieser Dienst keine Schlüssel aufbewahrt: LICENSING_KEY_SECRET ist nicht gesetzt.',
+      'Kopieren Sie den Schlüssel jetzt. Er kann nicht noch einmal gezeigt werden, weil dieser Dienst keine Schlüssel aufbewahrt. Der Doktor sagt, wie sich das ändern lässt.',
     kept: 'Der Schlüssel kann auf der Seite der Lizenz wieder angezeigt werden.',
     notShown:
       'Der Schlüssel wurde nicht aufbewahrt und kann nicht gezeigt werden. Ist er verloren, machen Sie auf der Seite der Lizenz einen neuen.',

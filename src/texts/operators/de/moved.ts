@@ -80,7 +80,8 @@ export const moved: Translated<typeof en> = {
     'case-twin':
       'Der Schlüssel unterscheidet sich von einem anderen nur in Großschreibung oder Bindestrichen: Jeder gilt nur so, wie er geschrieben ist',
     'own-key': 'Sie bekommt einen Hauptschlüssel von hier: Dort gibt es keinen für die ganze Lizenz',
-    'key-not-kept': 'Ein Schlüssel von hier lässt sich nie anzeigen: LICENSING_KEY_SECRET ist nicht gesetzt',
+    'key-not-kept':
+      'Ein Schlüssel von hier lässt sich nie anzeigen: Dieser Dienst bewahrt keine Schlüssel auf',
     'ended-key': 'Einer ihrer Schlüssel gilt nicht mehr und kommt als beendeter',
     'over-limit': 'Mehr Websites als Plätze: Alle bleiben, und keine weitere wird angenommen',
     'main-key-ended': 'Ihr Hauptschlüssel gilt dort nicht mehr: Geben Sie ihr hier einen neuen',

@@ -154,7 +154,7 @@ export const products: Translated<typeof en> = {
     next: 'Fügen Sie das Paket Ihrem eigenen hinzu, oder lassen Sie es Kunden hochladen und installieren.',
     refused: {
       vendor: 'Bitte nur Buchstaben und Ziffern, zum Beispiel Acme, und kein Wort von PHP oder Joomla.',
-      base_url: 'Setzen Sie LICENSING_PUBLIC_URL auf eine Adresse, die mit https:// beginnt.',
+      base_url: 'Tragen Sie unter Einstellungen eine Adresse Ihrer Website ein, die mit https:// beginnt.',
     },
   },
   xml: {

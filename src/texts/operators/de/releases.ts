@@ -32,8 +32,7 @@ export const releases: Translated<typeof en> = {
     refuses: (url, status) =>
       `Die Datei stimmt, aber ${url} antwortet ${status}, deshalb wird Websites nichts angeboten. Der Webserver muss diesen Ordner ausliefern: „licensing nginx“ gibt die Zeilen aus.`,
     setElement: 'Element eintragen',
-    setAddress:
-      'Setzen Sie LICENSING_PUBLIC_URL, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
+    setAddress: 'Adresse Ihrer Website eintragen',
     get: 'Update-XML herunterladen',
     put: 'und an diese Adresse legen.',
     why: 'Der Dienst sagt:',
@@ -102,7 +101,7 @@ export const releases: Translated<typeof en> = {
     otherServer:
       'Das Paket nennt einen anderen Update-Server als die Version davor. Packen Sie es noch einmal mit der früheren Adresse, oder erlauben Sie es unten.',
     foreignServer: (named, url) =>
-      `Das Paket schickt Websites für Updates zu ${named}, Ihr Update-XML liegt aber unter ${url}. Schreiben Sie Ihre Adresse ins Manifest und packen Sie das Paket noch einmal, oder erlauben Sie es unten. Eine frühere Adresse von Ihnen gehört in LICENSING_FORMERLY.`,
+      `Das Paket schickt Websites für Updates zu ${named}, Ihr Update-XML liegt aber unter ${url}. Schreiben Sie Ihre Adresse ins Manifest und packen Sie das Paket noch einmal, oder erlauben Sie es unten. Ist es eine frühere Adresse von Ihnen, lassen Sie sie auf dem Server eintragen.`,
     malformed: (path, fault) =>
       `Das Manifest des Pakets ist kein wohlgeformtes XML: ${path}: ${fault}. Berichtigen Sie es und packen Sie es noch einmal.`,
     lacks: (paths, joomla) =>
@@ -179,7 +178,7 @@ export const releases: Translated<typeof en> = {
       newer: (version) =>
         `Diesen Adressen wird ${version} angeboten, und die ist neuer. Es wurde nichts geändert.`,
       noAddress:
-        'Die Adresse des Update-XML ist nicht bekannt, deshalb kann die Version keinem Teil der Websites angeboten werden. Setzen Sie LICENSING_PUBLIC_URL, und lassen Sie nginx die Update-XMLs ausliefern.',
+        'Die Adresse des Update-XML ist nicht bekannt, deshalb kann die Version keinem Teil der Websites angeboten werden. Tragen Sie die Adresse Ihrer Website unter Einstellungen ein, und lassen Sie nginx die Update-XMLs ausliefern.',
       silent: (url) =>
         `${url} antwortet nicht, deshalb ist nicht bekannt, ob nginx oder Apache es ausliefert. Nur nginx kann eine Version einem Teil der Websites anbieten.`,
       apache: (url) =>

@@ -30,7 +30,7 @@ export const settings: Translated<typeof en> = {
   hints: {
     shop_name: 'Auf den Seiten für Kunden und unter Mails. Leer: der Name der Joomla-Website.',
     public_url:
-      'Die Adresse der Website, etwa https://shop.example, für Links in Mails und für Update-XMLs. Schreiben Sie Update-XMLs nach einer Änderung neu.',
+      'Die Adresse der Website, etwa https://shop.example, für Links in Mails und für Update-XMLs, die nach einer Änderung neu geschrieben werden.',
     mail_url: '',
     mail_language: 'Für Kunden, deren Sprache nicht bekannt ist.',
     rate_limit: 'Aktivieren, Deaktivieren, Prüfen und Updates zusammen, in jedem Fenster.',
@@ -105,7 +105,7 @@ export const settings: Translated<typeof en> = {
     refused: (why, said) =>
       `Nichts wurde gespeichert: ${why}.${said === '' ? '' : ` Er sagte: „${said}“.`} Um ihn trotzdem zu speichern, wählen Sie das letzte Kästchen und geben Sie das Passwort noch einmal ein.`,
     noKeySecret:
-      'Ein Passwort wird versiegelt gespeichert, und dafür braucht es LICENSING_KEY_SECRET. Setzen Sie es in der Einstellungsdatei (openssl rand -base64 32 macht einen Wert) und starten Sie den Dienst neu, oder setzen Sie dort LICENSING_MAIL_URL.',
+      'Das Passwort lässt sich nicht speichern: Dem Dienst fehlt das Geheimnis, das es versiegelt. Der Doktor sagt, was zu tun ist.',
     off: 'Mail ist nicht eingerichtet.',
     offNoAddress: 'Mail ist aus: Links in Mails brauchen die Adresse des Shops.',
   },
@@ -132,7 +132,7 @@ export const settings: Translated<typeof en> = {
     columns: { name: 'Mail', language: 'Sprache', source: 'Text' },
     sources: { file: 'eine Datei des Rechners', stored: 'Ihr eigener', built_in: 'von diesem Programm' },
     isFile:
-      'Eine Datei in LICENSING_MAIL_TEXTS_DIR hat diesen Text und geht vor. Entfernen Sie die Datei, um den Text hier zu ändern.',
+      'Eine Datei auf dem Server hat diesen Text und geht vor. Entfernen Sie die Datei, um den Text hier zu ändern.',
     text: 'Text',
     textHint: (words) =>
       `Der Betreff in der ersten Zeile. Eine Zeile, deren Platzhalter keinen Wert hat, fällt weg. Platzhalter: ${words}`,

@@ -28,14 +28,14 @@ export const signIn: Translated<typeof en> = {
     refusedTitle: 'Sie sind nicht angemeldet',
     refused: {
       ORIGIN:
-        'Das kam nicht von der Adresse, die der Dienst als Ihre Site kennt (LICENSING_PUBLIC_URL). Öffnen Sie Joomla unter dieser Adresse, oder berichtigen Sie die Einstellung.',
+        'Das kam nicht von der Adresse, die der Dienst als Ihre Site kennt. Öffnen Sie Joomla unter dieser Adresse, oder lassen Sie sie unter Einstellungen berichtigen.',
       SITE: 'Der Dienst kann die Konten Ihrer Site nicht lesen. „licensing doctor“ sagt, warum.',
       TICKET:
         'Dieser Zugang wurde schon benutzt, ist älter als eine Minute oder stammt von einer anderen Site. Drücken Sie in Joomla noch einmal „Öffnen“.',
       ACCOUNT:
         'Dieses Joomla-Konto ist gesperrt, umbenannt oder nicht mehr da. Melden Sie sich bei Joomla noch einmal an.',
       GROUP:
-        'Dieses Joomla-Konto ist in keiner Gruppe, die Lizenzen verwalten darf. Wer den Server verwaltet, nennt die Gruppen in LICENSING_OPERATOR_GROUPS.',
+        'Dieses Joomla-Konto ist in keiner Gruppe, die Lizenzen verwalten darf. Die Gruppen werden auf dem Server festgelegt.',
     },
   },
   withToken: 'Mit einem Token',

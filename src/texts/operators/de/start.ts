@@ -10,7 +10,33 @@ export const start: Translated<typeof en> = {
   sub: 'Etwa fünf Minuten. Sie können nach jedem Schritt aufhören; diese Seite wartet auf Sie.',
   doneTitle: 'Sie können verkaufen',
   doneSub: 'Produkt, Tarif und Version sind da. Probieren Sie es selbst aus, bevor jemand kauft.',
-  steps: 'Schritte',
+  go: 'Erste Schritte zeigen',
+  about: 'Produkt, Tarif und Version, eine Lizenz zum Ausprobieren, und was noch fehlt.',
+  gaps: {
+    pageTitle: 'Fast fertig zum Verkaufen',
+    title: 'Was noch fehlt',
+    sentences: {
+      address: 'Die Adresse Ihrer Website ist nicht eingetragen. Mails und Updates brauchen sie.',
+      mail: 'Der Mailversand ist nicht eingerichtet. Kunden bekommen keine Schlüssel per Mail.',
+      shop: 'Kein Shop ist verbunden. Aus Bestellungen werden noch keine Lizenzen.',
+      renewal_page: (count, written, product) =>
+        count === 1
+          ? `Kunden von ${product} erfahren nicht, wo sie verlängern.`
+          : `Kunden von ${written} Produkten, zum Beispiel ${product}, erfahren nicht, wo sie verlängern.`,
+      reminders: (count, written, product) =>
+        count === 1
+          ? `Kunden von ${product} werden vor dem Ende ihrer Lizenz nicht erinnert.`
+          : `Kunden von ${written} Produkten, zum Beispiel ${product}, werden vor dem Ende ihrer Lizenz nicht erinnert.`,
+    },
+    go: {
+      address: 'Adresse eintragen',
+      mail: 'Mail einrichten',
+      shop: 'Shop verbinden',
+      renewal_page: 'Seite eintragen',
+      reminders: 'Erinnerungen einschalten',
+    },
+  },
+  steps: 'Erste Schritte',
   done: '(erledigt)',
   change: 'Ändern',
   readOnly: 'Diesen Schritt tut jemand, der ändern darf.',
@@ -87,8 +113,8 @@ export const start: Translated<typeof en> = {
     noElement:
       'Das Produkt hat kein Element, also gibt es kein Update-XML. Was nicht Joomla ist, braucht keines.',
     setElement: 'Element eintragen',
-    noAddress:
-      'Dieser Dienst kennt die Adresse Ihrer Website nicht. Setzen Sie LICENSING_PUBLIC_URL, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
+    noAddress: 'Dieser Dienst kennt die Adresse Ihrer Website noch nicht.',
+    setAddress: 'Adresse eintragen',
   },
   licence: {
     title: 'Eine Lizenz für Sie selbst',

@@ -15,6 +15,7 @@ import type {
 } from '../../../support/finding-model';
 import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
+import { settings } from './settings';
 
 /** What support is told, in German. Joomla's messages stay as Joomla and cURL write them in English. */
 
@@ -203,7 +204,7 @@ export const support: SupportTexts = {
   },
   advice: {
     RATE_LIMITED: ({ request: { endpoint } }) =>
-      `Eine Minute warten (LICENSING_RATE_WINDOW), dann noch einmal versuchen. Wenn sich viele Kunden diese Adresse teilen, erhöhen Sie ${isOfDownload(endpoint) ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
+      `Eine Minute warten, dann noch einmal versuchen. Wenn sich viele Kunden diese Adresse teilen, erhöhen Sie „${isOfDownload(endpoint) ? settings.names.download_rate_limit : settings.names.rate_limit}“ unter Einstellungen.`,
     BAD_IDENTIFIER: ({ activation_type }) =>
       `Die Software des Kunden muss ${sent(activation_type)} senden. Informieren Sie deren Entwickler.`,
     MALFORMED: () =>

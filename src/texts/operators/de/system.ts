@@ -14,10 +14,10 @@ export const system: Translated<typeof en> = {
   door: {
     title: 'Diese Seiten aus Joomla öffnen',
     about:
-      'Eine Komponente für das Joomla Ihrer Site: Sie meldet Administratoren hier ohne Token an. Sie braucht LICENSING_JOOMLA_ROOT und die Adresse der Site.',
+      'Eine Komponente für das Joomla Ihrer Site: Sie meldet Administratoren hier ohne Token an. Dazu muss der Dienst den Ordner und die Adresse der Site kennen.',
     download: 'Komponente herunterladen',
     install: 'In Joomla: System > Installieren > Erweiterungen > Paketdatei hochladen.',
-    open: 'Dann: Komponenten > Lizenzen > Öffnen. Die Gruppen aus LICENSING_OPERATOR_GROUPS dürfen das.',
+    open: 'Dann: Komponenten > Lizenzen > Öffnen. Super Users dürfen das, wenn der Server keine anderen Gruppen nennt.',
   },
   tokenCount: (count, text) =>
     count === 0
@@ -160,8 +160,7 @@ export const system: Translated<typeof en> = {
     about:
       'Diese Personen können sich einen Link mailen lassen, der sie hier anmeldet. Mit einem Token oder Joomla-Konto muss niemand eingetragen sein.',
     needsMail: 'Dazu muss der Mailversand eingerichtet sein.',
-    noMail:
-      'Es kann kein Link gemailt werden: Die öffentliche Adresse der Website ist nicht gesetzt (LICENSING_PUBLIC_URL).',
+    noMail: 'Es kann kein Link gemailt werden: Tragen Sie die Adresse der Website unter Einstellungen ein.',
     add: 'Betreiber hinzufügen',
     caption: 'Nach E-Mail',
     columns: { email: 'E-Mail', scope: 'Bereich', since: 'Seit', by: 'Hinzugefügt von' },

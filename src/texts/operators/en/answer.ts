@@ -14,5 +14,5 @@ export const answer = {
   off: (why: string) => `It cannot be sent from here. ${why}`,
   empty: 'Please type a subject and a text.',
   noKeySecret:
-    'There is a licence key in the text, and it waits in the database. That needs LICENSING_KEY_SECRET, which seals it. Leave the key out.',
+    'There is a licence key in the text, and this service cannot keep it sealed until the mail is sent. Leave the key out.',
 };

@@ -18,6 +18,8 @@ import { settings } from './settings';
 
 /** What the doctor finds. */
 
+const ENTER_ADDRESS = 'Enter it under Settings, or: licensing settings set public_url https://shop.example';
+
 const meanwhile = 'Meanwhile every process counts requests by itself: limits are as many times too high.';
 
 function remedyOfXmlFolder(command: string): string {
@@ -323,7 +325,7 @@ export const doctor = {
   mailWithoutUrl: {
     what: 'Mail is off: LICENSING_PUBLIC_URL is not set.',
     why: 'Links in mails need the address of the site.',
-    remedy: 'Set LICENSING_PUBLIC_URL, and restart the service.',
+    remedy: ENTER_ADDRESS,
   },
   mailText: (fault: string): DoctorWords => ({
     what: fault,
@@ -496,7 +498,7 @@ export const doctor = {
   publicUrlUnset: {
     what: 'LICENSING_PUBLIC_URL is not set.',
     why: 'The service sends no mail, and "licensing sign-in" does not know the address of the pages.',
-    remedy: 'Set it to the address of the site, such as https://shop.example, and restart the service.',
+    remedy: ENTER_ADDRESS,
   },
   redisPassword: (said: string): DoctorWords => ({
     what: `Redis refuses this user: ${said}.`,

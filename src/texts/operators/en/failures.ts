@@ -19,7 +19,7 @@ export const failures: FailureTexts = {
     FOLDER: 'the folder for mails cannot be written to',
     NO_CUSTOMER: 'the licence has no customer with an e-mail address',
     KEY_UNKNOWN: "the licence's key cannot be revealed",
-    ANSWER_UNKNOWN: 'its text was sealed with another LICENSING_KEY_SECRET',
+    ANSWER_UNKNOWN: 'its text was sealed with another secret of the service',
     NOBODYS: 'no customer has this address: not sent',
     UNKNOWN: 'of an unknown fault',
   },
@@ -31,7 +31,7 @@ export const failures: FailureTexts = {
     TLS: "the connection could not be encrypted, or the receiver's certificate is not valid for its name",
     NOT_CONNECTED: 'the receiver cannot be reached, or closed the connection without an answer',
     INVALID_ANSWER: "the receiver's answer is not HTTP",
-    SECRET: "the receiver's secret cannot be opened: LICENSING_KEY_SECRET is another one",
+    SECRET: "the receiver's secret cannot be opened: it was sealed with another secret of the service",
     UNKNOWN: 'of an unknown fault',
   },
   catchUp: {
@@ -42,12 +42,12 @@ export const failures: FailureTexts = {
     TOO_LARGE: 'the answer is larger than 8 MiB',
     STATUS: 'the shop answered with an error',
     TIMEOUT: 'the shop did not answer in time',
-    ADDRESS_REFUSED: 'its address is not public, and LICENSING_WEBHOOK_NETWORKS does not name its network',
+    ADDRESS_REFUSED: 'its address is not public, and its network is not allowed on the server',
     NOT_RESOLVED: 'its name cannot be resolved',
     TLS: "the connection could not be encrypted, or the shop's certificate is not valid for its name",
     NOT_CONNECTED: 'the shop cannot be reached, or closed the connection without an answer',
     INVALID_ANSWER: 'the answer is not such a list',
-    SECRET: 'its API key cannot be opened: LICENSING_KEY_SECRET is another one',
+    SECRET: 'its API key cannot be opened: it was sealed with another secret of the service',
     UNKNOWN: 'of an unknown fault',
   },
   waits: {
@@ -75,5 +75,5 @@ export const failures: FailureTexts = {
     not_sent: 'that was not asked for yet',
   },
   mailRights: (from) =>
-    `If a mail server of this machine listens on port 25, set LICENSING_MAIL_URL=smtp://localhost:25?from=${from} and restart the service (docs/mail.md).`,
+    `If a mail server of this machine listens on port 25, enter it under Settings, or: licensing settings set mail_url smtp://localhost:25?from=${from}`,
 };

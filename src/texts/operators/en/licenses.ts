@@ -137,7 +137,7 @@ export const licenses = {
     doneMany: (count: string) => `${count} licences are issued`,
     key1: 'Licence key',
     notKept:
-      'Copy the key now. It cannot be shown again, because this service keeps no keys: LICENSING_KEY_SECRET is not set.',
+      'Copy the key now. It cannot be shown again, because this service keeps no keys. The doctor says how to change that.',
     kept: 'The key can be shown again on the licence’s page.',
     notShown:
       'The key was not kept, so it cannot be shown. Make a new one on the licence’s page if it was lost.',

@@ -151,7 +151,7 @@ export const products = {
     next: 'Add the package to your own, or let customers install it by upload.',
     refused: {
       vendor: 'Please type letters and digits alone, such as Acme, and no word of PHP or Joomla.',
-      base_url: 'Set LICENSING_PUBLIC_URL to an address that begins with https://.',
+      base_url: 'Under Settings, enter an address of your site that begins with https://.',
     } as Record<string, string>,
   },
   xml: {

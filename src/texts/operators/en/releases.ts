@@ -31,7 +31,7 @@ export const releases = {
     refuses: (url: string, status: string) =>
       `The file is right, but ${url} answers ${status}, so sites are offered nothing. The web server has to serve this folder: “licensing nginx” prints the lines.`,
     setElement: 'Set the element',
-    setAddress: 'Set LICENSING_PUBLIC_URL, such as https://shop.example, and start the service again.',
+    setAddress: 'Enter the address of your site',
     get: 'Download the update XML',
     put: 'and put it at this address.',
     /** before the reason */
@@ -100,7 +100,7 @@ export const releases = {
     otherServer:
       'The package names another update server than the version before. Pack it again with the earlier address, or allow it below.',
     foreignServer: (named: string, url: string) =>
-      `The package sends sites to ${named} for updates, and your update XML is at ${url}. Put your address into the manifest and pack it again, or allow it below. A former address of yours belongs in LICENSING_FORMERLY.`,
+      `The package sends sites to ${named} for updates, and your update XML is at ${url}. Put your address into the manifest and pack it again, or allow it below. If this is a former address of yours, have it named on the server.`,
     malformed: (path: string, fault: string) =>
       `The package’s manifest is not well-formed XML: ${path}: ${fault}. Correct it and pack it again.`,
     lacks: (paths: string[], joomla: string | undefined) =>
@@ -177,7 +177,7 @@ export const releases = {
       newer: (version: string) =>
         `These addresses are offered ${version}, which is newer. Nothing was changed.`,
       noAddress:
-        'The address of the update XML is not known, so no share of the sites can be offered the version. Set LICENSING_PUBLIC_URL, and let nginx serve the update XMLs.',
+        'The address of the update XML is not known, so no share of the sites can be offered the version. Enter the address of your site under Settings, and let nginx serve the update XMLs.',
       silent: (url: string) =>
         `${url} does not answer, so it is not known whether nginx or Apache serves it. Only nginx can offer a version to a share of the sites.`,
       apache: (url: string) =>

@@ -30,7 +30,7 @@ export const settings = {
   hints: {
     shop_name: 'On customers’ pages and below mails. Empty: the name of the Joomla site.',
     public_url:
-      'The site’s address, such as https://shop.example, for links in mails and for update XMLs. Write update XMLs again after a change.',
+      'The site’s address, such as https://shop.example, for links in mails and for update XMLs, which are written again after a change.',
     mail_url: '',
     mail_language: 'For customers whose language is not known.',
     rate_limit: 'Activate, deactivate, validate and updates together, in each window.',
@@ -105,7 +105,7 @@ export const settings = {
     refused: (why: string, said: string) =>
       `Nothing was saved: ${why}.${said === '' ? '' : ` It said: “${said}”.`} To save it all the same, tick the last box and type the password again.`,
     noKeySecret:
-      'A password is stored sealed, which needs LICENSING_KEY_SECRET. Set it in the settings file (openssl rand -base64 32 makes a value) and restart the service, or set LICENSING_MAIL_URL there.',
+      'The password cannot be saved: the service has no secret that seals it. The doctor says what to do.',
     off: 'Mail is not set up.',
     offNoAddress: 'Mail is off: links in mails need the address of the shop.',
   },
@@ -134,8 +134,7 @@ export const settings = {
       string,
       string
     >,
-    isFile:
-      'A file in LICENSING_MAIL_TEXTS_DIR has this text, and wins. Remove the file to change the text here.',
+    isFile: 'A file on the server has this text, and wins. Remove the file to change the text here.',
     text: 'Text',
     textHint: (words: string) =>
       `The subject in the first line. A line whose placeholder has no value is left out. Placeholders: ${words}`,

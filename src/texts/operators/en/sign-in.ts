@@ -25,13 +25,13 @@ export const signIn = {
     refusedTitle: 'You are not signed in',
     refused: {
       ORIGIN:
-        'This did not come from the address that the service knows as your site (LICENSING_PUBLIC_URL). Open Joomla at that address, or correct the setting.',
+        'This did not come from the address that the service knows as your site. Open Joomla at that address, or have it corrected under Settings.',
       SITE: 'The service cannot read the accounts of your site. “licensing doctor” says why.',
       TICKET:
         'This way in was used already, is older than a minute, or is from another site. In Joomla, press Open again.',
       ACCOUNT: 'This Joomla account is blocked, renamed or no longer there. Sign in to Joomla again.',
       GROUP:
-        'This Joomla account is in no group that may manage licences. Whoever administers the server names the groups in LICENSING_OPERATOR_GROUPS.',
+        'This Joomla account is in no group that may manage licences. The groups are named on the server.',
     },
   },
   withToken: 'With a token',

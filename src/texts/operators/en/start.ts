@@ -9,7 +9,34 @@ export const start = {
   sub: 'About five minutes. You can stop after each step; this page waits for you.',
   doneTitle: 'You can sell',
   doneSub: 'Product, plan and version are there. Try it on yourself before somebody buys.',
-  steps: 'Steps',
+  steps: 'First steps',
+  go: 'Show the first steps',
+  about: 'Product, plan and version, a licence to try, and what is still missing.',
+  /** parts of the set-up that are missing once there is something to sell */
+  gaps: {
+    pageTitle: 'Almost ready to sell',
+    title: 'What is still missing',
+    sentences: {
+      address: 'The address of your site is not set. Mails and updates need it.',
+      mail: 'Mail is not set up. Customers get no keys by mail.',
+      shop: 'No shop is connected. Orders do not become licences yet.',
+      renewal_page: (count: number, written: string, product: string) =>
+        count === 1
+          ? `Customers of ${product} are not shown where to renew.`
+          : `Customers of ${written} products, such as ${product}, are not shown where to renew.`,
+      reminders: (count: number, written: string, product: string) =>
+        count === 1
+          ? `Customers of ${product} are not reminded before their licence ends.`
+          : `Customers of ${written} products, such as ${product}, are not reminded before their licence ends.`,
+    },
+    go: {
+      address: 'Enter the address',
+      mail: 'Set up mail',
+      shop: 'Connect a shop',
+      renewal_page: 'Enter the page',
+      reminders: 'Switch on reminders',
+    },
+  },
   done: '(done)',
   change: 'Change',
   readOnly: 'Somebody who may change things does this step.',
@@ -85,8 +112,8 @@ export const start = {
     download: 'Download the update XML',
     noElement: 'The product has no element, so there is no update XML. Sites that are not Joomla need none.',
     setElement: 'Set the element',
-    noAddress:
-      'This service does not know the address of your site. Set LICENSING_PUBLIC_URL, such as https://shop.example, and start the service again.',
+    noAddress: 'This service does not know the address of your site yet.',
+    setAddress: 'Enter the address',
   },
   licence: {
     title: 'A licence for yourself',

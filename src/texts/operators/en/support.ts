@@ -14,6 +14,7 @@ import type {
 } from '../../../support/finding-model';
 import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
+import { settings } from './settings';
 
 /** What support is told, in English. */
 
@@ -189,7 +190,7 @@ export const support: SupportTexts = {
   },
   advice: {
     RATE_LIMITED: ({ request: { endpoint } }) =>
-      `Wait a minute (LICENSING_RATE_WINDOW), then try again. If many customers share this address, raise ${isOfDownload(endpoint) ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
+      `Wait a minute, then try again. If many customers share this address, raise “${isOfDownload(endpoint) ? settings.names.download_rate_limit : settings.names.rate_limit}” under Settings.`,
     BAD_IDENTIFIER: ({ activation_type }) =>
       `The customer's software must send a ${activation_type}. Tell its developer.`,
     MALFORMED: () => "The customer's software does not send what the API asks for. Tell its developer.",

@@ -11,10 +11,10 @@ export const system = {
   door: {
     title: 'Open these pages from Joomla',
     about:
-      'A component for your site’s Joomla: it signs administrators in here without a token. It needs LICENSING_JOOMLA_ROOT and the site’s address.',
+      'A component for your site’s Joomla: it signs administrators in here without a token. For this, the service has to know the site’s folder and address.',
     download: 'Download the component',
     install: 'In Joomla: System > Install > Extensions > Upload Package File.',
-    open: 'Then: Components > Licensing > Open. The groups of LICENSING_OPERATOR_GROUPS may.',
+    open: 'Then: Components > Licensing > Open. Super users may, unless the server names other groups.',
   },
   tokenCount: (count: number, text: string) =>
     count === 0
@@ -146,7 +146,7 @@ export const system = {
     about:
       'These people may have a link mailed that signs them in here. With a token or a Joomla account, nobody needs to be named.',
     needsMail: 'It needs mail to be set up.',
-    noMail: 'No link can be mailed: the public address of the site is not set (LICENSING_PUBLIC_URL).',
+    noMail: 'No link can be mailed: enter the address of the site under Settings.',
     add: 'Add an operator',
     caption: 'By e-mail',
     columns: { email: 'E-mail', scope: 'Scope', since: 'Since', by: 'Added by' },

@@ -126,7 +126,10 @@ function addPublish(release: Command): void {
             ? // Nobody is offered a draft.
               { json: stateJson(await readUpdateXmlState(db, config, productId)), line: [] }
             : await writeOrFollow(session, { productId, writeXml, what });
-        output.print({ ...releaseJson(published), remarks, update_xml: json }, [text, ...line].join('\n'));
+        output.print(
+          { ...releaseJson(published), remarks, update_xml: json },
+          [text, ...line, ...noticeLine(published.productId, published)].join('\n'),
+        );
       }),
     );
 }
@@ -169,9 +172,24 @@ function addEdit(release: Command): void {
             seen.xml && state !== 'draft'
               ? await noteFollowed(session, product, `Version ${version} is changed`, seen.xml)
               : [];
-          session.output.print(edited, [describeEdit(version, changelog, security), ...line].join('\n'));
+          const notice = security === true ? noticeLine(product, edited) : [];
+          session.output.print(
+            edited,
+            [describeEdit(version, changelog, security), ...line, ...notice].join('\n'),
+          );
         }),
     );
+}
+
+/** Leads on from a security release. */
+function noticeLine(
+  product: number,
+  { version, state, security }: { version: string; state: string; security: boolean },
+): string[] {
+  if (!security || state !== 'published') return [];
+  return [
+    `To tell the customers by mail: licensing release notify --product ${product} --version ${version}`,
+  ];
 }
 
 function addRollout(release: Command): void {

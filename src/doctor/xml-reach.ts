@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AskForXml, XmlReach } from '../joomla/follow-xml';
+import { BUCKET_HEADER } from '../joomla/update-xml/staged';
 import { httpGet } from './http-get';
 
 /** An answer counts for a minute: a page that is opened often asks the web server no more often than this. */
@@ -36,8 +37,9 @@ export function createAskForXml(now: () => Date): AskForXml {
 
 async function ask(url: string): Promise<XmlReach> {
   try {
-    const { status } = await httpGet(new URL(url), { signal: AbortSignal.timeout(ANSWER_MS) });
-    return status === 200 ? { state: 'answers' } : { state: 'refuses', status };
+    const { status, headers } = await httpGet(new URL(url), { signal: AbortSignal.timeout(ANSWER_MS) });
+    const isStaged = headers[BUCKET_HEADER] !== undefined;
+    return status === 200 ? { state: 'answers', isStaged } : { state: 'refuses', status, isStaged };
   } catch {
     return { state: 'silent' };
   }

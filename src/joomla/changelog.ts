@@ -1,3 +1,4 @@
+import { CHANGE_KINDS, readChanges, type ChangeKind } from '../licensing/changelog';
 import { printableInXml } from './xml';
 
 /**
@@ -6,25 +7,12 @@ import { printableInXml } from './xml';
  * layouts/joomla/installer/changelog.php). So each entry is one CDATA section with HTML-escaped text.
  */
 
-/** The lists, in the order in which Joomla shows them (com_installer, loadChangelog). */
-export const CHANGE_LISTS = ['security', 'fix', 'addition', 'change', 'remove', 'language', 'note'] as const;
-export type ChangeList = (typeof CHANGE_LISTS)[number];
+export type Changes = Partial<Record<ChangeKind, string[]>>;
 
-export type Changes = Partial<Record<ChangeList, string[]>>;
-
-/** A line with an optional list word. `add:` is the only word that differs from its list's name. */
-const LINE = /^(?:[-*]\s+)?(?:(security|fix|add|change|remove|language|note):\s*(?=\S))?([^]*)$/i;
-
-/** Sorts a changelog's lines into Joomla's lists. A line without a list word is a note. */
+/** Sorts a changelog's lines into Joomla's lists. */
 export function changesOf(changelog: string): Changes {
   const changes: Changes = {};
-  for (const line of printableInXml(changelog).split(/\r\n|[\r\n]/)) {
-    const [, word = 'note', text = ''] = LINE.exec(line.trim()) ?? [];
-    if (text === '') continue;
-    const name = word.toLowerCase();
-    const list = CHANGE_LISTS.find((one) => one === name) ?? 'addition';
-    (changes[list] ??= []).push(text);
-  }
+  for (const { kind, text } of readChanges(printableInXml(changelog))) (changes[kind] ??= []).push(text);
   return changes;
 }
 
@@ -42,7 +30,7 @@ export function renderChangelog(
   let left = MOST_LINES;
   for (const { version, changelog } of releases.slice(0, MOST_VERSIONS)) {
     const changes = changesOf(changelog);
-    const lists = CHANGE_LISTS.flatMap((list) => {
+    const lists = CHANGE_KINDS.flatMap((list) => {
       const items = (changes[list] ?? []).slice(0, Math.max(left, 0));
       left -= items.length;
       return items.length === 0 ? [] : [{ list, items }];

@@ -17,7 +17,11 @@ export interface UpdateXmlState {
 }
 
 /** The response of an update XML's URL. `silent`: no response, for example no connection or a wrong certificate. */
-export type XmlReach = { state: 'answers' } | { state: 'refuses'; status: number } | { state: 'silent' };
+export type XmlReach =
+  /** `isStaged`: the web server can offer a version to a share of the addresses */
+  | { state: 'answers'; isStaged: boolean }
+  | { state: 'refuses'; status: number; isStaged: boolean }
+  | { state: 'silent' };
 
 /** Requests an update XML; undefined while the request runs */
 export type AskForXml = (url: string) => Promise<XmlReach | undefined>;

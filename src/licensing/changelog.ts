@@ -1,21 +1,46 @@
-/** What a changelog says of security: the lines that begin with `security:`, in a list or not (docs/releases.md). */
+/**
+ * Lines of a changelog may begin with a word that sorts them, in a list or not (docs/releases.md). Joomla shows a list of
+ * its own for each kind (com_installer, loadChangelog), in this order.
+ */
+export const CHANGE_KINDS = ['security', 'fix', 'addition', 'change', 'remove', 'language', 'note'] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-const SECURITY = /^\s*(?:[-*•]\s+)?security:\s*(?=\S)/i;
+export interface Change {
+  kind: ChangeKind;
+  /** the line without its word and the mark of a list */
+  text: string;
+}
 
-/** What a version closes, a line each, without the word. */
-export function securityLines(changelog: string): string[] {
+/** `add:` is the only word that differs from its kind's name. */
+const LINE = /^(?:[-*•]\s+)?(?:(security|fix|add|change|remove|language|note):\s*(?=\S))?([^]*)$/i;
+
+/** Reads the lines of a changelog; empty ones are left out. A line without a word is a note. */
+export function readChanges(changelog: string): Change[] {
   return changelog.split(/\r\n|[\r\n]/).flatMap((line) => {
-    const [word] = SECURITY.exec(line) ?? [];
-    return word === undefined ? [] : [line.slice(word.length).trim()];
+    const [, word = 'note', text = ''] = LINE.exec(line.trim()) ?? [];
+    const kind = CHANGE_KINDS.find((one) => one === word.toLowerCase()) ?? 'addition';
+    return text === '' ? [] : [{ kind, text }];
   });
 }
 
-/** A version's changelog as customers read it: of a security release these lines stand first. */
+/** Writes a line as people read it. @param words the word before a line of each kind; empty: none */
+export function writeChange({ kind, text }: Change, words: Record<ChangeKind, string>): string {
+  return words[kind] === '' ? text : `${words[kind]}: ${text}`;
+}
+
+function isSecurity(line: string): boolean {
+  return readChanges(line)[0]?.kind === 'security';
+}
+
+/** Lists what a version closes, without the word. */
+export function securityLines(changelog: string): string[] {
+  return readChanges(changelog).flatMap(({ kind, text }) => (kind === 'security' ? [text] : []));
+}
+
+/** Returns a changelog as customers read it: in a security release, these lines come first. */
 export function shownChangelog({ changelog, security }: { changelog: string; security: boolean }): string {
   if (!security) return changelog;
   const lines = changelog.split(/\r\n|[\r\n]/);
-  const first = lines.filter((line) => SECURITY.test(line));
-  return first.length === 0
-    ? changelog
-    : [...first, ...lines.filter((line) => !SECURITY.test(line))].join('\n');
+  const first = lines.filter(isSecurity);
+  return first.length === 0 ? changelog : [...first, ...lines.filter((line) => !isSecurity(line))].join('\n');
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
 import { publish, versionOf } from '../joomla/publish';
-import { stageRelease } from '../joomla/update-xml/staged';
+import { requireStaging, stageRelease } from '../joomla/update-xml/staged';
 import { listReleasePage, RELEASE_SORTS } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { REMARKS } from '../licensing/remarks';
@@ -175,6 +175,13 @@ export const releaseOperations = {
           digest: ({ sha256 }) => sha256,
           discard: removeStaged,
         }),
+        before: ({ db, path, query, settings }) =>
+          requireStaging(
+            db,
+            settings.updateXml,
+            readId({ path }, 'id', 'product'),
+            (query as { rollout?: number }).rollout,
+          ),
       },
       data: Published,
       status: 201,

@@ -118,12 +118,34 @@ it.each([
     const { status, body } = await service.write.send(`PATCH /releases/${id}`, { body: { rollout: 10 } });
     expect([status, body]).toMatchObject([409, { error: { code: 'CONFLICT', field: 'rollout' } }]);
     expect(await service.read.ok(`GET /releases/${id}`)).toMatchObject({ rollout: 25 });
+    // It is refused before the package has arrived, and no form offers what cannot work.
+    const early = await service.write.send('POST /products/42/releases?rollout=10', {
+      headers: { 'Content-Type': 'application/zip' },
+      stream: (async function* () {
+        yield await Promise.resolve(new Uint8Array(10));
+        await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
+      })(),
+    });
+    expect([early.status, early.body]).toMatchObject([409, { error: { field: 'rollout' } }]);
+    service.clock.now = new Date(service.clock.now.getTime() + 61_000);
+    await eventually(async () => {
+      const { html } = await pages.get('/products/42/releases/new');
+      expect(html).not.toContain('name="rollout"');
+      expect(html).toContain('Only nginx, with its present files');
+    });
+    expect((await pages.get(LIST)).html.match(/name="rollout" value="\d+"/g)).toEqual([
+      'name="rollout" value="100"',
+    ]);
     expect(await service.write.ok(`PATCH /releases/${id}`, { rollout: 100 })).toMatchObject({
       rollout: 100,
       update_xml: { state: 'written' },
     });
   } finally {
     headers = { 'X-Licensing-Bucket': '17' };
+    service.clock.now = new Date(service.clock.now.getTime() + 61_000);
+    await eventually(async () =>
+      expect((await pages.get('/products/42/releases/new')).html).toContain('name="rollout"'),
+    );
     await service.write.ok(`PATCH /releases/${id}`, { rollout: 25 });
   }
 });

@@ -39,14 +39,19 @@ it('is marked, shown to its customer, and told of once', async () => {
   const edit = await pages.get(`/releases/${release.id}/edit`);
   expect(edit.html).toMatch(/name="security" value="true" checked/);
   expect(edit.html).toContain(notify);
-  expect(textOf((await pages.get('/releases?product_id=42')).html)).toContain('Security release');
+  const releases = await pages.get('/releases?product_id=42');
+  expect(textOf(releases.html)).toContain('Security release Fixed: Faster.');
+  // Releases is where publishing ends, and leads on.
+  expect(releases.html).toContain(`${notify}"`);
   const product = await pages.get('/products/42');
   expect(textOf(product.html)).toContain('1 of 2 sites that told their version still run an older one');
   expect(product.html).toContain(notify);
 
   const mine = textOf((await (await customerClient(service, { key })).get('/my')).html);
   expect(mine).toContain('This version closes a security hole. Please update.');
-  expect(mine.indexOf('Only the owner sees')).toBeLessThan(mine.indexOf('Faster.'));
+  expect(mine).toMatch(/Security: Only the owner sees an order\. ?Fixed: Faster\./);
+  const meine = await customerClient(service, { key }, { language: 'de' });
+  expect(textOf((await meine.get('/my')).html)).toMatch(/Sicherheit: Only .* ?Behoben: Faster\./);
   const german = await customerClient(service, { email: 'jo@example.com' }, { language: 'de' });
   expect(textOf((await german.get('/my/mail')).html)).toContain(
     'Version 2.1.0 von Example Shop schließt eine Sicherheitslücke.',

@@ -67,14 +67,16 @@ test('an answer counts for a minute, and the earlier one stands until the next i
   const site = await startStaticSite((_request, response) => response.writeHead(status).end());
   const ask = createAskForXml(() => now);
   const url = `${site.url}/a.xml`;
-  expect(await ask(url)).toEqual({ state: 'answers' });
+  expect(await ask(url)).toEqual({ state: 'answers', isStaged: false });
   status = 503;
   now = new Date(now.getTime() + 59_000);
-  expect(await ask(url)).toEqual({ state: 'answers' });
+  expect(await ask(url)).toEqual({ state: 'answers', isStaged: false });
   expect(site.requests).toHaveLength(1);
   now = new Date(now.getTime() + 1_000);
-  expect(await ask(url)).toEqual({ state: 'answers' });
-  await eventually(async () => expect(await ask(url)).toEqual({ state: 'refuses', status: 503 }));
+  expect(await ask(url)).toEqual({ state: 'answers', isStaged: false });
+  await eventually(async () =>
+    expect(await ask(url)).toEqual({ state: 'refuses', status: 503, isStaged: false }),
+  );
   expect(site.requests).toHaveLength(2);
   await site.stop();
   now = new Date(now.getTime() + 60_000);

@@ -1,5 +1,5 @@
 import { isCoded } from '../../base/errors';
-import { CHANGE_LISTS } from '../changelog';
+import { CHANGE_KINDS } from '../../licensing/changelog';
 import { parseXml } from '../xml';
 import type { LintFinding } from './report';
 
@@ -62,7 +62,7 @@ function readChangelogs(xml: string): ReadChangelog[] {
 
 /** Children of a `changelog` that are no lists. */
 const FACTS = ['element', 'type', 'version', 'folder', 'client'];
-const LISTS: readonly string[] = CHANGE_LISTS;
+const LISTS: readonly string[] = CHANGE_KINDS;
 
 /**
  * @param where begins each problem, such as the changelog's address

@@ -84,6 +84,8 @@ export interface UploadTerms {
   /** parts of the form that are files beside it, and what they are; the call's body has them by their names */
   others?: Record<string, string>;
   rules: (settings: ManageSettings) => UploadRules<unknown>;
+  /** refuses a call for what its address says, before the file is sent */
+  before?: (call: Call) => Promise<void>;
 }
 
 /** What has to follow a change once it is committed, each time it is answered. */

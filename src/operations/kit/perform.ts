@@ -72,6 +72,7 @@ export async function perform(
     if (keepsRefusal) readInput();
     return answer(operation, { ...call, ...given, db: handleOn });
   };
+  await operation.upload?.before?.({ ...call, ...given, db });
   const upload = operation.upload && receiver(operation, operation.upload, request, given, settings);
   try {
     let written: Written;

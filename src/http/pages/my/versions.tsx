@@ -1,3 +1,4 @@
+import { readChanges, writeChange } from '../../../licensing/changelog';
 import type { OfferedProduct, OfferedVersion } from '../../../selfservice/versions';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
@@ -65,17 +66,15 @@ function Version({
   );
 }
 
-/** A changelog as the seller wrote it: lines, often with a dash or an asterisk before each. */
+/** The lines of a changelog, each with the word of its kind. */
 function Changelog({ text }: { text: string }) {
-  const lines = text
-    .split('\n')
-    .map((line) => line.trim().replace(/^[-*•]\s+/, ''))
-    .filter((line) => line !== '');
-  if (lines.length === 0) return null;
+  const { changes: words } = useView().t.my;
+  const changes = readChanges(text);
+  if (changes.length === 0) return null;
   return (
     <ul>
-      {lines.map((line) => (
-        <li>{line}</li>
+      {changes.map((change) => (
+        <li>{writeChange(change, words)}</li>
       ))}
     </ul>
   );

@@ -12,7 +12,7 @@ import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { offeredVersion } from './catalogue';
 import { ChangelogPreview } from './release-changelog';
-import { isOffered, RolloutField } from './release-rollout';
+import { isOffered, RolloutField, sharesFor } from './release-rollout';
 import { allowedIn, Allowances, explainPackage, lacksLines, published } from './release-new';
 import { ManifestPanel, readOffer } from './update-xml';
 import { releaseOperations } from '../../../operations/releases';
@@ -100,7 +100,9 @@ async function showEdit(call: OperatorCall, form: FormState, release: Release): 
             {state === 'draft' ? (
               <ButtonLink path={`/releases/${id}/publish`} label={editPage.publish(version)} />
             ) : null}
-            {state === 'published' && (await isOffered(call, release)) ? (
+            {state === 'published' &&
+            (await isOffered(call, release)) &&
+            (release.rollout < 100 || (await sharesFor(call, release.productId)).length > 1) ? (
               <ButtonLink path={`/releases/${id}/rollout`} label={t.releases.rollout.link} />
             ) : null}
             {state === 'published' && release.security ? (
@@ -158,7 +160,7 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
         busy={texts.busy}
         back={listOf(release)}
       >
-        <RolloutField />
+        <RolloutField shares={await sharesFor(call, release.productId)} />
         <Allowances form={form} value="true" />
       </FormPage>
     ),

@@ -1,4 +1,5 @@
-import { CHANGE_LISTS, changesOf } from '../../../joomla/changelog';
+import { changesOf } from '../../../joomla/changelog';
+import { CHANGE_KINDS } from '../../../licensing/changelog';
 import { useView } from '../view';
 
 /** The lists of a changelog as Joomla's own window shows them: its order, and its names in English. */
@@ -11,7 +12,7 @@ export function ChangelogPreview({ changelog }: { changelog: string }) {
       <h2 class="h6" id="h-preview">
         {texts.title}
       </h2>
-      {CHANGE_LISTS.map((list) =>
+      {CHANGE_KINDS.map((list) =>
         changes[list] === undefined ? null : (
           <>
             <h3 class="h6 small">{texts.lists[list]}</h3>

@@ -10,7 +10,7 @@ import { Checkbox, Choices, FileField, TextArea, TextField, UploadProgress } fro
 import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Redirect, type Route } from '../page';
 import { useView } from '../view';
-import { explainRollout, RolloutField } from './release-rollout';
+import { explainRollout, RolloutField, sharesFor } from './release-rollout';
 import { ManifestPanel, readOffer } from './update-xml';
 import { chosenProduct, offeredVersion } from './catalogue';
 import { releaseOperations } from '../../../operations/releases';
@@ -169,7 +169,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
             { value: '1', label: texts.draft },
           ]}
         />
-        <RolloutField />
+        <RolloutField shares={await sharesFor(call, product.id)} />
         <Checkbox name="security" label={t.releases.security.field} hint={t.releases.security.fieldHint} />
         <Allowances form={form} />
         <UploadProgress />

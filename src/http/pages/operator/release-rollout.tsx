@@ -1,5 +1,6 @@
 import { readUpdateXmlState } from '../../../joomla/follow-xml';
 import { offeredTo, sharesOf } from '../../../licensing/updates';
+import { requireProduct } from '../../../licensing/find-or-refuse';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';
 import { ManageError, type Failure } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
@@ -18,8 +19,18 @@ import { within } from '../within';
 
 /** The share of the addresses that are offered a version: raised step by step, or stopped by withdrawing it. */
 
+const ALL = '100';
 /** In percent. */
-const SHARES = ['10', '25', '50', '100'];
+const SHARES = ['10', '25', '50', ALL];
+
+/** Lists the shares of the addresses that a version can be offered to: the web server has to distinguish them for Joomla. */
+export async function sharesFor({ db, settings }: OperatorCall, productId: number): Promise<string[]> {
+  const { element } = await requireProduct(db, productId);
+  const { url } = await readUpdateXmlState(db, settings.updateXml, productId);
+  const reach = url === null ? undefined : await settings.askForXml(url);
+  const isStaged = element === null || (reach !== undefined && reach.state !== 'silent' && reach.isStaged);
+  return isStaged ? SHARES : [ALL];
+}
 
 export const releaseRolloutRoutes: Route<OperatorCall>[] = [
   formRoute('/releases/:id/rollout', {
@@ -98,6 +109,8 @@ export interface Rollout {
   before: string | undefined;
   /** downloads since the version was published, by version; undefined: not known in time */
   counts: Map<string, VersionCounts> | undefined;
+  /** the shares that it can be offered to */
+  shares: string[];
 }
 
 /** Reads the rollout of a version. */
@@ -127,7 +140,7 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   const before = offeredTo(others)?.version;
   const versions = before === undefined ? [version] : [version, before];
   const counts = await within(call, (db) => countRollout(db, productId, versions, publishedAt ?? createdAt));
-  return { release, before, counts };
+  return { release, before, counts, shares: await sharesFor(call, productId) };
 }
 
 export function RolloutPanel({
@@ -141,7 +154,7 @@ export function RolloutPanel({
 }) {
   const { t, to, format, mayWrite } = useView();
   const texts = t.releases.rollout;
-  const { release, before, counts } = rollout;
+  const { release, before, counts, shares } = rollout;
   const { id, version, rollout: share, publishedAt } = release;
   return (
     <Panel
@@ -185,7 +198,7 @@ export function RolloutPanel({
         <Inside>
           <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
             <p class="acts mt-2 mb-1">
-              {SHARES.map((one) => (
+              {shares.map((one) => (
                 <Submit kind="quiet" small name="rollout" value={one} label={texts.to(one)} />
               ))}
               <a class="btn btn-quiet btn-row" href={to(`/releases/${id}/withdraw`)}>
@@ -200,16 +213,17 @@ export function RolloutPanel({
   );
 }
 
-/** Who is offered a version when it is published. */
-export function RolloutField() {
+/** Asks who is offered a version when it is published. @param shares the possible ones (`sharesFor`) */
+export function RolloutField({ shares }: { shares: string[] }) {
   const texts = useView().t.releases.rollout;
+  if (shares.length === 1) return <p class="hint">{texts.onlyAll}</p>;
   return (
     <Select
       name="rollout"
       label={texts.field}
       hint={texts.fieldHint}
-      value="100"
-      options={[...SHARES].reverse().map((value) => ({ value, label: texts.option(value) }))}
+      value={ALL}
+      options={[...shares].reverse().map((value) => ({ value, label: texts.option(value) }))}
     />
   );
 }

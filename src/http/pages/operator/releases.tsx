@@ -1,5 +1,6 @@
 import { releasesOf, type Release } from '../../../packages/releases';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
+import { readChanges, writeChange, type ChangeKind } from '../../../licensing/changelog';
 import { listReleasePage, RELEASE_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
 import { readStatistics } from '../../../figures/statistics';
@@ -17,6 +18,7 @@ import { useView } from '../view';
 import { within } from '../within';
 import { chosenProduct } from './catalogue';
 import { readRollout, RolloutPanel } from './release-rollout';
+import { SecurityPanel, securityOf } from './security-panel';
 import { OfferPanel, readOffer, type Offer } from './update-xml';
 
 /** What sites get, and the versions of a product. */
@@ -62,6 +64,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
         above={
           <>
             <OfferPanel offer={offer} />
+            <SecurityPanel standing={await securityOf(call, id)} />
             {rollout === undefined ? null : <RolloutPanel rollout={rollout} />}
           </>
         }
@@ -96,7 +99,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
               <>
                 {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
                 {security ? <span class="sub fw-normal">{texts.security.badge}</span> : null}
-                <span class="sub fw-normal">{firstLine(changelog)}</span>
+                <span class="sub fw-normal">{firstLine(changelog, texts.changes)}</span>
               </>
             ),
           },
@@ -180,9 +183,10 @@ function Chooser({ products, product }: { products: CatalogueProduct[]; product:
 
 const LONGEST_LINE = 120;
 
-/** Of a changelog, which may have a megabyte. */
-function firstLine(changelog: string): string {
-  const line = /\S.*/.exec(changelog)?.[0].trim() ?? '';
+/** Returns the first line of a changelog, which may have a megabyte. */
+function firstLine(changelog: string, words: Record<ChangeKind, string>): string {
+  const [change] = readChanges(/\S.*/.exec(changelog)?.[0] ?? '');
+  const line = change === undefined ? '' : writeChange(change, words);
   return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}...` : line;
 }
 

@@ -1,5 +1,6 @@
 import type { my as en } from '../en/my';
 import type { Translated } from '../../translated';
+import { changes } from './words';
 
 /** Die Seiten des Kunden. Was der Stand einer Lizenz bedeutet, steht in sentences.ts. */
 export const my: Translated<typeof en> = {
@@ -49,6 +50,7 @@ export const my: Translated<typeof en> = {
   versions: 'Versionen',
   versionsOf: (product) => `Versionen von ${product}`,
   noVersions: 'Noch ist keine Version erschienen.',
+  changes,
   security: 'Diese Version schließt eine Sicherheitslücke. Bitte aktualisieren Sie.',
   securityOf: (product, version) =>
     `Version ${version} von ${product} schließt eine Sicherheitslücke. Bitte aktualisieren Sie.`,

@@ -1,3 +1,4 @@
+import type { ChangeKind } from '../../../licensing/changelog';
 import type { LiveStatus } from '../../../licensing/core/states';
 import { createLanguage } from '../../language';
 
@@ -44,6 +45,17 @@ const THINGS: Record<string, Thing> = {
 export function thing(activationType: string): Thing {
   return THINGS[activationType] ?? SITE;
 }
+
+/** The word before a line of a changelog. */
+export const changes: Record<ChangeKind, string> = {
+  security: 'Sicherheit',
+  fix: 'Behoben',
+  addition: 'Neu',
+  change: 'Geändert',
+  remove: 'Entfernt',
+  language: 'Sprache',
+  note: '',
+};
 
 export const states: Record<LiveStatus, string> = {
   active: 'aktiv',

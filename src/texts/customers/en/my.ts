@@ -1,3 +1,5 @@
+import { changes } from './words';
+
 /** The customer's pages. What a licence's state means stands in sentences.ts. */
 export const my = {
   title: 'Your licence',
@@ -45,6 +47,7 @@ export const my = {
   versions: 'Versions',
   versionsOf: (product: string) => `Versions of ${product}`,
   noVersions: 'No version has been published yet.',
+  changes,
   security: 'This version closes a security hole. Please update.',
   securityOf: (product: string, version: string) =>
     `Version ${version} of ${product} closes a security hole. Please update.`,

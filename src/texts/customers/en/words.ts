@@ -1,3 +1,4 @@
+import type { ChangeKind } from '../../../licensing/changelog';
 import type { LiveStatus } from '../../../licensing/core/states';
 import { createLanguage } from '../../language';
 
@@ -33,6 +34,17 @@ const THINGS: Record<string, Thing> = {
 export function thing(activationType: string): Thing {
   return THINGS[activationType] ?? SITE;
 }
+
+/** The word before a line of a changelog. */
+export const changes: Record<ChangeKind, string> = {
+  security: 'Security',
+  fix: 'Fixed',
+  addition: 'New',
+  change: 'Changed',
+  remove: 'Removed',
+  language: 'Language',
+  note: '',
+};
 
 export const states: Record<LiveStatus, string> = {
   active: 'active',

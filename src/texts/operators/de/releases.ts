@@ -1,5 +1,6 @@
 import type { releases as en } from '../en/releases';
 import type { Translated } from '../../translated';
+import { changes } from '../../customers/de/words';
 
 /** Versionen eines Produkts, und was Websites angeboten wird. */
 export const releases: Translated<typeof en> = {
@@ -174,6 +175,8 @@ export const releases: Translated<typeof en> = {
     field: 'Anbieten für',
     option: (percent) => (percent === '100' ? 'alle' : `${percent} % der Adressen`),
     fieldHint: 'Der Anteil lässt sich später erhöhen. Dazu braucht es nginx.',
+    onlyAll:
+      'Sie wird allen angeboten. Nur nginx mit seinen jetzigen Dateien kann sie zuerst einem Teil der Websites anbieten.',
     refused: {
       newer: (version) =>
         `Diesen Adressen wird ${version} angeboten, und die ist neuer. Es wurde nichts geändert.`,
@@ -187,6 +190,7 @@ export const releases: Translated<typeof en> = {
         `${url} gäbe jeder Website dasselbe: nginx braucht die jetzigen Dateien. „licensing nginx“ gibt sie aus. Weder Apache noch die statischen Dateien eines Panels können es.`,
     },
   },
+  changes,
   preview: {
     title: 'So wird Joomla es zeigen',
     hint: 'Eine Zeile, die mit security:, fix:, add:, change:, remove:, language: oder note: beginnt, kommt in die Liste dieses Namens.',

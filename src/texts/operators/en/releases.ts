@@ -1,5 +1,6 @@
 import type { RefusalFacts } from '../../../licensing/operator-error';
 import type { Remark } from '../../../licensing/remarks';
+import { changes } from '../../customers/en/words';
 
 /** Versions of a product, and what sites are offered. */
 export const releases = {
@@ -173,6 +174,8 @@ export const releases = {
     field: 'Offer it to',
     option: (percent: string) => (percent === '100' ? 'everybody' : `${percent} % of the addresses`),
     fieldHint: 'The share can be raised later. It needs nginx.',
+    onlyAll:
+      'Everybody is offered it. Only nginx, with its present files, can offer it to a part of the sites first.',
     refused: {
       newer: (version: string) =>
         `These addresses are offered ${version}, which is newer. Nothing was changed.`,
@@ -186,6 +189,7 @@ export const releases = {
         `${url} would give every site the same: nginx has to have the present files. “licensing nginx” prints them. Neither Apache nor a panel’s static files can do it.`,
     },
   },
+  changes,
   preview: {
     title: 'As Joomla will show it',
     hint: 'A line that begins with security:, fix:, add:, change:, remove:, language: or note: goes into the list of that name.',

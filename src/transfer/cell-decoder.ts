@@ -1,25 +1,25 @@
 import { TextDecoder } from 'node:util';
 
-/** The bytes are no text in any encoding that tables come in. */
+/** The error for bytes that are not text in any encoding that tables use. */
 export class NotText extends Error {}
 
-/** What Windows-1252 has at 0x80 to 0x9F; the rest is as in Latin-1. Blank: nothing. */
+/** The characters of Windows-1252 at 0x80 to 0x9F; the rest equals Latin-1. A blank marks a byte without a character. */
 const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
 const NO_CHARACTER = /[\u0081\u008d\u008f\u0090\u009d]/;
 const BEYOND_ASCII = /[^\0-\x7f]/;
-// oxlint-disable-next-line no-control-regex -- what no table has, and every packed file
+// oxlint-disable-next-line no-control-regex -- tables contain no such characters, and every packed file does
 const NO_TABLE = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
 
 /**
- * Decodes a table chunk by chunk: UTF-16 by its byte order mark, else UTF-8, or Windows-1252 where the first character
- * beyond ASCII is none of UTF-8. So a damaged UTF-8 file is refused, not read as another. @throws NotText
+ * Decodes a table chunk by chunk: UTF-16 if it has a byte order mark, otherwise UTF-8, or Windows-1252 if the first
+ * character beyond ASCII is not UTF-8. So a damaged UTF-8 file is refused instead of decoded wrongly. @throws NotText
  */
 export class CellDecoder {
   #encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252' | undefined;
   #utf16: TextDecoder | undefined;
-  /** the beginning of a UTF-8 character whose end is in the next chunk */
+  /** the beginning of a UTF-8 character that the next chunk completes */
   #held: Buffer = Buffer.alloc(0);
-  /** all so far, and without what no table has */
+  /** whether all text so far is ASCII, without characters that tables do not contain */
   #isAscii = true;
   #isBegun = false;
 
@@ -32,7 +32,7 @@ export class CellDecoder {
     return orNotText(() => this.#utf16?.decode(chunk, { stream: true }) ?? '');
   }
 
-  /** What is left at the file's end. */
+  /** Returns the rest of the text at the file's end. */
   end(): string {
     const held = this.#held;
     if (held.length > 0) return this.#asWindows1252(held);
@@ -62,7 +62,7 @@ export class CellDecoder {
   }
 
   #asWindows1252(bytes: Buffer): string {
-    // A character of UTF-8 in front says that the file is UTF-8, with a fault.
+    // A valid UTF-8 character before the fault shows that the file is damaged UTF-8.
     if (!this.#isAscii || /[^\0-\x7f\ufffd]/.test(bytes.toString('utf8'))) throw new NotText();
     this.#encoding = 'windows-1252';
     return decodeWindows1252(bytes);
@@ -77,14 +77,14 @@ function orNotText(decode: () => string): string {
   }
 }
 
-/** By hand: some versions of Node decode Windows-1252 as Latin-1. */
+/** Decodes without TextDecoder, because some versions of Node decode Windows-1252 as Latin-1. */
 function decodeWindows1252(bytes: Buffer): string {
   const latin1 = bytes.toString('latin1');
   if (NO_TABLE.test(latin1) || NO_CHARACTER.test(latin1)) throw new NotText();
   return latin1.replace(/[\x80-\x9f]/g, (one) => WINDOWS_1252.charAt(one.charCodeAt(0) - 0x80));
 }
 
-/** How many of the last bytes begin a UTF-8 character that they do not end. */
+/** Returns the number of bytes at the end that begin a UTF-8 character without completing it. */
 function unfinished(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number;

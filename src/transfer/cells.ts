@@ -4,30 +4,30 @@ import { LEAST_KEY } from '../licensing/core/keys';
 import type { StoredStatus } from '../licensing/core/states';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 
-/** Reads cells of other systems' tables. A fault never repeats a cell, which may be a key. */
+/** Reads the cells of other systems' tables. An error never repeats a cell's text, which may be a key. */
 
-/** The texts that systems write for nothing, in any column. */
+/** The words and signs that systems write into empty cells of any column. */
 const EMPTY = new Set(['null', '\\n', '-', '–', '—', 'n/a', 'none', 'never', 'undefined']);
 
-/** A cell's text. Tables for spreadsheets have an apostrophe before what would be a formula. */
+/** Returns a cell's text. Removes the apostrophe with which an export keeps spreadsheets from running a formula. */
 export function textOf(cell: string): string {
   const text = cell.trim().replace(/^'(?=[=+\-@])/, '');
   return EMPTY.has(text.toLowerCase()) ? '' : text;
 }
 
-/** The reason why a text is not a key. */
+/** The reason that a text is not a key. */
 export class KeyFault {
   constructor(
     readonly code: 'no-key' | 'key-as-number' | 'key-too-short' | 'key-of-digits' | 'key-not-typed',
   ) {}
 }
 
-/** A number as a spreadsheet shows it: the key's digits are lost. */
+/** A number in a spreadsheet's display format, which has lost digits of the key. */
 const SHOWN_NUMBER = /^[+-]?(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d(?:[.,]\d+)?e[+-]\d+)$/i;
-/** Fewer digits are an id or an amount. */
+/** The fewest digits of a key; a shorter number is an id or an amount. */
 const LEAST_DIGITS = 12;
 
-/** Returns the canonical key, or why the text is not a key: anybody could guess an id or an amount. */
+/** Returns the canonical key, or the reason that the text is not one. An id or an amount is not, because it can be guessed. */
 export function readKey(text: string): string | KeyFault {
   if (text === '') return new KeyFault('no-key');
   try {
@@ -41,7 +41,7 @@ export function readKey(text: string): string | KeyFault {
   }
 }
 
-/** Other systems' names of states. A temporary state is never read as a final one. */
+/** Other systems' words for each status. No word for a temporary status is read as a final one. */
 const STATUSES: Record<StoredStatus | 'expired', string[]> = {
   active: [
     ...['active', 'activated', 'enabled', 'valid', 'ok', 'delivered', 'sold', 'paid', '1', 'yes', 'true'],
@@ -61,12 +61,12 @@ const STATUS_BY_SPELLING = new Map(
   ),
 );
 
-/** Returns the state that a word means; undefined: the word is not known. */
+/** Returns the status that a word means; undefined for an unknown word. */
 export function readStatus(text: string): StoredStatus | 'expired' | undefined {
   return STATUS_BY_SPELLING.get(text.toLowerCase());
 }
 
-/** Text of the source as a label here, or as much of it as fits. */
+/** Returns a text of the source as a label, shortened to a label's maximum length. */
 export function labelOf(text: string): string {
   return Array.from(text.replace(/\p{Cc}+/gu, ' ').trim())
     .slice(0, MAX_LABEL_LENGTH)

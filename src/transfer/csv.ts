@@ -4,7 +4,7 @@ import { CellDecoder, NotText } from './cell-decoder';
 import { createPause } from './pause';
 import { refusal, type RefusalCode } from './refusals';
 
-/** The file itself, or the second table of a move. */
+/** The table in a request: the file itself, or the second table of a move. */
 export type CsvPart = 'file' | 'users';
 
 export interface CsvRow {
@@ -12,26 +12,25 @@ export interface CsvRow {
   cells: string[];
 }
 
-/** In characters. A longer row means a wrong delimiter or an unclosed quotation mark. */
+/** The maximum in characters. A longer row means a wrong delimiter or an unclosed quotation mark. */
 const MAX_ROW = 1_000_000;
 const MAX_CELLS = 1_000;
 const MAX_LINES = 2_000_000;
-/** The parser reads so much in one go: 16 KB of empty cells take 8 ms. */
+/** The number of bytes that the parser reads at a time: 16 KB of empty cells take 8 ms. */
 const SLICE = 16 * 1024;
 const DELIMITERS = [',', ';', '\t'] as const;
-/** The heading ends before this. */
+/** The number of characters in which the first line must end. */
 const MAX_HEADING = 64 * 1024;
 
-/** A first line for Excel, which is no heading; it may be quoted as a cell. */
+/** A first line such as `sep=;`, which is for Excel and precedes the heading. It may be quoted as a cell. */
 const SEPARATOR_LINE = /^\s*("?)sep=([^\w\s"]|\t)\1[ ,;\t]*(?:\n|$)/i;
 
 /**
- * Reads comma-separated values (RFC 4180), heading included: UTF-8, UTF-16 with a byte order mark, or Windows-1252, with any
- * line ends.
- * The delimiter is that of a first line `sep=;`, or the most frequent of comma, semicolon and tab in the heading. Skips
- * blank lines. Excel's `="TEXT"` is its text.
- * @param part of the request that it is, for the refusal
- * @throws OperatorError with the line of a fault; it never repeats a cell
+ * Reads comma-separated values (RFC 4180), heading included: UTF-8, UTF-16 with a byte order mark, or Windows-1252,
+ * with any line ends. Detects the delimiter: that of a first line `sep=;`, otherwise the most frequent of comma,
+ * semicolon and tab in the heading. Skips blank lines, and reads Excel's `="TEXT"` as its text.
+ * @param part the table in the request, which a refusal names
+ * @throws OperatorError with the line of a fault, but never with a cell's text
  */
 export async function* readCsv(
   source: AsyncIterable<Buffer>,
@@ -60,7 +59,7 @@ export async function* readCsv(
       return record;
     },
   });
-  // Either side ends the other. A fault is thrown where the rows are read.
+  // If one of both streams fails, the other one closes. The error is thrown where the rows are read.
   pipeline(
     Readable.from(unwrapped(concat(head, text), by, { skipped, part }), { highWaterMark: 1 }),
     parser,
@@ -84,7 +83,7 @@ export async function* readCsv(
   }
 }
 
-/** The text of a whole table, with `\n` at the end of lines; undefined when it is not a text. */
+/** Returns the text of a whole table with `\n` line ends; undefined if it is not text. */
 export function textOfCsv(bytes: Buffer): string | undefined {
   const decoder = new CellDecoder();
   try {
@@ -99,17 +98,17 @@ function linesInside(cell: string): number {
   return cell.includes('\n') ? cell.split('\n').length - 1 : 0;
 }
 
-/** A cell that Excel shall not read as a number: `="0123"`, in quotation marks as other cells. */
+/** Unwraps a cell that Excel must not read as a number: `="0123"`, in quotation marks like other cells. */
 function textOfCell(cell: string): string {
-  // A table with many columns has few such cells.
+  // Test for this first, because even a table with many columns has few such cells.
   if (!cell.includes('="')) return cell;
   const wrapped = /^\s*="([^]*)"\s*$/.exec(cell)?.[1];
   return wrapped === undefined ? cell : wrapped.replaceAll('""', '"');
 }
 
 /**
- * Takes the equals sign from cells written `="0123"` without marks around them, which the parser would refuse.
- * @throws OperatorError for a row or a file that would take the parser too long
+ * Removes the equals sign of cells written as `="0123"` without further quotation marks, which the parser would refuse.
+ * @throws OperatorError for a row or a file that would occupy the parser for too long
  */
 async function* unwrapped(
   text: AsyncIterable<string>,
@@ -117,14 +116,14 @@ async function* unwrapped(
   { skipped, part }: { skipped: number; part: CsvPart },
 ): AsyncGenerator<string, void> {
   let lines = skipped;
-  // The line of the current row, and how many of its characters were in earlier chunks.
+  // The line of the current row, and the number of its characters in earlier chunks.
   let [line, length] = [skipped + 1, 0];
   let isQuoted = false;
   let before = '\n';
   let held = '';
   for await (const chunk of text) {
     const whole = held + chunk;
-    // Its quotation mark may be in the next chunk.
+    // The next chunk may begin with its quotation mark.
     held = whole.endsWith('=') ? '=' : '';
     const end = whole.length - held.length;
     let out = '';
@@ -158,7 +157,7 @@ async function* concat(head: string, rest: AsyncGenerator<string, void>): AsyncG
   yield* rest;
 }
 
-/** Normalises line ends, so that line numbers match an editor's. */
+/** Decodes a file and normalises its line ends, so that line numbers match an editor's. */
 async function* decode(source: AsyncIterable<Buffer>, part: CsvPart): AsyncGenerator<string, void> {
   const decoder = new CellDecoder();
   let line = 1;
@@ -166,7 +165,7 @@ async function* decode(source: AsyncIterable<Buffer>, part: CsvPart): AsyncGener
   const pause = createPause();
   const normalize = (text: string, last: boolean) => {
     const whole = heldBack + text;
-    // The second half of a CRLF may be in the next chunk.
+    // The LF of a CRLF may be in the next chunk.
     heldBack = !last && whole.endsWith('\r') ? '\r' : '';
     const lines = whole.slice(0, whole.length - heldBack.length).replace(/\r\n?/g, '\n');
     line += lines.split('\n').length - 1;
@@ -193,9 +192,9 @@ function detectDelimiter(head: string): string {
   return DELIMITERS.reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
-/** Replaces the parser's message, which repeats the file's text. `lastLine` ends the last complete row. */
+/** Replaces the parser's message, which repeats the file's text. `lastLine` is the end of the last complete row. */
 function asRefusal(error: CsvError, lastLine: number, skipped: number, part: CsvPart): Error {
-  // The parser notices an unclosed quotation mark only at the file's end; report the line after the last complete row.
+  // The parser notices an unclosed quotation mark only at the file's end, so report the line after the last complete row.
   const foundLate = error.code === 'CSV_QUOTE_NOT_CLOSED';
   const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1) + skipped;
   return refusal(FAULTS[error.code] ?? 'no-row', [String(line)], { field: part });

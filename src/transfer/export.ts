@@ -29,14 +29,14 @@ import { inSnapshot } from '../store/engine/transaction';
 type RecordCounts = Record<RecordType, number>;
 
 interface ExportOptions {
-  /** the folders packages are copied between */
+  /** the folders between which packages are copied */
   packages?: { from: string; to: string };
   onProgress?: (type: RecordType, count: number) => void;
 }
 
 const HEADER = JSON.stringify({ type: 'header', format: FORMAT, version: FORMAT_VERSION });
 
-/** An export in any version of the format, which a new export may overwrite. */
+/** The kind of an export file in any version of the format, which a new export may overwrite. */
 export const EXPORT_FILE: FileKind = {
   name: 'an earlier export',
   isOne: (beginning) => beginning.startsWith(HEADER.slice(0, HEADER.indexOf(',"version"'))),
@@ -45,8 +45,8 @@ export const EXPORT_FILE: FileKind = {
 const PAGE = 1_000;
 
 /**
- * Writes everything but the packages as lines of JSON (docs/export-format.md), from one snapshot. Returns the number
- * of records of each type. @throws OperatorError when a package to be copied is missing or damaged
+ * Writes all records except packages as lines of JSON (docs/export-format.md), from one snapshot.
+ * @returns the number of records of each type @throws OperatorError when a package to copy is missing or damaged
  */
 export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): Promise<RecordCounts> {
   const { packages, onProgress } = options;
@@ -76,12 +76,12 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
   });
 }
 
-/** A copy on another machine must not mail the customers, and no password leaves the database. */
+/** Reports whether a setting is exported. Sealed values (passwords) stay here. A copy elsewhere must not mail customers. */
 function isPortable({ name, value }: Row): boolean {
   return value !== null && name !== 'mail_url';
 }
 
-/** Puts the list of what a product includes where its record has it. */
+/** Writes the ids of included products into a row's `includes_all`, from which its record is made. */
 async function addIncludes(trx: Transaction, products: Row[]): Promise<void> {
   const inclusions = await listIncludes(trx);
   for (const row of products) {
@@ -112,9 +112,9 @@ async function copyPackages(releases: Row[], from: string, to: string): Promise<
 }
 
 /**
- * Copies a package between two packages folders, unless it exists already. Returns the source's fault, in words. The folder
- * of an import is the caller's to read, that of an export to write: the other one is the service's own.
- * @throws OperatorError when it cannot be written
+ * Copies a package between two packages folders, unless the target has it already. The caller's rights are used to read
+ * an import's folder and to write an export's; the service owns the other folder.
+ * @returns the source's fault; undefined if the package was copied @throws OperatorError when it cannot be written
  */
 export async function bringPackage(
   from: string,
@@ -125,7 +125,7 @@ export async function bringPackage(
 ): Promise<PackageFault | undefined> {
   if (await writing(() => isPackageWhole(to, sha256))) return undefined;
   const fault = await packageFault(from, sha256, reading);
-  // The copy is named by the digest of its own bytes, so a wrong package cannot get this name.
+  // The copy's name is the digest of its own bytes, so a wrong package cannot get this name.
   if (fault !== undefined) return fault;
   try {
     await writing(async () => {

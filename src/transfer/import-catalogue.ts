@@ -11,7 +11,7 @@ import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Jo
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
-/** Products are matched by id, because customers' sites know addresses that contain it. */
+/** Imports products. They are matched by id, because customers' sites use addresses that contain it. */
 export async function importProducts(job: Job, records: Numbered<'product'>[]): Promise<void> {
   const ids = records.map(({ value }) => value.id);
   const existing = new Map((await findRows(job.trx, 'products', 'id', ids)).map((row) => [row.id, row]));
@@ -39,7 +39,7 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
         conflict(job, 'product', line, `product ${value.id} has another element here`);
       else {
         const row = toRow('product', value);
-        // Keep the update XML's settings, which contain a path of this machine. Only empty fields are filled.
+        // Keep the update XML's settings, which contain a path of this machine. Only fill empty fields.
         const missing = (['element', 'renew_url', 'support_url', 'update_xml'] as const).filter(
           (field) => here[field] === null && value[field] !== null,
         );
@@ -60,14 +60,14 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
     await insertInChunks(
       job.trx,
       'products',
-      // What they include comes last (`importBundles`).
+      // `importBundles` adds the products that they include.
       added.map(({ value }) => ({ ...toRow('product', value), includes_all: 0 })),
     );
 }
 
 /**
- * Gives the file's bundles what they include, once all products of the file are there. A bundle that is here already
- * keeps what it includes; another list in the file is a conflict.
+ * Sets which products the file's bundles include, after all products of the file are imported. An existing bundle keeps
+ * its list; a different list in the file is a conflict.
  */
 export async function importBundles(job: Job): Promise<void> {
   const bundles = job.bundles.splice(0);
@@ -76,7 +76,7 @@ export async function importBundles(job: Job): Promise<void> {
   const ids = bundles.flatMap(({ id, includes }) => (includes === 'all' ? [id] : [id, ...includes]));
   if (job.writes) for (const id of [...new Set(ids)].sort((a, b) => a - b)) await lockProduct(trx, id);
   const catalogue = await readCatalogue(trx);
-  // In a dry run, and after a conflict, the file's new products were not written.
+  // In a dry run, and after a conflict, the database does not contain the file's new products.
   const whole = new Map<number, { includes: Includes }>(
     [...job.products].map((id) => [id, { includes: [] }]),
   );
@@ -108,7 +108,7 @@ export async function importBundles(job: Job): Promise<void> {
   }
 }
 
-/** Plans are matched by product and name; the id decides between equal names. */
+/** Imports plans. They are matched by product and name; the id decides between plans with one name. */
 export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promise<void> {
   const named = (productId: number, name: string) => `${productId} ${name}`;
   for (const { line, value } of records) {
@@ -129,7 +129,7 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
     const match =
       namesakes.find(({ id }) => id === value.id) ??
       (namesakes.length === 1 && !hasTwin ? namesakes[0] : undefined);
-    // An earlier plan of the same name may already have been matched.
+    // An earlier plan with this name may already have been matched.
     const isTaken = [...job.plans.values()].some(({ id }) => id === match?.id);
     if (match === undefined || isTaken) {
       if (!job.empty.plan && (namesakes.length > 0 || hasTwin)) {
@@ -163,7 +163,7 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
   for (const { value } of records) job.planNames.add(named(value.product_id, value.name));
 }
 
-/** What a plan of the same name has otherwise in the file. */
+/** Returns the columns in which the file's plan differs from the matched plan here. */
 function planChanges(match: Plan, value: RecordOf<'plan'>): Row {
   const here: Row = toColumns(match);
   const differing = Object.entries(toRow('plan', value)).filter(
@@ -181,14 +181,14 @@ async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
   );
 }
 
-/** Releases are matched by product and version. A published version never changes; a draft may. */
+/** Imports releases, matched by product and version. The package of a published version never changes, unlike a draft's. */
 export async function importReleases(job: Job, records: Numbered<'release'>[]): Promise<void> {
   const added: Numbered<'release'>[] = [];
   const productIds = [...new Set(records.map(({ value }) => value.product_id))].sort((a, b) => a - b);
-  // Publishing on these products waits from here on, so that no version is stored twice in two spellings.
+  // This lock keeps other publishers of these products waiting, so that no version is stored twice in two spellings.
   if (job.writes) for (const id of productIds) await lockProduct(job.trx, id);
   const here = new Map<string, RecordOf<'release'>>();
-  // Lock the rows, so that a version withdrawn meanwhile is not published again.
+  // Lock the rows, so that the import does not publish a version again that is withdrawn meanwhile.
   const find = job.writes ? lockRows : findRows;
   for (const row of job.empty.release ? [] : await find(job.trx, 'releases', 'product_id', productIds)) {
     const release = fromRow('release', row);

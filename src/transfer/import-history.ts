@@ -6,7 +6,7 @@ import { insertNew, keyHere, licenseHere, NOT_WRITTEN, tally, type Job } from '.
 import type { Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
-/** Events have no key. Equal events are counted, and missing ones are added up to the file's count. */
+/** Imports events. They have no key, so equal events are counted, and inserted up to the file's count. */
 export async function importEvents(job: Job, records: Numbered<'event'>[]): Promise<void> {
   await importCounted(job, 'event', records, {
     keyIds: ({ value }) => [value.before, value.after].flatMap((one) => keyIdsOf(one).map(([, id]) => id)),
@@ -29,7 +29,7 @@ export async function importEvents(job: Job, records: Numbered<'event'>[]): Prom
 
 type Json = RecordOf<'event'>['before'];
 
-/** The fields of an event that name a key. */
+/** Returns the fields of an event that contain a key's id. */
 function keyIdsOf(json: Json): [field: string, id: number][] {
   return ['key_id', 'main_key_id'].flatMap((field): [string, number][] => {
     const id = json?.[field];
@@ -42,19 +42,19 @@ function withKeysHere(job: Job, json: Json): Json {
   return named.length === 0 ? json : { ...json, ...Object.fromEntries(named) };
 }
 
-/** An event that a shop's order caused names it. */
+/** Replaces the id of the shop's order that caused an event with its id here. */
 function withOrderHere(job: Job, json: Json): Json {
   const here = typeof json?.order === 'number' ? job.orders.get(json.order) : undefined;
   return here === undefined ? json : { ...json, order: here };
 }
 
-/** A plan may have another id here, by which its licences' ends are counted. */
+/** Replaces a plan's id with its id here, by which the ends of its licences are counted. */
 function withPlanHere(job: Job, json: Json): Json {
   const here = typeof json?.plan_id === 'number' ? job.plans.get(json.plan_id)?.id : undefined;
   return here === undefined ? json : { ...json, plan_id: here };
 }
 
-/** Counted like events. */
+/** Imports access records, which are counted like events. */
 export async function importAccesses(job: Job, records: Numbered<'access'>[]): Promise<void> {
   await importCounted(job, 'access', records, {
     keyIds: ({ value }) => (value.key_id === null ? [] : [value.key_id]),
@@ -77,12 +77,12 @@ export async function importAccesses(job: Job, records: Numbered<'access'>[]): P
 }
 
 interface Counting<T extends 'event' | 'access'> {
-  /** the file's ids of the keys that a record names */
+  /** Returns the ids in the file of the keys that a record contains */
   keyIds: (record: Numbered<T>) => number[];
   toRow: (record: Numbered<T>) => Row;
-  /** rows that may be equal to these */
+  /** Finds the rows that may be equal to these */
   find: (rows: Row[]) => Promise<Row[]>;
-  /** called with the rows that were written */
+  /** Receives the rows that were inserted */
   added?: (rows: Row[]) => Promise<void>;
 }
 
@@ -112,13 +112,13 @@ async function importCounted<T extends 'event' | 'access'>(
   };
   const read = () => records.map((record) => ({ record, row: toRowHere(record) }));
   const entries = read();
-  // New keys of licences here are written last. Equal records are counted together, so the whole batch waits.
+  // New keys of existing licences are inserted last. Equal records are counted together, so the whole batch waits for them.
   const waits = records.some((record) => keyIds(record).some((id) => job.keys.get(id) === NOT_WRITTEN));
   if (waits && job.writes) job.last.push(() => count(read()));
   else await count(entries);
 }
 
-/** Leaves out the columns that change when a later equal record is counted on the row. */
+/** Returns a row's content without the columns that change when a later equal record is counted on the row. */
 function contentOf({ id: _id, times: _times, last_at: _lastAt, after_json: _after, ...row }: Row): string {
   return JSON.stringify(row);
 }

@@ -8,21 +8,21 @@ import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
 export interface ImportOptions {
-  /** this service's packages folder */
+  /** the path of this service's packages folder */
   packagesDir: string;
-  /** a folder with the packages of the file's releases; undefined: packages are not imported */
+  /** the path of a folder with the packages of the file's releases; undefined to import no packages */
   packagesFrom: string | undefined;
   secret: Buffer | undefined;
-  /** leave sealed keys out: such licences work, but their keys cannot be revealed */
+  /** true to leave out sealed keys: such licences work, but their keys cannot be revealed */
   withoutSealedKeys: boolean;
   dryRun: boolean;
   actor: string;
   now: Date;
-  /** the reason that keeps a setting from being stored here; undefined: none */
+  /** Returns the reason that a setting cannot be stored here; undefined if it can */
   settingFault: (name: string, value: string) => string | undefined;
-  /** reports whether a shop of this kind runs on a site of its own, which its API key is sent to */
+  /** Reports whether a shop of this kind runs on its own site, which receives its API key */
   isOnSite: (kind: string) => boolean;
-  /** the source can be read several times: after a lock conflict the import runs again */
+  /** true if the source can be read several times: then the import is retried after a lock conflict */
   readsAgain?: boolean;
   onProgress?: (type: RecordType, count: number) => void;
 }
@@ -38,12 +38,12 @@ export interface ImportReport {
   records: Record<RecordType, Tally>;
   conflicts: Remark[];
   conflicting: number;
-  /** settings that cannot be stored here, and API keys that must be given again */
+  /** settings that cannot be stored here, and API keys that must be entered again */
   leftOut: Remark[];
   leftOutCount: number;
-  /** licences with a sealed key that cannot be checked without a secret here */
+  /** the number of licences whose sealed key cannot be checked without a secret here */
   sealedUnchecked: number;
-  /** releases whose package is missing here */
+  /** the number of releases whose package is missing here */
   packagesMissing: number;
 }
 
@@ -51,41 +51,41 @@ export interface Job {
   trx: Transaction;
   options: ImportOptions;
   report: ImportReport;
-  /** false from the first conflict on, because later writes would be rolled back */
+  /** false in a dry run, and from the first conflict on, because later writes would be rolled back */
   writes: boolean;
-  /** tables that were empty at the start: nothing is matched, and the file's ids are kept */
+  /** whether each table was empty at the start: then nothing is matched, and the file's ids are kept */
   empty: Record<RecordType, boolean>;
   products: Set<number>;
-  /** products of the file that include others, until all products are read */
+  /** the file's bundles, collected until all products are read */
   bundles: { line: number; id: number; includes: Includes; counted: 'new' | 'same' | 'changed' }[];
-  /** the plans at the start */
+  /** the plans in the database at the start */
   plansHere: Plan[];
-  /** products and names of the file's plans read so far */
+  /** the products and names of the file's plans that were read so far */
   planNames: Set<string>;
-  /** by id in the file */
+  /** the plans here, keyed by their id in the file */
   plans: Map<number, LocalPlan>;
   localPlans: Map<number, LocalPlan>;
-  /** the id here by the id in the file; NOT_WRITTEN for a new licence while nothing is written */
+  /** the id here, keyed by the id in the file; NOT_WRITTEN for a new licence while nothing is written */
   licenses: Map<number, number>;
-  /** the id here of each key by its id in the file; NOT_WRITTEN as for licences, and for new keys of licences here */
+  /** the id here of each key, keyed by its id in the file; NOT_WRITTEN as for licences, and for new keys of licences here */
   keys: Map<number, number>;
-  /** by the ids in the file of keys that are not main keys: whose they are, and what their activations here come by */
+  /** the keys in the file except main keys: their licence there, and the key here of their activations (null: the main key) */
   otherKeys: Map<number, { licenseId: number; key: number | null }>;
-  /** the id here of each order by its id in the file; NOT_WRITTEN as for licences */
+  /** the id here of each order, keyed by its id in the file; NOT_WRITTEN as for licences */
   orders: Map<number, number>;
-  /** licences here that a record was matched with */
+  /** the ids of licences here that were matched with a record */
   matched: Set<number>;
-  /** the licences that this import has added */
+  /** the ids of licences that this import has added */
   added: Set<number>;
-  /** what locks licences that were here before: done last, so that their requests wait only for a moment */
+  /** work that locks existing licences, done last so that requests for them wait only briefly */
   last: (() => Promise<void>)[];
-  /** the kids of the file's signing keys */
+  /** the kids of the file's signing keys that were read so far */
   signingKeys: Set<string>;
-  /** the lines of values that must be unique */
+  /** the line of each value that must be unique */
   digests: Map<string, number>;
   references: Map<string, number>;
   versions: Map<number, string[]>;
-  /** the licence whose activations are being read, and those read so far */
+  /** the licence whose activations are being read, and the identifiers read so far */
   activationsOf: { license: number; identifiers: Set<string> };
 }
 
@@ -152,7 +152,7 @@ export function conflict(job: Job, type: RecordType, line: number, message: stri
   keepRemark(job.report.conflicts, line, message);
 }
 
-/** Counts records as new, and inserts them while the import writes; `extra` columns replace or extend theirs. */
+/** Counts records as new, and inserts them while the import writes. `extra` columns replace or extend their own. */
 export async function insertNew<T extends RecordType>(
   job: Job,
   type: T,
@@ -171,7 +171,7 @@ export async function insertNew<T extends RecordType>(
   );
 }
 
-/** Counts a record as changed, and updates its row while the import writes. `id` is the row's id here. */
+/** Counts a record as changed, and updates the row with this `id` while the import writes. */
 export async function changeRow(job: Job, type: RecordType, id: number, changes: Row): Promise<void> {
   tally(job, type, 'changed');
   if (job.writes) await updateRow(job.trx, RECORDS[type].table, id, changes);
@@ -181,14 +181,14 @@ export function hasChanges(changes: Row): boolean {
   return Object.keys(changes).length > 0;
 }
 
-/** The id here of a licence in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such licence */
+/** Returns the id here of a licence in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such licence */
 export function licenseHere(job: Job, line: number, id: number): number {
   const here = job.licenses.get(id);
   if (here === undefined) throw atLine(line, `the file has no licence ${id}`);
   return here;
 }
 
-/** The id here of a key in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such key */
+/** Returns the id here of a key in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such key */
 export function keyHere(job: Job, line: number, id: number): number {
   const here = job.keys.get(id);
   if (here === undefined) throw atLine(line, `the file has no key ${id}`);

@@ -8,22 +8,22 @@ import { toRow, type KeyRecord, type RecordOf } from './records';
 
 type LicenseRecord = RecordOf<'license'>;
 
-/** A key as it shall be; the key that took its place by its digest. */
+/** The target state of a key, with the digest of the key that replaces it. */
 interface TargetKey extends KeyRecord {
   replacedByDigest: string | null;
 }
 
-/** What the keys of a licence become. Keys are recognised by their digests. */
+/** The merged keys of a licence. Keys are matched by digest. */
 interface KeyMerge {
-  /** the main key's */
+  /** the digest of the main key */
   mainDigest: string;
   byDigest: Map<string, TargetKey>;
-  /** keys that are not here yet */
+  /** the keys that the licence does not have yet */
   added: TargetKey[];
   changed: { here: KeyRecord; target: TargetKey }[];
 }
 
-/** @throws OperatorError when the keys of a licence in the file do not fit together */
+/** Checks that the keys of a licence in the file fit together. @throws OperatorError when they do not */
 export function checkKeys(job: Job, { line, value }: Numbered<'license'>): void {
   const byId = new Map(value.keys.map((key) => [key.id, key]));
   const main = byId.get(value.main_key_id);
@@ -42,9 +42,9 @@ export function checkKeys(job: Job, { line, value }: Numbered<'license'>): void 
 }
 
 /**
- * The operator's terms come from the file. Three things here stay: which key is the main key, unless the file's is new
- * here; the end of a key that has ended; and the place of a key that was replaced.
- * @param here undefined: the licence is new
+ * Merges a licence's keys. The operator's terms come from the file. Three things here are kept: the main key, unless
+ * the file's main key is new here; the end of a key that has ended; and the replacement of a key that was replaced.
+ * @param here the licence in the database; undefined if it is new
  */
 export function mergeKeys(here: LicenseRecord | undefined, there: LicenseRecord, now: string): KeyMerge {
   const stored = new Map(here?.keys.map((key) => [key.key_digest, key]));
@@ -97,7 +97,7 @@ function digestOf({ keys }: LicenseRecord, id: number): string {
   return keys.find((key) => key.id === id)?.key_digest ?? '';
 }
 
-/** A key points to the one at the end of the chain, where it was replaced here and then again in the file. */
+/** Returns the last key of a chain: a key may have been replaced here, and its replacement again in the file. */
 function lastReplacement(key: TargetKey, byDigest: Map<string, TargetKey>): string | null {
   let last = key.replacedByDigest;
   const seen = new Set([key.key_digest]);
@@ -110,20 +110,20 @@ function lastReplacement(key: TargetKey, byDigest: Map<string, TargetKey>): stri
   return null;
 }
 
-/** Whether something is to be written. */
+/** Reports whether a merge changes any key. */
 export function changesKeys({ mainDigest, added, changed }: KeyMerge, here: LicenseRecord): boolean {
   return added.length + changed.length > 0 || digestOf(here, here.main_key_id) !== mainDigest;
 }
 
 export interface MergedKeys {
-  /** the licence's id here, and what it was; undefined: it is new */
+  /** the licence's id here, and its former state; undefined if it is new */
   licenseId: number;
   here: LicenseRecord | undefined;
   there: LicenseRecord;
   merge: KeyMerge;
 }
 
-/** Writes the keys of licences that are new or locked, and which of them are the main keys. */
+/** Writes the keys of licences that are new or locked, and sets their main keys. */
 export async function writeKeys(job: Job, all: MergedKeys[]): Promise<void> {
   const { trx, options } = job;
   const added = all.flatMap(({ licenseId, merge }) => merge.added.map((key) => ({ licenseId, key })));
@@ -179,7 +179,7 @@ function termsOf({ key_hint, label, activation_limit, ends_at }: KeyRecord, id: 
   return { key_id: id, key_hint, label, activation_limit, ends_at };
 }
 
-/** Remembers the ids here of a licence's keys, for the records that name them. */
+/** Stores the ids here of a licence's keys, for the records that refer to them. */
 export function rememberKeys(
   job: Job,
   there: LicenseRecord,

@@ -34,7 +34,7 @@ import { fromRow, toRow, type RecordOf } from './records';
 
 type MatchedLicense = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
 
-/** Licences are matched by the digests of their keys: any of the file's, any of those here. */
+/** Imports licences. They are matched by key digests: any key in the file with any key here. */
 export async function importLicenses(job: Job, records: Numbered<'license'>[]): Promise<void> {
   for (const record of records) checkLicense(job, record);
   const values = records.map(({ value }) => value);
@@ -78,7 +78,7 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
   else tally(job, 'license', 'changed', differing.length);
 }
 
-/** Licences with their keys, by id. */
+/** Returns licences with their keys, keyed by id. */
 async function readLicenses(
   job: Job,
   read: typeof findRows | typeof lockRows,
@@ -89,7 +89,7 @@ async function readLicenses(
 }
 
 function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
-  // Exports from before addresses were required may hold another text, which stays unchanged.
+  // Exports from before addresses were required may contain another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
   if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
   checkKeys(job, { line, value });
@@ -174,8 +174,8 @@ function licenseConflict(
 }
 
 /**
- * The operator's decisions come from the file. Of two counts the greater stays, so that no use is lost. A file without
- * metadata removes none.
+ * Returns the columns that the file changes. The operator's decisions come from the file. The greater of two counts is
+ * kept, so that no use is lost. A file without metadata does not remove metadata.
  */
 function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
   const row = toRow('license', there);
@@ -204,7 +204,7 @@ const DECISIONS = ['plan_id', 'reference', ...DECIDED] as const;
 
 async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<void> {
   const { actor, now } = job.options;
-  // Compare again under the lock: the service may have counted a check, or an operator revoked a licence.
+  // Compare again under the lock: the service may have counted a check meanwhile, or an operator revoked a licence.
   const ids = differing.flatMap(({ here }) => here?.id ?? []);
   const locked = await readLicenses(job, lockRows, ids);
   const events: LicenseEvent[] = [];
@@ -245,9 +245,9 @@ async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<vo
 }
 
 /**
- * Activations are matched by licence and identifier. Stored dates, addresses and keys stay. One that holds a slot here
- * gives it back when it is free in the file, as it would have when its production site came; never the reverse. A hold
- * only grows.
+ * Imports activations. They are matched by licence and identifier. Stored dates, addresses and keys are kept. An
+ * activation that uses a slot here becomes free if the file says so, as when its production site is activated, but
+ * never the reverse. A hold is only extended.
  */
 export async function importActivations(job: Job, records: Numbered<'activation'>[]): Promise<void> {
   const entries: ActivationEntry[] = records.map((record) => {
@@ -263,7 +263,7 @@ export async function importActivations(job: Job, records: Numbered<'activation'
     return { record, licenseId: licenseHere(job, line, value.license_id) };
   });
   let added = entries;
-  /** by the id of a licence that was here before */
+  /** the number of changes, keyed by the id of a licence that existed before */
   const changes = new Map<number, number>();
   const countChange = (licenseId: number) => changes.set(licenseId, (changes.get(licenseId) ?? 0) + 1);
   const look = async () => {
@@ -298,7 +298,7 @@ export async function importActivations(job: Job, records: Numbered<'activation'
   await insert(added.filter((entry) => !others.includes(entry)));
   if (others.length > 0 || changes.size > 0)
     job.last.push(async () => {
-      // Whoever activates on these licences waits from here on; what they did before is looked at once more.
+      // New activations of these licences wait from here on. Search again for activations added before that.
       await lockRows(job.trx, 'licenses', 'id', [...new Set(others.map(({ licenseId }) => licenseId))]);
       added = others;
       await look();
@@ -314,7 +314,7 @@ async function freeActivation({ trx }: Job, entry: ActivationEntry): Promise<voi
   await recountActivations(trx, [entry.licenseId]);
 }
 
-/** Looks again under the lock: a file may have been made here meanwhile. */
+/** Extends a hold. Checks it again under the lock, because an offline file may have been issued here meanwhile. */
 async function holdActivation({ trx }: Job, entry: ActivationEntry, heldUntil: Date): Promise<void> {
   const { licenseId, identifier } = pairOf(entry);
   await lockRows(trx, 'licenses', 'id', [licenseId]);
@@ -329,7 +329,7 @@ async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<
   await insertNew(
     job,
     'activation',
-    // New ids follow the order of activation.
+    // Insert in the order of activation, so that new ids ascend in it.
     [...ids.keys()].sort((a, b) => a.value.id - b.value.id),
     (record) => {
       const { key_id } = record.value;

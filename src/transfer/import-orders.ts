@@ -16,7 +16,7 @@ import { keepRemark } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type OrderLicenseRecord, type RecordOf } from './records';
 
-/** Shops are matched by name. Settings come from the file; a secret here stays when the file has none. */
+/** Imports shops. They are matched by name. Settings come from the file; a secret here is kept unless the file has one. */
 export async function importShops(job: Job, records: Numbered<'shop'>[]): Promise<void> {
   const { secret, withoutSealedKeys } = job.options;
   const names = records.map(({ value }) => value.name);
@@ -52,7 +52,7 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
       ...value,
       secret_sealed: value.secret_sealed ?? match.secret_sealed,
       api_key_sealed: value.api_key_sealed ?? match.api_key_sealed,
-      // What is known here is of this installation.
+      // Keep the catch-up times of this installation.
       caught_up_until: match.caught_up_until,
       caught_up_at: match.caught_up_at,
     });
@@ -63,7 +63,7 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
   await insertNew(job, 'shop', added);
 }
 
-/** Leaves an API key out that would go to the site that the file names: it is not sealed together with the site. */
+/** Leaves out an API key. It is not sealed together with its site, so a file could send it to another site. */
 function leaveKeyOut({ report }: Job, { line, value }: Numbered<'shop'>): void {
   value.api_key_sealed = null;
   report.leftOutCount++;
@@ -74,7 +74,7 @@ function leaveKeyOut({ report }: Job, { line, value }: Numbered<'shop'>): void {
   );
 }
 
-/** The columns, besides id and time, that a row has otherwise in the file. */
+/** Returns the columns that differ in the file, except id and time. */
 function differing(here: Row, there: Row): Row {
   return Object.fromEntries(
     Object.entries(there).filter(
@@ -83,7 +83,7 @@ function differing(here: Row, there: Row): Row {
   );
 }
 
-/** What articles mean is matched by article and plan. */
+/** Imports the plans that shops' articles sell. They are matched by article and plan. */
 export async function importSkus(job: Job, records: Numbered<'sku'>[]): Promise<void> {
   const nameOf = ({ awaited, plan_id: plan }: Pick<RecordOf<'sku'>, 'awaited' | 'plan_id'>) =>
     `${awaited} ${plan}`;
@@ -106,14 +106,14 @@ export async function importSkus(job: Job, records: Numbered<'sku'>[]): Promise<
   await insertNew(job, 'sku', added);
 }
 
-/** The id here of a plan in the file; a plan that was removed since keeps its id. */
+/** Returns the id here of a plan in the file. A plan that was removed since keeps its id. */
 function planHere(job: Job, id: number): number {
   return job.plans.get(id)?.id ?? id;
 }
 
 /**
- * Orders are matched by shop and number. What an order did follows from all its events, so one that has others here
- * than in the file is a conflict.
+ * Imports orders. They are matched by shop and number. An order's effect follows from all its events, so an order with
+ * different events here and in the file is a conflict.
  */
 export async function importOrders(job: Job, records: Numbered<'order'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
@@ -159,7 +159,7 @@ function checkOrder(job: Job, { line, value }: Numbered<'order'>): void {
       throw atLine(line, "an order's lines, events and licences must each ascend by id");
 }
 
-/** Ids are kept in empty tables; elsewhere the database gives new ones. */
+/** Inserts orders. Empty tables keep the file's ids; otherwise the database assigns new ones. */
 async function insertOrders(job: Job, added: Numbered<'order'>[]): Promise<void> {
   const { trx } = job;
   const keepsIds = job.empty.order;
@@ -237,7 +237,7 @@ function renewedHere<T>(job: Job, renews: T): T | number {
   return typeof renews === 'number' ? (job.licenses.get(renews) ?? renews) : renews;
 }
 
-/** A line as an event has it. */
+/** Replaces the ids in a line of an event with the ids here. */
 function eventLineHere(job: Job, line: Record<string, unknown>): Record<string, unknown> {
   return {
     ...line,
@@ -246,7 +246,7 @@ function eventLineHere(job: Job, line: Record<string, unknown>): Record<string, 
   };
 }
 
-/** What a licence was sold as, and what its upgrades meant. */
+/** Replaces the plan ids of a sold licence with the ids here: its first plan, its former plan, and those of its upgrades. */
 function plansHere(job: Job, { base, had, upgrades, ...others }: OrderLicenseRecord['plans']) {
   const sold = (one: unknown): unknown => {
     const plan = (one as { plan?: unknown } | null)?.plan;
@@ -261,7 +261,7 @@ function plansHere(job: Job, { base, had, upgrades, ...others }: OrderLicenseRec
   };
 }
 
-/** Links are matched by their digest. What one leads to here stays, but for an address, which is what the file says. */
+/** Imports shop links. They are matched by digest. An existing link keeps its target, but an address follows the file. */
 export async function importShopLinks(job: Job, records: Numbered<'shop_link'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.shop_link ? [] : await findRows(job.trx, 'shop_links', 'digest', digests);
@@ -277,7 +277,7 @@ export async function importShopLinks(job: Job, records: Numbered<'shop_link'>[]
   await insertNew(job, 'shop_link', added);
 }
 
-/** Customers are matched by address; what is known of them comes from the file. */
+/** Imports customers. They are matched by address, and their data comes from the file. */
 export async function importCustomers(job: Job, records: Numbered<'customer'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.customer ? [] : await findRows(job.trx, 'customers', 'digest', digests);

@@ -5,7 +5,7 @@ import { keepRemark } from './lines';
 import type { Numbered } from './record-reader';
 import { fromRow } from './records';
 
-/** Settings are matched by name, and come from the file. Reports those that a seller could not set here. */
+/** Imports settings. They are matched by name, and the file's values win. Reports those that a seller could not set here. */
 export async function importSettings(job: Job, all: Numbered<'setting'>[]): Promise<void> {
   const { report, options } = job;
   const records = all.filter(({ line, value: { name, value } }) => {

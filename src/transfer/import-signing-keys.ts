@@ -9,9 +9,9 @@ import { fromRow, toRow, type RecordOf } from './records';
 type KeyRecord = RecordOf<'signing_key'>;
 
 /**
- * Keys that sign are matched by their kid. Where two keys have the same, one here that has never signed gives way: `init`
- * made it, before the installation that is moved here was imported. The older key signs, so that what customers' software
- * accepts goes on.
+ * Imports signing keys. They are matched by their kid. If two keys have the same kid, the file's key replaces a key
+ * here that has never signed: `init` made it before the former installation was imported. The older key signs, so that
+ * customers' software continues to accept signatures.
  */
 export async function importSigningKeys(job: Job, records: Numbered<'signing_key'>[]): Promise<void> {
   for (const { line, value } of records) checkKey(job, line, value);
@@ -43,7 +43,7 @@ function checkKey(job: Job, line: number, value: KeyRecord): void {
   const { secret, withoutSealedKeys, now, actor } = job.options;
   if (withoutSealedKeys) {
     value.sealed = null;
-    // It cannot sign any more, but what it has signed still counts.
+    // The key can no longer sign, but its earlier signatures remain valid.
     if (value.retired_at === null)
       Object.assign(value, { retired_at: formatTimestamp(now), retired_by: actor });
   } else if (value.sealed !== null && secret !== undefined && !isSealedWith(value.sealed, secret))
@@ -52,7 +52,7 @@ function checkKey(job: Job, line: number, value: KeyRecord): void {
     });
 }
 
-/** A key that is retired or compromised in one of both places is so in both. */
+/** Merges a key that exists in both places. If it is retired or compromised in one of them, the merged key is too. */
 async function mergeKey(job: Job, here: KeyRecord, there: KeyRecord): Promise<void> {
   const merged: KeyRecord = {
     ...here,

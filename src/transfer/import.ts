@@ -14,8 +14,8 @@ import { readRecords, type AnyBatch } from './record-reader';
 import { inReadCommitted, inSnapshot } from '../store/engine/transaction';
 
 /**
- * Imports an export file in one transaction (docs/import.md). Returns what was done, or with `dryRun` what would be,
- * conflicts included. @throws OperatorError when the file or a record is refused, with nothing changed
+ * Imports an export file in one transaction (docs/import.md). @returns the changes, or in a `dryRun` the possible
+ * changes and conflicts @throws OperatorError when the file or a record is refused; nothing has changed then
  */
 export function importRecords(
   db: Db,

@@ -1,8 +1,8 @@
 export interface Remark {
-  /** the first line concerned */
+  /** the first line that the remark concerns */
   line: number;
   message: string;
-  /** the number of lines concerned */
+  /** the number of lines that it concerns */
   count: number;
   /** the first of those lines */
   lines: number[];
@@ -11,12 +11,12 @@ export interface Remark {
 const MAX_KEPT = 50;
 const MAX_LINES = 10;
 
-/** Keeps the first few items. */
+/** Adds an item unless the list is full. */
 export function keepFirst<T>(kept: T[], one: T): void {
   if (kept.length < MAX_KEPT) kept.push(one);
 }
 
-/** Adds a line to the remark with the same message, or adds a remark while there are few. */
+/** Adds a line to the remark with the same message, or adds a remark unless the list is full. */
 export function keepRemark(kept: Remark[], line: number, message: string): void {
   const same = kept.find((one) => one.message === message);
   if (same === undefined) keepFirst(kept, { line, message, count: 1, lines: [line] });
@@ -26,7 +26,7 @@ export function keepRemark(kept: Remark[], line: number, message: string): void 
   }
 }
 
-/** Remarks in words, one per line. `total` lines are concerned, including remarks that were not kept. */
+/** Returns remarks as text, one per line. `total` is the number of lines concerned, including remarks that were not kept. */
 export function describeRemarks(remarks: Remark[], total: number): string {
   const more = total - remarks.reduce((sum, { count }) => sum + count, 0);
   return [
@@ -40,7 +40,7 @@ function linesOf({ lines, count }: Remark): string {
   return `line${count === 1 ? '' : 's'} ${lines.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Records the line of a value that must be unique. @returns the earlier line with the same value */
+/** Records the line of a value that must be unique. @returns the earlier line with the same value, if any */
 export function noteLine(lines: Map<string, number>, value: string, line: number): number | undefined {
   const before = lines.get(value);
   if (before === undefined) lines.set(value, line);

@@ -13,51 +13,51 @@ import { insertLicenses } from '../store/licenses/licenses';
 import { toColumns } from '../store/engine/row-fields';
 import { refusal } from './refusals';
 
-/** Licences of another system, as they are stored. The CSV importer and the moves from a system by its name share this. */
+/** Inserts another system's licences, both for the CSV importer and for moves from a system with its own source. */
 
 /** A licence to be inserted, with its keys and activations. */
 export interface NewLicense {
-  /** canonical; the main key */
+  /** the main key in canonical form */
   key: string;
   /** further keys */
   otherKeys: OtherKey[];
   plan: Plan;
   status: StoredStatus;
-  /** 0: any number */
+  /** the maximum number of sites; 0 for any number */
   activationLimit: number;
-  /** null: for life */
+  /** null if it never ends */
   expiresAt: Date | null;
   customer: string | null;
   reference: string | null;
   metadata: Metadata;
-  /** null: never, as far as anybody knows */
+  /** the last use at the source; null if unknown */
   lastCheckAt?: Date | null;
   sites: NewSite[];
 }
 
 export interface OtherKey {
-  /** canonical */
+  /** the key in canonical form */
   key: string;
-  /** null: the licence's */
+  /** null for the licence's limit */
   limit: number | null;
-  /** null: with the licence */
+  /** null for the licence's end */
   endsAt: Date | null;
 }
 
-/** A site as it is stored, and the key that it came by. */
+/** A site to store, and the key that activated it. */
 export interface NewSite extends PlacedSite {
-  /** at which place of `otherKeys`; undefined: the main key */
+  /** the index in `otherKeys`; undefined for the main key */
   otherKey?: number | undefined;
 }
 
 export interface ImportContext {
   actor: string;
-  /** seals the keys; undefined: they are not kept */
+  /** the secret that seals the keys; undefined to store them without a sealed copy */
   secret: Buffer | undefined;
   now: Date;
 }
 
-/** Places the identifiers of a licence at once. @returns its sites, and how many slots they take */
+/** Places the identifiers of a licence together. @returns its sites, and the number of slots that they use */
 export function placeAll(
   plan: Plan,
   limit: number,
@@ -72,8 +72,8 @@ function slotsOf(sites: PlacedSite[]): number {
 }
 
 /**
- * Inserts licences with their keys, their history's first event and their activations.
- * @returns their ids, in the same order. @throws OperatorError when a key or reference has just been used elsewhere
+ * Inserts licences with their keys, their activations and the first event of their history.
+ * @returns their ids, in the same order @throws OperatorError when a key or reference has just been used elsewhere
  */
 export async function insertNewLicenses(
   trx: Transaction,
@@ -126,7 +126,7 @@ export async function insertNewLicenses(
   }
 }
 
-/** @returns their ids, in the same order @throws a duplicate (`isDuplicate`) when a key exists already */
+/** Inserts keys. @returns their ids, in the same order @throws a duplicate error (`isDuplicate`) when a key already exists */
 export function insertOtherKeys(
   trx: Transaction,
   keys: (OtherKey & { licenseId: number })[],
@@ -148,7 +148,7 @@ export function insertOtherKeys(
   );
 }
 
-/** Inserts activations without a name and an address. The caller counts the slots. */
+/** Inserts activations without a name or address. The caller counts the slots. */
 export async function insertSites(
   trx: Transaction,
   sites: (PlacedSite & Pick<Activation, 'licenseId' | 'keyId'>)[],

@@ -1,7 +1,7 @@
-/** Work of this process that a customer waits for is done at least as often. */
+/** The longest time for which a loop keeps other work of the process waiting, such as a customer's request. */
 const AT_LEAST_EVERY_MS = 10;
 
-/** Returns a function for long loops: awaited in each turn, it lets other work of the process run when its time has come. */
+/** Returns a function that a long loop awaits in each turn. After each interval it lets the process run its other work. */
 export function createPause(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {

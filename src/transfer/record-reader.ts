@@ -21,16 +21,16 @@ export interface Batch<T extends RecordType> {
 }
 export type AnyBatch = { [T in RecordType]: Batch<T> }[RecordType];
 
-/** Keeps a statement well below the server's limit of 16 MB, which is often lowered to 4 MB. */
+/** The maximum size of a batch: a statement stays well below the server's limit of 16 MB, which is often lowered to 4 MB. */
 const MAX_BATCH = 200;
 const MAX_BATCH_BYTES = 1_000_000;
-/** An event with two escaped objects of 16 MB fits; a file without line ends does not. */
+/** The maximum length of a line. An event with two escaped objects of 16 MB fits; a file without line ends does not. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
-/** Records without a key are counted by content, so records equal in these fields stay in one batch. */
+/** The fields that group records without a key. Equal records are counted, so a group must stay in one batch. */
 const GROUPS: Partial<Record<RecordType, string[]>> = { event: ['license_id', 'at'], access: ['at'] };
 
-/** Reads a complete export in batches. @throws OperatorError with the line and the fault, but no value of the file */
+/** Yields a complete export in batches. @throws OperatorError with the line and the fault, but no value of the file */
 export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerator<AnyBatch> {
   const counts = Object.fromEntries(RECORD_TYPES.map((type) => [type, 0])) as Record<RecordType, number>;
   let version = FORMAT_VERSION;
@@ -96,7 +96,7 @@ function parseLine(line: number, text: string, state: string): Record<string, un
     : atLine(line, 'this is not one whole JSON object: the file is damaged or cut off here');
 }
 
-/** @returns the file's version */
+/** Checks the header. @returns the file's format version */
 function checkHeader(line: number, { type, format, version }: Record<string, unknown>): number {
   if (type !== 'header' || format !== FORMAT)
     throw atLine(line, 'this is not the header of a file that an export wrote');
@@ -108,7 +108,7 @@ function checkHeader(line: number, { type, format, version }: Record<string, unk
   return version;
 }
 
-/** A file of the version before is read too (completeFormer). */
+/** The oldest readable version; `completeFormer` adds the fields that it lacks. */
 const OLDEST_VERSION = FORMAT_VERSION - 1;
 
 function checkFooter(
@@ -142,7 +142,7 @@ function checkOrder(type: RecordType, before: Numbered<RecordType>, record: Numb
   const { order } = RECORDS[type];
   for (const name of order) {
     const [a, b] = [field(before, name), field(record, name)];
-    // Databases sort text differently. Duplicate identifiers are detected later.
+    // Do not compare identifiers, because databases sort text differently. Duplicates are detected later.
     if (name === 'identifier' || a < b) return;
     if (a > b) break;
   }

@@ -2,20 +2,20 @@ import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../lic
 import { moved } from '../texts/operators/en/moved';
 import { say } from './moving/sayings';
 
-/** Why a table or a move is refused: a code, with what its sentence names. Each door has its own words (texts, `moved.refusals`). */
+/** The refusals of tables and moves: a code, and its sentence's values. Each interface words it (texts, `moved.refusals`). */
 
 declare module '../licensing/operator-error' {
   interface Refusals {
     transfer:
       | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' }
-      /** `code`: the sentence of a refused table or move; `facts`: the values in it */
+      /** `code` selects the sentence of a refused table or move, and `facts` are the values in it */
       | { reason: 'import-refused'; code: string; facts: readonly string[] };
   }
 }
 
 export type RefusalCode = keyof typeof moved.refusals;
 
-/** @param facts what the sentence names; never a cell's text, which may be a key */
+/** Returns the error of a refusal. @param facts the values in its sentence, never a cell's text, which may be a key */
 export function refusal(
   code: RefusalCode,
   facts: readonly string[] = [],
@@ -28,7 +28,7 @@ export function refusal(
   });
 }
 
-/** A refusal in the words of a page; undefined: it is none of these. */
+/** Returns a refusal in the words of a page; undefined for another error. */
 export function wordsOf(refusals: typeof moved.refusals, facts?: RefusalFacts): string | undefined {
   if (facts?.reason !== 'import-refused') return undefined;
   return say(refusals, { code: facts.code as RefusalCode, facts: facts.facts });

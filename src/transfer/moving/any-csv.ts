@@ -8,7 +8,7 @@ import { oneKey, openFile, type RowReader } from './file-source';
 import type { MovingSource, ReadColumn, TableOptions } from './source';
 import { idOfKey, LeftOut, sitesOf, type FormerTable } from './table';
 
-/** A table of any other system. The names of its columns say what they are, and the seller may correct that. */
+/** The source for a table of any other system. Its column names suggest the fields, and the seller may correct them. */
 
 export const CSV_FIELDS = [
   ...(['key', 'product', 'plan', 'status', 'limit', 'start', 'expiry'] as const),
@@ -17,10 +17,10 @@ export const CSV_FIELDS = [
 type CsvField = (typeof CSV_FIELDS)[number];
 
 const METADATA = 'metadata.';
-/** A field that a column may fill, or a name of the licence's metadata. */
+/** A field that a column may fill, or a name in the licence's metadata. */
 type CsvTarget = CsvField | `${typeof METADATA}${string}`;
 
-/** By field, the best pattern first. A column is used once, so the order of the fields counts too. */
+/** The patterns of each field, in order of preference. A column is used only once, so the order of the fields matters too. */
 const PATTERNS: [CsvField, RegExp[]][] = [
   [
     'key',
@@ -43,10 +43,10 @@ const PATTERNS: [CsvField, RegExp[]][] = [
   ['name', [/^(customer|buyer|full|kunden|käufer|vor und nach)? ?name$/, /^(customer|buyer|kunde|käufer)$/]],
 ];
 
-/** Without the right one, a refunded licence would work, or one that is over, or it would be another customer's. */
+/** Fields that only one column may match: a wrong one could revive a refunded or ended licence, or change its customer. */
 const ONE_ALONE: ReadonlySet<CsvField> = new Set(['status', 'expiry', 'customer']);
 
-/** Of how many there are, not of what they are */
+/** Names of columns that contain a number of things instead of the things */
 const COUNTED = /count|number of|left|remaining|used|anzahl/;
 
 export const anyCsv: MovingSource = {
@@ -72,7 +72,7 @@ export const anyCsv: MovingSource = {
   },
 };
 
-/** @throws OperatorError when a named column is missing, none has the keys, or several may be the state, the end or the customer */
+/** Maps fields to columns. @throws OperatorError for a missing column, no key column, or several for one of `ONE_ALONE` */
 function columnsOf(heading: string[], { map, ignore }: TableOptions): Map<CsvTarget, number> {
   const names = heading.map((name) => name.trim());
   const columns = new Map<CsvTarget, number>();
@@ -100,7 +100,7 @@ function columnsOf(heading: string[], { map, ignore }: TableOptions): Map<CsvTar
     );
     const [best] = fits.flat();
     if (best === undefined) continue;
-    // Customers have names and numbers next to their address.
+    // Tables have customers' names and numbers next to their address, so only columns of the first pattern compete.
     const alike = new Set(field === 'customer' ? fits[0] : fits.flat());
     if (ONE_ALONE.has(field) && alike.size > 1)
       several ??= [field, ...[...alike].map(({ at }) => names[at] ?? '')];
@@ -108,7 +108,7 @@ function columnsOf(heading: string[], { map, ignore }: TableOptions): Map<CsvTar
     left.splice(left.indexOf(best), 1);
   }
   if (!columns.has('key')) throw refusal('no-key-column', [], { field: 'map' });
-  // With a column for keys, the first line is a heading, whose names may be shown.
+  // A first line with a column for keys is a heading, whose names may be shown.
   if (several !== undefined) throw refusal('several-columns', several, { field: 'map' });
   const twice = [...columns.values()]
     .map((at) => names[at] ?? '')
@@ -124,7 +124,7 @@ function requireColumn(names: string[], name: string): number {
   return at;
 }
 
-/** These names may be shown: a line with a column for keys is a heading. */
+/** Returns the columns and their fields. The names may be shown, because a line with a column for keys is a heading. */
 function readColumns(table: FormerTable<CsvTarget>, { map }: TableOptions): ReadColumn[] {
   const fields = [...CSV_FIELDS, ...map.keys()].filter((field) => table.has(field as CsvTarget));
   const byName = new Map(fields.map((field) => [table.nameOf(field as CsvTarget), field]));
@@ -134,7 +134,7 @@ function readColumns(table: FormerTable<CsvTarget>, { map }: TableOptions): Read
     .map((column) => ({ column: column.replace(/\p{Cc}/gu, '\uFFFD'), field: byName.get(column) ?? null }));
 }
 
-/** The key in the plan map of licences whose rows name neither a product nor a plan. Another table may be another product's. */
+/** The plan map's key for rows without product and plan. It is not remembered: the next table may contain another product. */
 export const ALL = '*';
 
 async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTarget>> {
@@ -148,7 +148,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
   };
   if (options.plan !== undefined && here(options.product ?? '', options.plan) === undefined)
     throw refusal('no-plan-here', [options.plan], { field: 'plan' });
-  // Tables have the names of plans and products in several cases.
+  // Tables contain the names of plans and products in different case.
   const spelled = new Map<string, ReturnType<RowReader<CsvTarget>['plan']>>();
   return {
     id(row) {
@@ -183,10 +183,10 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
         customerName: row.text('name') || nameOf(customer),
         status: row.status('status', {}) ?? 'active',
         startsAt: row.date('start'),
-        // Without a column, the plan here says it, from the start on.
+        // Without this column, the plan's duration counts from the start. Without a start either, the licence never ends.
         expiresAt: table.has('expiry') ? row.end('expiry') : table.has('start') ? undefined : null,
         limit: row.limit('limit'),
-        // A number says how many there are, and not which.
+        // A number in the cell counts the sites, without naming them.
         sites: /^\d*$/.test(sites) ? [] : sitesOf(sites),
         metadata: Object.fromEntries([...texts, ...(order === '' ? [] : [['order', order]])]) as Record<
           string,
@@ -197,7 +197,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
   };
 }
 
-/** The name in `"Jane Roe" <jane@example.com>`. */
+/** Returns the name in `"Jane Roe" <jane@example.com>`; null without a name. */
 function nameOf(customer: string): string | null {
   const at = customer.indexOf('<');
   if (at === -1 || !customer.endsWith('>')) return null;
@@ -205,9 +205,9 @@ function nameOf(customer: string): string | null {
 }
 
 /**
- * Reads `field=Column,...`. `field=` says that the table has no such column.
- * @param before earlier parts, which are added to
- * @throws OperatorError for an unknown field, or one that is there twice
+ * Parses `field=Column,...`. An entry `field=` states that the table has no such column.
+ * @param before the entries of earlier parts, which are extended
+ * @throws OperatorError for an unknown field, or a field that occurs twice
  */
 export function readCsvMap(text: string, before = new Map<string, string>()): Map<string, string> {
   const wrong = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'map' });
@@ -224,7 +224,7 @@ export function readCsvMap(text: string, before = new Map<string, string>()): Ma
   return before;
 }
 
-/** @throws OperatorError when the name cannot be one of the metadata */
+/** Reports whether a field is one of the metadata. @throws OperatorError for a name that metadata cannot have */
 function isMetadata(field: string): boolean {
   if (!field.startsWith(METADATA)) return false;
   requireMetadataChange(field.slice(METADATA.length), null);

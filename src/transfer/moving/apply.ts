@@ -50,27 +50,27 @@ import { OVER, standingOf } from './standing';
 import { bytesOf, keepsKey, type KeyRows } from './survey';
 import type { Field, Wanted, WantedKey } from './wanted';
 
-/** Takes licences of a source: new ones at once, changes of those that are here at the end, under their locks. */
+/** Applies the licences of a source: inserts new ones at once, and changes existing ones at the end, under their locks. */
 
 export interface Applying extends ImportContext {
   trx: Transaction;
   report: Reporter;
-  /** false: a dry run */
+  /** false in a dry run */
   writes: boolean;
-  /** of the run; 0 in a dry run */
+  /** the run's id; 0 in a dry run */
   importId: number;
   keyRows: KeyRows;
-  /** the first rows of keys, by digests as bytes (`bytesOf`) without regard to case */
+  /** the first row of each key, by the digest as bytes (`bytesOf`) of the key without regard to case */
   folded: Map<string, number>;
-  /** changes of licences that are here, whose requests wait only at the end */
+  /** changes of existing licences, applied at the end so that their requests wait only briefly */
   later: Later[];
-  /** addresses and names of customers, a text a batch: a third of what objects take. Orders wait for their rows at the end alone */
+  /** customers' addresses and names, one text per batch, a third of the memory of objects; only the end blocks orders */
   names: string[];
-  /** sites by product, as beginnings of digests: once in 50,000 runs of 100,000 sites two of them are taken for one */
+  /** beginnings of digests of product and site; in one of 50,000 runs with 100,000 sites, two sites collide */
   sites: Set<number>;
   /** the ids of this source's runs */
   runs: ReadonlySet<number>;
-  /** ours */
+  /** the plans of this service */
   plans: { find(planId: number): Plan | undefined };
 }
 
@@ -80,17 +80,17 @@ export interface Arrived {
   target: Target;
 }
 
-/** What is done to a licence that is here once all licences are read. */
+/** The changes of a licence that wait until all licences are read. */
 interface Later {
   licenseId: number;
   wanted: Wanted;
-  /** false: this run has just inserted it, and only keys go over to it */
+  /** false if this run has just inserted the licence, so that it only receives keys */
   wasHere: boolean;
-  /** keys of other licences of the same source */
+  /** keys to move here from other licences of the same source */
   moving: WantedKey[];
 }
 
-/** Takes a batch of licences. */
+/** Applies a batch of licences. */
 export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void> {
   const here = await findHere(job, batch);
   const fresh: { arrived: Arrived; keys: SortedKeys }[] = [];
@@ -101,7 +101,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     const keys = sortKeys(job, here, arrived, license?.id);
     const { row, customer, expiresAt } = wanted;
     const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
-    // Its customer has paid for a licence that works.
+    // The customer has paid for a licence that works, so it gets a key of its own.
     const works = keys.twins > 0 && standingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
     if (license === undefined && lost && !works) {
       job.report.leaveOut('keys-elsewhere', row);
@@ -145,13 +145,13 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
 
 interface Here {
   byReference: Map<string, LockedLicense>;
-  /** by digest */
+  /** keyed by digest */
   keys: Map<string, LicenseKey>;
-  /** by licence id: those that an import of this kind made */
+  /** the values that the latest run imported, keyed by licence id */
   brought: Map<number, Brought>;
-  /** ids of those that came from this source */
+  /** the ids of licences that came from this source */
   ofSource: Set<number>;
-  /** `activationKey`s */
+  /** the existing activations (`activationKey`) */
   activated: Set<string>;
 }
 
@@ -184,7 +184,7 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
   };
 }
 
-/** Remarks a site that another licence of the product has as well. */
+/** Warns about a site that another licence of the product has as well. */
 function remarkSites({ report, sites }: Applying, wanted: Wanted): void {
   for (const site of allSites(wanted)) {
     const number = createHash('sha256').update(`${wanted.plan.productId} ${site}`).digest().readUIntBE(0, 6);
@@ -194,13 +194,13 @@ function remarkSites({ report, sites }: Applying, wanted: Wanted): void {
 }
 
 interface SortedKeys {
-  /** nobody has them */
+  /** keys that no licence here has */
   fresh: WantedKey[];
-  /** a run of this source gave them to another licence */
+  /** keys that a run of this source gave to another licence */
   moving: WantedKey[];
-  /** the licence has them, and they have ended at the source */
+  /** ids of this licence's keys that have ended at the source */
   ended: number[];
-  /** how many of them another row keeps */
+  /** the number of keys that another row keeps */
   twins: number;
 }
 
@@ -344,7 +344,7 @@ function differences(
 ): Compared {
   const compared = compare(license, wanted, brought);
   const { changed, kept } = compared;
-  // Its sites could not be found as what the other plan counts.
+  // Keep the plan: the new one counts something else, and would not find the licence's activations.
   if (
     !changed.includes('plan_id') ||
     plans.find(license.planId)?.activationType === wanted.plan.activationType
@@ -360,7 +360,7 @@ function noteNames({ names, writes }: Applying, named: Wanted[]): void {
   if (writes && lines.length > 0) names.push(lines.join('\n'));
 }
 
-/** Names the customers who have no name yet, before licences that are here are locked: orders lock in this order. */
+/** Names the customers who have no name yet. Runs before existing licences are locked, in the lock order of orders. */
 export async function applyNames({ trx, names, importId }: Applying): Promise<void> {
   for (const lines of names) {
     const named = lines.split('\n').map((line) => line.split('\t') as [string, string]);
@@ -374,7 +374,7 @@ export async function applyNames({ trx, names, importId }: Applying): Promise<vo
   }
 }
 
-/** Changes the licences that are here, under their locks, in the order of their ids. */
+/** Changes existing licences, under their locks, in the order of their ids. */
 export async function applyLater(job: Applying): Promise<void> {
   const { trx, later } = job;
   later.sort((a, b) => a.licenseId - b.licenseId);
@@ -422,7 +422,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
       ? differences(job, license, wanted, brought)
       : { changed: [], equal: [] };
     const row = rowOf(job, license, wanted, changed);
-    // Before they go.
+    // Collect this before the keys move.
     const moved = one.moving.flatMap(({ digest }) => {
       const key = keys.get(digest);
       return key === undefined ? [] : [[shortKey(digest), firstGiverOf(key)] as const];
@@ -430,7 +430,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     const limit = (row.activation_limit as number | undefined) ?? license.activationLimit;
     const used = wasHere ? await addSites(job, { ...license, activationLimit: limit }, wanted, brought) : 0;
     const given = await addKeys(job, license, one, keys);
-    // With another plan its limit may come, too.
+    // A new plan may also change the limit.
     const shown: Field[] =
       limit === license.activationLimit ? changed : [...new Set([...changed, 'activation_limit' as const])];
     if (used > 0) row.activations_used = license.activationsUsed + used;
@@ -452,7 +452,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
       },
     });
     changes.push([licenseId, { ...row, revision: license.revision + 1 }]);
-    // What stays as it was changed here is still measured by what was brought before.
+    // A field that keeps a value from here is still compared with the value that was imported before.
     const next = wasHere ? broughtOf(wanted, brought, [...changed, ...equal]) : brought;
     if (moved.length > 0) next.moved = { ...next.moved, ...Object.fromEntries(moved) };
     await setBrought(trx, licenseId, writeBrought(job.importId, next));
@@ -464,7 +464,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
 function rowOf({ plans }: Applying, license: LockedLicense, wanted: Wanted, changed: Field[]): Row {
   const { plan, status, activationLimit, expiresAt, customer, metadata, unsaid } = wanted;
   const values: Record<Field, Partial<LockedLicense>> = {
-    // A limit that the source does not say is the plan's, where nobody here gave the licence another one.
+    // If the source states no limit, the new plan's limit applies, unless the licence had its own limit here.
     plan_id: {
       planId: plan.id,
       ...(unsaid.has('activation_limit') &&
@@ -495,7 +495,7 @@ function pick(fields: Field[], from: Record<string, unknown>): Record<string, un
   return Object.fromEntries(fields.filter((field) => field in from).map((field) => [field, from[field]]));
 }
 
-/** @returns how many slots the new sites take */
+/** Adds the source's new sites. @returns the number of slots that they use */
 async function addSites(
   { trx, report, now }: Applying,
   license: LockedLicense,
@@ -521,7 +521,7 @@ async function addSites(
   return used;
 }
 
-/** @param keys of the source that are here, by digest @returns how many keys the licence got, or lost by their end */
+/** Moves, adds and ends keys. @param keys the source's keys that exist here, by digest @returns the number of changed keys */
 async function addKeys(
   job: Applying,
   license: LockedLicense,

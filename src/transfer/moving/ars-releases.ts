@@ -11,11 +11,11 @@ import type { Row } from '../../store/export';
 import { listReleases } from '../../store/releases';
 import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 
-/** The versions of Akeeba Release System, and where their packages lie on the site's disk. */
+/** Reads the versions of Akeeba Release System, and finds their packages on the site's disk. */
 
-/** A version to be published. */
+/** A version to publish. */
 export interface ArsRelease {
-  /** at the source */
+  /** the id at the source */
   id: number;
   productId: number;
   version: string;
@@ -25,10 +25,10 @@ export interface ArsRelease {
 }
 
 export interface ArsReleases {
-  /** in the order in which they have to be published */
+  /** the versions, in the order in which they must be published */
   releases: ArsRelease[];
   leftOut: { category: string; version: string | null; reason: string }[];
-  /** by product: what the newest version's packages run on there, such as `joomla/4.1` */
+  /** the platforms of the newest version's packages at the source, such as `joomla/4.1`, keyed by product */
   environments: Map<number, string[]>;
 }
 
@@ -40,10 +40,9 @@ const NEEDED = {
 const OPTIONAL = ['ars_updatestreams', 'ars_environments'];
 
 /**
- * Reads the published versions that are not here yet.
- *
- * @param map our product by the source's category; a category that is not in it goes by the element of its update stream
- * @param root of the site, where ARS keeps the folders of its categories
+ * Reads the published versions that do not exist here yet.
+ * @param map the product here, by the source's category; other categories are matched by the element of their update stream
+ * @param root the site's folder, in which ARS stores the folders of its categories
  */
 export async function readArsReleases(
   db: Db,
@@ -111,7 +110,7 @@ export async function readArsReleases(
   return found;
 }
 
-/** The elements of a category's update streams, by category. */
+/** Returns the elements of each category's update streams. */
 async function readElements(tables: SiteTables): Promise<Map<string, Set<string>>> {
   const elements = new Map<string, Set<string>>();
   if (!tables.has('ars_updatestreams', 'element')) return elements;
@@ -139,13 +138,13 @@ async function readItems(tables: SiteTables): Promise<Map<string, Row[]>> {
   return items;
 }
 
-/** Those of an update stream, where there are any: the others are documentation and the like. */
+/** Returns the items in an update stream, or all items if no item is in one. Other items are documentation, for example. */
 function zipsOf(items: Row[]): Row[] {
   const streamed = items.filter(({ updatestream }) => Number(updatestream ?? 0) > 0);
   return streamed.length > 0 ? streamed : items;
 }
 
-/** @returns why there is none, otherwise */
+/** Returns a category's product, or the reason that no product was found. */
 function productOf(
   category: string,
   map: Map<string, number>,
@@ -173,8 +172,8 @@ function environmentsOf(item: Row | undefined, titles: Map<string, string>): str
 }
 
 /**
- * A target platform for environments such as `joomla/4` and `joomla/5.1`, as ours are written; null: none of them is
- * such a version. ARS writes an update for each.
+ * Returns a target platform for environments such as `joomla/4` and `joomla/5.1`, written as in update XMLs here; null
+ * without such a version. ARS writes an update for each environment.
  */
 export function platformOf(environments: string[]): string | null {
   const patterns = environments.flatMap((title) => {
@@ -187,7 +186,7 @@ export function platformOf(environments: string[]): string | null {
   return others.length === 0 ? only : `(${[only, ...others].join('|')})`;
 }
 
-/** undefined: outside of the site */
+/** Returns a file's path; undefined if it is outside the site's folder. */
 function fileOf(root: string, directory: string, name: string): string | undefined {
   const path = resolve(join(root, directory, name));
   return path.startsWith(`${resolve(root)}${sep}`) ? path : undefined;
@@ -206,7 +205,7 @@ async function faultOf(file: string | undefined, sha256: string): Promise<string
     : 'its file is not the one that was released there: the SHA-256 differs';
 }
 
-/** Notes are HTML there, and lines of text here. */
+/** Converts notes from the HTML of ARS to the lines of text that this service stores. */
 export function plainText(html: string): string {
   const bare = html
     .replace(/\r?\n\s*/g, ' ')

@@ -6,9 +6,9 @@ import { openRights, type RightsOfUsers } from './subscriptions';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
 
 /**
- * Akeeba Release System (com_ars). A Download ID says who comes: what the user may have is decided by the groups of the site,
- * which a subscription component sets. The main one is 32 digits, an add-on is typed `USER:DIGITS`. All of them are compared
- * without regard to case.
+ * Akeeba Release System (com_ars). A Download ID identifies the user. The groups of the site, which a subscription
+ * component sets, decide what the user may download. A main Download ID has 32 digits; an add-on Download ID is typed
+ * as `USER:DIGITS`. All of them are compared without regard to case.
  */
 
 const NEEDED = {
@@ -65,7 +65,7 @@ async function* readItems(
       for (const { row } of of?.ended ?? []) yield { row, warning: 'unpublished-ends' };
       const given = giveKeys(known, of?.keys ?? [], plans, map);
       yield* given.warnings;
-      // The log says who came, and not for what: it goes to the licence that has the keys.
+      // The log contains the user but not the product, so the licence with the keys gets the use.
       for (const license of given.licenses)
         yield license.keys.length === 0 ? license : { ...license, lastUsedAt: used.get(one.user) };
     }
@@ -82,7 +82,7 @@ async function* readItems(
 
 const BATCH = 500;
 
-/** When users last downloaded something that they were allowed to, by user. */
+/** Returns the time of each user's latest permitted download. */
 async function lastUses(tables: SiteTables, batch: { user: number }[]): Promise<Map<number, Date>> {
   if (!['user_id', 'accessed_on', 'authorized'].every((one) => tables.has('ars_log', one))) return new Map();
   const users = batch.map(({ user }) => user);
@@ -101,9 +101,9 @@ interface Keys {
   ended: { row: number }[];
 }
 
-/** By user, the main Download ID first. */
+/** Returns each user's Download IDs, the main one first. */
 async function readKeys(tables: SiteTables): Promise<Map<number, Keys>> {
-  // 7.x says `published`, the versions before `enabled`.
+  // Version 7.x has the column `published`, the versions before have `enabled`.
   const flag = ['published', 'enabled'].find((one) => tables.has('ars_dlidlabels', one));
   if (flag === undefined) throw refusal('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
   const byUser = new Map<number, Keys>();

@@ -6,27 +6,27 @@ import type { LockedLicense } from '../../store/licenses/licenses';
 import { FIELDS, type Field, type Wanted } from './wanted';
 
 /**
- * What the latest run brought of a licence. What still is so here takes a change of the source; what differs was changed
- * here by somebody, and stays. Texts about people are kept as digests.
+ * The values of a licence that the latest run imported, the base of a three-way comparison. A field that still equals
+ * its base here takes the source's change. A field that was changed here stays. Personal texts are stored as digests.
  */
 export interface Brought extends Partial<Record<Field, string | number | null | undefined>> {
-  /** the latest run that made or changed it; undefined: none that is known */
+  /** the latest run that made or changed the licence; undefined if unknown */
   run?: number;
-  /** digests' beginnings; a site that was brought once and is gone here does not come again */
+  /** beginnings of digests; a site that was imported once and is gone here is not added again */
   keys: string[];
   sites: string[];
-  /** by beginnings of their digests, the keys that went over from other licences: the id of the first one */
+  /** the keys that moved here from other licences, by the beginning of their digests: the id of their first licence */
   moved?: Record<string, number>;
 }
 
-/** As it is stored: the run first, by which it is found (`listChangedByRun`). */
+/** Returns the stored form, with the run first: `listChangedByRun` searches for it. */
 export function writeBrought(run: number, brought: Brought): string {
   return JSON.stringify(Object.assign({ run }, brought, { run }));
 }
 
 /**
- * What is remembered of a licence: what the source says as far as it holds here now, else what was brought before.
- * @param holds fields that are as the source has them
+ * Returns the values to remember of a licence: the source's value of a field that holds here now, otherwise the former one.
+ * @param holds the fields with the source's value
  */
 export function broughtOf(
   wanted: Wanted,
@@ -50,7 +50,7 @@ export function readBrought(json: string | null | undefined): Brought {
   return json ? (JSON.parse(json) as Brought) : { keys: [], sites: [] };
 }
 
-/** The beginning of a key's digest, as long as a `shortDigest`. */
+/** Returns the beginning of a key's digest, as long as a `shortDigest`. */
 export function shortKey(digest: string): string {
   return digest.slice(0, 16);
 }
@@ -60,7 +60,7 @@ export function allSites({ keys, sites }: Pick<Wanted, 'keys' | 'sites'>): strin
 }
 
 type Value = string | number | null;
-/** A licence here, as far as it is compared. */
+/** The fields of a licence here that are compared. */
 type Here = Pick<
   LockedLicense,
   'planId' | 'status' | 'activationLimit' | 'expiresAt' | 'customer' | 'metadata'
@@ -69,11 +69,11 @@ type Here = Pick<
 export interface Compared {
   changed: Field[];
   kept: Field[];
-  /** both are the same */
+  /** the fields without a difference */
   equal: Field[];
 }
 
-/** The fields in which a licence here differs from the source: those that take its change, and those that stay; and the others. */
+/** Compares a licence here with the source. Fields that differ take the change (`changed`) or keep their value (`kept`). */
 export function compare(here: Here, wanted: Wanted, brought: Brought): Compared {
   const names = Object.keys(wanted.metadata);
   const is: Record<Field, Value> = {
@@ -105,7 +105,7 @@ function valuesOf(wanted: Wanted): Record<Field, Value> {
   };
 }
 
-/** Only names that the source has: others are the seller's own. */
+/** Returns metadata as text, only with names that the source has. Other names belong to the seller. */
 function textOf(metadata: Metadata, names: string[]): string {
   return JSON.stringify([...names].sort().map((name) => [name, metadata[name] ?? null]));
 }

@@ -3,8 +3,8 @@ import type { SourceLicense } from './source';
 import { idOfKey, LeftOut, sitesOf, type FormerRow } from './table';
 
 /**
- * Easy Digital Downloads, Software Licensing: its own export of licences (class EDD_SL_License_Export). The headings are
- * in the site's language, the states are not. Ends are unix seconds, or `lifetime`.
+ * Easy Digital Downloads, Software Licensing: its own export of licences (class EDD_SL_License_Export). Headings are in
+ * the site's language, states are not. Ends are unix seconds, or `lifetime`.
  */
 
 const COLUMNS = {
@@ -25,7 +25,7 @@ const COLUMNS = {
 } as const;
 type Field = keyof typeof COLUMNS;
 
-/** `inactive` is never activated; `disabled` is refunded or revoked (docs.easydigitaldownloads.com/article/1237). */
+/** `inactive` was never activated, `disabled` was refunded or revoked (docs.easydigitaldownloads.com/article/1237). */
 const STATES: Record<string, SourceLicense['status']> = {
   active: 'active',
   inactive: 'active',

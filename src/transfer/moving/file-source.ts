@@ -11,44 +11,44 @@ import type {
   SourcePlan,
 } from './source';
 
-/** A source that is a system's own export: one table, read twice. */
+/** Sources that read another system's own export: one table, read twice. */
 
 interface FileSource<F extends string> {
   name: SourceName;
   title: string;
-  /** takes a second table with the customers' addresses */
+  /** true if the source takes a second table with the customers' addresses */
   readsUsers?: true;
   rules: Omit<TableRules<F>, 'title' | 'asked'>;
-  /** Called for each opening; what it collects from the rows belongs to it. */
+  /** Creates the reader of one opening, which keeps what it collects from the rows */
   begin(context: SourceContext): Promise<RowReader<F>>;
 }
 
-/** The seller chooses what becomes of each, on one page. */
+/** The maximum number of plans, because the seller maps all of them on one page. */
 const MAX_PLANS = 500;
-/** The most characters of a plan's key. */
+/** The maximum length of a plan's key in characters. */
 const MAX_PLAN = 400;
 
 type FilePlan = Pick<SourcePlan, 'key' | 'name' | 'product' | 'here'>;
 
-/** What the rows of one file mean. */
+/** The interpretation of one file's rows. */
 export interface RowReader<F extends string> {
-  /** the source's id, or `idOfKey`; rows of one id are one licence. @throws LeftOut */
+  /** Returns the source's id, or `idOfKey`; rows with the same id are one licence. @throws LeftOut */
   id(row: FormerRow<F>, table: FormerTable<F>): string;
-  /** The row's customer. In a table without ids (`idOfKey`), rows of other customers are other licences. */
+  /** Returns the row's customer. In a table without ids (`idOfKey`), another customer's rows are another licence */
   customer?(row: FormerRow<F>): string;
-  /** The row's order; empty: not known. Only rows of one order are ended by one of them that is. */
+  /** Returns the row's order, empty if unknown. A row that `isEnded` ends only rows of its own order */
   order?(row: FormerRow<F>): string;
-  /** @throws LeftOut */
+  /** Returns the row's plan. @throws LeftOut */
   plan(row: FormerRow<F>, table: FormerTable<F>): FilePlan;
-  /** Refunded or revoked: wins over other rows of the same id, or of the same order (`order`). */
+  /** Reports whether the row is refunded or revoked; it then wins over other rows of its id, or of its `order` */
   isEnded(row: FormerRow<F>): boolean;
-  /** Whether another row of the same id says more of the licence, such as its first sale. */
+  /** Reports whether another row of the id describes the licence better, such as its first sale */
   isLesser?(row: FormerRow<F>): boolean;
-  /** Called once for each row before any is read. */
+  /** Collects facts from a row; called for each row before any row is read */
   note?(row: FormerRow<F>, id: string, table: FormerTable<F>): void;
-  /** what concerns the whole table */
+  /** Returns remarks about the whole table */
   remarks?(table: FormerTable<F>): SourceItem[];
-  /** @throws LeftOut */
+  /** Reads a row's licence and its remarks. @throws LeftOut */
   read(
     row: FormerRow<F>,
     id: string,
@@ -68,7 +68,7 @@ export async function openFile<F extends string>(
   const reader = await begin(context);
   const keys = new SharedKeys(context.now);
   const plans = new Map<string, SourcePlan>();
-  // By id, the line of the row that counts, and its rank as the last digit: a table has many.
+  // By id, the line of the chosen row, with its rank as the last digit. Numbers save memory, because a table has many rows.
   const chosen = new Map<string, number>();
   const table = await FormerTable.open(
     context.file,
@@ -108,7 +108,7 @@ export async function openFile<F extends string>(
   return { table, plans: [...plans.values()], items: () => itemsOf(withIds, table, chosen) };
 }
 
-/** Reads the rows whose key others have as well: the forms of their dates are known now. A row that cannot be read does not count. */
+/** Reads the rows that share a key, now that the forms of their dates are known. An unreadable row does not count. */
 async function addShared<F extends string>(
   reader: RowReader<F>,
   withIds: RowReader<F>,
@@ -146,7 +146,7 @@ async function* itemsOf<F extends string>(
         const isShared = reader.customer !== undefined && isIdOfKey(id);
         if (isOther && !isShared) throw new LeftOut('other-row');
         const read = [...reader.read(row, id, table)];
-        // A row that cannot be read might have been the one.
+        // Report an unreadable row instead, because it might have been the right one.
         if (isOther) throw new LeftOut('other-row');
         return read.map((item): SourceItem => ('keys' in item ? { ...item, id, row: line, plan } : item));
       });
@@ -178,7 +178,7 @@ function planOf(plan: FilePlan): SourcePlan {
   return { ...plan, covers: [plan.product], duration: undefined, limit: undefined };
 }
 
-/** A licence of one key, as all of these exports have them. */
+/** Returns a licence with one key, as in all of these exports. */
 export function oneKey(
   key: string,
   more: Partial<Omit<SourceLicense, 'id' | 'row' | 'plan' | 'keys'>> & Pick<SourceLicense, 'status'>,

@@ -3,8 +3,8 @@ import { readPeople, type People } from './people';
 import { idOfKey, LeftOut } from './table';
 
 /**
- * Freemius: the table that its importer takes and its exporter for EDD writes (FS_EDD_Export), or its API's licences as a
- * table. Keys have capital and small letters, and signs. The first form has no states, the second no addresses.
+ * Freemius: the table that its importer takes and its exporter for EDD writes (FS_EDD_Export), or a table of its API's
+ * licences. Keys have capital and small letters, and signs. The first table has no states, the second no addresses.
  */
 
 const COLUMNS = {
@@ -36,7 +36,7 @@ export const freemiusCsv = fileSource<Field>({
 
 function readerOf(people: People | undefined): RowReader<Field> {
   return {
-    // `index` is the row's place in one export, and another in the next.
+    // Ignore `index`, the row's place in the table, which changes with each export.
     id: (row) => row.text('id') || idOfKey(row.text('key')),
     customer: (row) => row.text('email') || (people?.users.get(row.text('user'))?.email ?? ''),
     plan: (row) => {
@@ -62,7 +62,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
         status: row.isSet('cancelled') ? 'cancelled' : 'active',
         startsAt: row.date('date'),
         expiresAt: row.end('end'),
-        // Empty is unlimited.
+        // An empty limit means unlimited.
         limit: row.limit('limit') ?? 0,
       });
     },

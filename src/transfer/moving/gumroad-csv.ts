@@ -4,8 +4,8 @@ import type { SourceLicense } from './source';
 import { idOfKey, LeftOut, type FormerRow } from './table';
 
 /**
- * Gumroad: its export of sales (Exports::PurchaseExportService). A subscription has a row for each charge, all with the
- * first one's key. The last row has totals.
+ * Gumroad: its export of sales (Exports::PurchaseExportService). A subscription has one row per charge, all with the
+ * key of the first charge. The last row contains totals.
  */
 
 const COLUMNS = {
@@ -34,7 +34,7 @@ const COLUMNS = {
 } as const;
 type Field = keyof typeof COLUMNS;
 
-/** The longest free trial that Gumroad offers: it has a week and a month. */
+/** The longest free trial of Gumroad, which offers a week and a month. */
 const TRIAL = '1m';
 
 const PERIODS: Record<string, string> = {
@@ -45,11 +45,11 @@ const PERIODS: Record<string, string> = {
   every_two_years: '2y',
 };
 
-/** What all charges of a subscription's key say. */
+/** The facts that all charges with one subscription's key contain. */
 interface Charges {
-  /** as the cells have them; also of those that were refunded, because that ends nothing */
+  /** the times in the cells' form, including refunded charges, because a refund of a charge ends nothing */
   times: [text: string, field: 'time' | 'date', isTrial: boolean][];
-  /** such as `yearly` */
+  /** the interval, such as `yearly` */
   recurrence: string;
   ended: string;
 }
@@ -67,7 +67,7 @@ export const gumroadCsv = fileSource<Field>({
 
 function readerOf(sales: Map<string, Charges>): RowReader<Field> {
   return {
-    // The charges of a subscription have its key in common, and ids of their own.
+    // The charges of a subscription share its key, but have separate ids.
     id: (row) => {
       if (row.text('id') === 'Totals') throw new LeftOut('totals');
       if (row.text('key') === '') throw new LeftOut('no-license-key');
@@ -126,7 +126,7 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
       const order = row.text('order');
       yield oneKey(row.text('key'), {
         customer: giftee || row.text('email') || row.text('buyer') || null,
-        // The buyer's name is not that of whom the gift is for.
+        // The buyer's name does not belong to the gift's recipient.
         customerName: giftee === '' ? row.text('name') || null : null,
         status,
         startsAt: charged.length === 0 ? undefined : new Date(Math.min(...charged)),
@@ -147,10 +147,10 @@ function timeOf(row: FormerRow<Field>): Charges['times'][number] {
   return time === '' ? [row.text('date'), 'date', isTrial] : [time, 'time', isTrial];
 }
 
-/** undefined: the sale stands */
+/** Returns the status of a sale that was revoked or refunded; undefined for a valid sale. */
 function endedAs(row: FormerRow<Field>): SourceLicense['status'] | undefined {
   if (row.isDenied('enabled') || row.isSet('revoked')) return 'revoked';
   if (row.isSet('disputed') && !row.isSet('won')) return 'revoked';
-  // A refund of a later charge gives its money back, and takes no right.
+  // A refund of a later charge returns its money, without ending the right.
   return row.isSet('refunded') && !row.isSet('recurring') ? 'cancelled' : undefined;
 }

@@ -5,8 +5,8 @@ import { openSiteTables, textOf, type SiteTables } from './site-tables';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourcePlan } from './source';
 
 /**
- * HikaSerial, beside HikaShop. A serial belongs to a pack, and a product of an order gives one of its packs' serials.
- * Neither has ends: the plan's duration counts from the assignment.
+ * HikaSerial, an extension of HikaShop. A serial belongs to a pack, and an ordered product delivers a serial of one of
+ * its packs. Neither has an end: the plan's duration counts from the assignment.
  */
 
 const NEEDED = {
@@ -15,7 +15,7 @@ const NEEDED = {
     ...['serial_order_id', 'serial_user_id', 'serial_order_product_id'],
   ],
   hikaserial_pack: ['pack_id', 'pack_name'],
-  // Not Joomla's users: guests have none there.
+  // HikaShop's users instead of Joomla's, which include no guests.
   hikashop_user: ['user_id', 'user_email'],
 };
 const OPTIONAL = [
@@ -23,7 +23,7 @@ const OPTIONAL = [
   ...['hikashop_product', 'hikashop_order', 'hikashop_order_product'],
 ];
 
-/** As HikaShop calls its states of orders. */
+/** HikaShop's order states for a refund or cancellation. */
 const REFUNDED = new Set(['refunded', 'cancelled', 'canceled', 'erstattet', 'storniert']);
 const BATCH = 500;
 
@@ -36,15 +36,15 @@ export const hikaSerial: MovingSource = {
 
 interface Site {
   tables: SiteTables;
-  /** states of serials that customers have */
+  /** the states of serials that customers have */
   sold: ReadonlySet<string>;
   packs: Map<string, string>;
-  /** of packs that one product gives */
+  /** the product of each pack that only one product delivers */
   onlyProducts: Map<string, string>;
   products: Map<string, string>;
 }
 
-/** A serial, with what other tables say of it. */
+/** A serial, with the rows of other tables that describe it. */
 interface Serial {
   row: Row;
   plan: Pick<SourcePlan, 'key' | 'name'>;
@@ -68,14 +68,14 @@ async function open({ db, sitePrefix }: SourceContext): Promise<OpenSource> {
         ...plan,
         product: plan.name,
         covers: [plan.key],
-        // Neither is said anywhere in HikaShop.
+        // HikaShop does not store either of these.
         duration: undefined,
         limit: undefined,
       });
   return { plans: [...plans.values()], items: () => readItems(site) };
 }
 
-/** A seller may have given the states other names. */
+/** Reads the names of the states of sold serials, which a seller may have changed. */
 async function readSoldStates(tables: SiteTables): Promise<Set<string>> {
   const names = { assigned_serial_status: 'assigned', used_serial_status: 'used' };
   const rows = tables.has('hikaserial_config')
@@ -156,7 +156,7 @@ async function withOthers(site: Site, rows: Row[]): Promise<Serial[]> {
   });
 }
 
-/** The product that was bought; of a serial that was assigned to an order as a whole, the one that gives its pack. */
+/** Returns the product bought. For a serial of a whole order, it is the only product that delivers the serial's pack. */
 function planOf({ packs, onlyProducts, products }: Site, row: Row, bought: Row | undefined) {
   const pack = textOf(row.serial_pack_id);
   const product = textOf(bought?.product_id) || onlyProducts.get(pack);
@@ -206,7 +206,7 @@ function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem
   };
 }
 
-/** What somebody sees of HTML, a line each; a text without tags as it is. */
+/** Returns the visible lines of HTML. A text without tags stays as it is. */
 function plainText(text: string): string {
   const isHtml = /<\/?[a-z][^<>]*>/i.test(text);
   const bare = isHtml

@@ -3,8 +3,8 @@ import type { SourceLicense } from './source';
 import { idOfKey, LeftOut, type FormerRow } from './table';
 
 /**
- * Lemon Squeezy: its licence keys. The columns are named as the attributes of its API's object `license-keys`
- * (docs.lemonsqueezy.com/api/license-keys); sites are not among them.
+ * Lemon Squeezy: its licence keys. The columns have the names of the attributes of the API's object `license-keys`
+ * (docs.lemonsqueezy.com/api/license-keys), which do not include sites.
  */
 
 const COLUMNS = {
@@ -25,7 +25,7 @@ const COLUMNS = {
 } as const;
 type Field = keyof typeof COLUMNS;
 
-/** `inactive` is never activated; `disabled` was done by hand, and can be taken back. */
+/** The states: `inactive` was never activated; `disabled` was set by hand, and can be reversed. */
 const STATES: Record<string, SourceLicense['status']> = {
   active: 'active',
   inactive: 'active',
@@ -41,7 +41,7 @@ export const lemonSqueezyCsv = fileSource<Field>({
   rules: {
     columns: COLUMNS,
     needed: [['key'], ['status'], ['product', 'productId'], ['end']],
-    // License Manager for WooCommerce has all of these as well, and other states.
+    // License Manager for WooCommerce has all of these columns too, but with other states.
     foreign: ['valid_for', 'times_activated', 'times_activated_max', 'activations_limit', 'user_id'],
     dates: { date: 'first', end: 'last' },
   },
@@ -55,7 +55,7 @@ const reader: RowReader<Field> = {
     const product = row.text('product') || row.text('productId');
     if (product === '') throw new LeftOut('no-product');
     const variant = row.text('variant');
-    // A product without variants has one that is called so.
+    // A product without variants has one variant with this name.
     return variant === '' || variant === 'Default'
       ? { key: product, name: product, product }
       : { key: `${product}:${variant}`, name: `${product}, ${variant}`, product };
@@ -72,7 +72,7 @@ const reader: RowReader<Field> = {
       status: isRefunded(row) ? 'cancelled' : row.isSet('disabled') ? 'suspended' : status,
       startsAt: row.date('date'),
       expiresAt: row.end('end'),
-      // Empty is unlimited; a table without limits leaves them to the plan.
+      // An empty limit means unlimited. Without the column, the plan sets the limit.
       limit: table.has('limit') ? (row.limit('limit') ?? 0) : undefined,
       metadata: order === '' ? {} : { lemonsqueezy_order: order },
     });

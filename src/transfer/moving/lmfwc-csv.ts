@@ -5,8 +5,8 @@ import type { SourceLicense } from './source';
 import { idOfKey, LeftOut, type FormerRow } from './table';
 
 /**
- * License Manager for WooCommerce, and Digital License Manager, which came of it: the export of keys, which the plugin
- * decrypts. It has no addresses: `--users` brings the site's users or orders.
+ * License Manager for WooCommerce, and its fork Digital License Manager: the export of keys, which the plugin decrypts.
+ * It contains no addresses: `--users` provides the site's users or orders.
  */
 
 const COLUMNS = {
@@ -27,8 +27,8 @@ const COLUMNS = {
 type Field = keyof typeof COLUMNS;
 
 /**
- * The plugin's numbers and words. Active ones lie in stock until they have an order; whoever switches a sold key off can
- * switch it on again.
+ * The plugin's numbers and words for states. Active keys are in stock until they belong to an order. A sold key that
+ * the seller switches off can be switched on again.
  */
 const STATES: Record<string, SourceLicense['status']> = {
   1: 'active',
@@ -44,7 +44,7 @@ const STATES: Record<string, SourceLicense['status']> = {
 };
 const SOLD = new Set(['1', '2', 'sold', 'delivered', 'verkauft', 'ausgeliefert']);
 
-/** How each text begins that Defuse, the plugin's cipher, made. */
+/** The beginning of every text that Defuse, the plugin's cipher, encrypts. */
 const CIPHERTEXT = /^def50200[0-9a-f]+$/i;
 
 export const lmfwcCsv = fileSource<Field>({
@@ -110,12 +110,12 @@ function isEmpty(row: FormerRow<Field>, field: 'order' | 'user'): boolean {
 
 function personOf(row: FormerRow<Field>, order: Order | undefined, people: People | undefined): Person {
   const own = { email: row.text('email') || null, name: row.text('name') || null };
-  // An order of a guest has an address, and no user.
+  // A guest's order has an address, but no user.
   const all = [own, order, people?.users.get(row.text('user'))];
   return all.find((one): one is Person => one !== undefined && one.email !== null) ?? own;
 }
 
-/** The days count from the order on. */
+/** Returns the end of a licence. A number of days counts from the order. */
 function endOf(row: FormerRow<Field>, startsAt: Date | undefined): Date | null {
   const end = row.end('end');
   const days = row.text('validFor');

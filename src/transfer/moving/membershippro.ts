@@ -14,9 +14,9 @@ import type {
 } from './source';
 
 /**
- * Membership Pro (com_osmembership). A user's plan is one row with `plan_main_record` and the dates of `plan_subscription_*`;
- * other rows are its renewals. Download IDs say who comes, and open all documents of the user's running plans. A Download ID
- * takes the first domain that used it.
+ * Membership Pro (com_osmembership). A user's plan is one row with `plan_main_record` and the dates of
+ * `plan_subscription_*`; the other rows are its renewals. A Download ID identifies the user, and opens all documents of
+ * the user's running plans. It is bound to the first domain that used it.
  */
 
 const NEEDED = {
@@ -63,14 +63,14 @@ async function readPlans(tables: SiteTables): Promise<SourcePlan[]> {
   for await (const row of tables.read('osmembership_plans', columns, ['id'])) {
     const [key, name] = [textOf(row.id), textOf(row.title)];
     const covers = [...new Set(documents.get(key) ?? [])];
-    // Plans of one document are kinds of one product; a plan of several is a club.
+    // Plans with one document are variants of one product. A plan with several documents is a club.
     const product = (covers.length === 1 && titles.get(covers[0] as string)) || name;
     plans.push({ key, name, product, covers, duration: durationOf(row), limit: 0 });
   }
   return plans;
 }
 
-/** undefined: an end that is a day of the year, or a length that is not known */
+/** Returns a plan's duration; null if it never ends, undefined for an end on a day of the year or an unknown length. */
 function durationOf({
   lifetime_membership,
   subscription_length,
@@ -115,21 +115,19 @@ async function* readItems(
     for (const row of keysOf(lines).ids) yield { row, leftOut: 'no-subscription' };
 }
 
-/** 0: none */
+/** Returns a row's user id; 0 without a user. */
 function userOf({ user_id }: Row): number {
   return Number(user_id ?? 0);
 }
 
 interface Keys {
-  /** their ids at the source */
+  /** the ids of the rows at the source */
   ids: number[];
   keys: SourceKey[];
   unpublished: number[];
 }
 
-/**
- * By user, as text: a fifth of what objects take. All at once, because the table has no index of users.
- */
+/** Returns each user's Download IDs as text, a fifth of the memory of objects. Reads all: the table has no index of users. */
 async function readKeys(tables: SiteTables): Promise<Map<number, string>> {
   const byUser = new Map<number, string>();
   const columns = [...NEEDED.osmembership_downloadids, 'published'];
@@ -156,7 +154,7 @@ function keysOf(lines: string | undefined): Keys {
   return keys;
 }
 
-/** @param rows of one user; of guests, who have the id 0, one row */
+/** Yields the licences of a user. @param rows the rows of one user; for guests, who all have the id 0, one row */
 function* itemsOf(
   rows: Row[],
   byUser: Map<number, string>,
@@ -178,7 +176,7 @@ function* itemsOf(
     if (other === undefined) rights.set(plan, right);
     else {
       const [later, earlier] = isLater(right, other) ? [right, other] : [other, right];
-      // It continues a subscription that runs already.
+      // The later row continues a subscription that is running.
       const goesOn = earlier.standing === RUNS && later.standing === BEGINS_LATER;
       const license = goesOn ? { ...later.license, startsAt: earlier.license.startsAt } : later.license;
       rights.set(plan, { license, standing: standingOf(license, now) });
@@ -216,13 +214,13 @@ function reasonOf(row: Row, plans: Map<string, SourcePlan>): LeftOutReason | und
   }
 }
 
-/** The year that stands for no end. */
+/** The first year in which an end means that there is no end. */
 const LIFETIME = 2099;
 
 function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
   const state = Number(row.plan_subscription_status);
   const end = endOf(row.plan_subscription_to_date) ?? undefined;
-  // A plan may have become one for life after it was sold with an end.
+  // A plan may have become a lifetime plan after it was sold with an end.
   const isLifetime = end === undefined ? plan.duration === null : end.getUTCFullYear() >= LIFETIME;
   const expiresAt = isLifetime ? null : end;
   const name = [textOf(row.first_name), textOf(row.last_name)].filter((part) => part !== '').join(' ');

@@ -2,8 +2,8 @@ import { FormerTable, type FormerRow } from './table';
 import type { DateForm, SourceWarning } from './source';
 
 /**
- * A second table, for exports without addresses (`--users`): `wp_users` or another list of accounts, or the shop's orders,
- * which also say when and what became of them.
+ * Reads a second table, for exports without addresses (`--users`): `wp_users` or another list of accounts, or the
+ * shop's orders, which also contain dates and states.
  */
 
 const COLUMNS = {
@@ -25,13 +25,13 @@ const COLUMNS = {
 type Field = keyof typeof COLUMNS;
 
 export interface Person {
-  /** null: none */
+  /** null if the table contains no address */
   email: string | null;
   name: string | null;
 }
 
 export interface Order extends Person {
-  /** as the cell has it; `dateOf` reads it */
+  /** the date as the cell contains it, which `dateOf` reads */
   date: string;
   isRefunded: boolean;
 }
@@ -39,15 +39,15 @@ export interface Order extends Person {
 export interface People {
   users: Map<string, Person>;
   orders: Map<string, Order>;
-  /** rows that are not read, because they have another number of cells than the first line */
+  /** warnings about rows that are not read, because their number of cells differs from the first line */
   oddRows: SourceWarning[];
-  /** undefined: there is none. @throws LeftOut */
+  /** Returns an order's date; undefined if the order has no date. @throws LeftOut */
   dateOf(order: Order): Date | undefined;
 }
 
 const REFUNDED = new Set(['refunded', 'cancelled', 'canceled', 'failed', 'erstattet', 'storniert']);
 
-/** @throws OperatorError when it is neither a list of accounts nor of orders */
+/** Reads a table of accounts or orders. @throws OperatorError for any other table */
 export async function readPeople(
   file: AsyncIterable<Buffer> | undefined,
   asked: DateForm | undefined,
@@ -95,6 +95,6 @@ function note(
   const status = row.text('status').toLowerCase().replace(/^wc-/, '');
   orders.set(order, { ...person, date: row.text('date'), isRefunded: REFUNDED.has(status) });
   const user = row.text('user');
-  // Guests are user 0.
+  // Guests have the user id 0.
   if (person.email !== null && user !== '' && user !== '0') users.set(user, person);
 }

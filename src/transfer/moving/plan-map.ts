@@ -9,19 +9,19 @@ import { refusal, type RefusalCode } from '../refusals';
 import type { SourceLicense, SourcePlan } from './source';
 import { commonest, noteUsual, noUsual, type Usual } from './usual';
 
-/** A plan that is made here. A value that is missing is the commonest one of its licences. */
+/** A plan to create here. A missing value is the most common value of its licences. */
 export interface NewPlan {
-  /** sites; 0: any number */
+  /** the maximum number of sites; 0 for any number */
   limit?: number | undefined;
-  /** null: lifetime */
+  /** null if it never ends */
   duration?: string | null | undefined;
   name?: string | undefined;
 }
 
-/** What becomes of a source's plans: our plan's id by the source's key; null: its licences are left out. */
+/** The plan map: a source's plans by key, each with our plan's id, a plan to create, or null to leave its licences out. */
 export type PlanMap = Map<string, number | null | NewPlan>;
 
-/** Between the keys of plans that one plan of ours takes together. */
+/** The sign between the keys of combined plans, whose customers get one plan here. */
 const TOGETHER = '+';
 
 const LIFETIME = 'lifetime';
@@ -38,8 +38,8 @@ const TARGET = new RegExp(
 );
 
 /**
- * Reads `3=7,4=8,9=-,3+8=9,5=new:2:1y:"Pro, 2 sites"`. A key may be a name with commas and equals signs.
- * @throws OperatorError when it is written otherwise, or a key is there twice
+ * Parses `3=7,4=8,9=-,3+8=9,5=new:2:1y:"Pro, 2 sites"`. A key may be a name with commas and equals signs.
+ * @throws OperatorError for any other form, or for a key that occurs twice
  */
 export function readPlanMap(text: string): PlanMap {
   const map: PlanMap = new Map();
@@ -53,7 +53,7 @@ export function readPlanMap(text: string): PlanMap {
   return map;
 }
 
-/** Reads up to the first equals sign that a target follows. @throws OperatorError when there is none */
+/** Parses an entry. Its key ends at the first equals sign before a target. @throws OperatorError without such a sign */
 function readEntry(text: string): { key: string; target: string; end: number } {
   for (let at = text.indexOf('=', 1); at !== -1; at = text.indexOf('=', at + 1)) {
     TARGET.lastIndex = at;
@@ -64,7 +64,7 @@ function readEntry(text: string): { key: string; target: string; end: number } {
   throw refusal('map-form', [], { field: 'plans' });
 }
 
-/** As `readPlanMap` reads it. */
+/** Formats a map in the form that `readPlanMap` parses. */
 export function writePlanMap(map: PlanMap): string {
   return [...map].map(([key, id]) => `${key}=${isMade(id) ? writeNewPlan(id) : (id ?? '-')}`).join(',');
 }
@@ -73,7 +73,7 @@ function isMade(target: number | null | NewPlan | undefined): target is NewPlan 
   return typeof target === 'object' && target !== null;
 }
 
-/** @throws OperatorError */
+/** Parses `new:...`. @throws OperatorError for a limit that is too large, or an invalid name */
 function readNewPlan(text: string): NewPlan {
   const { limit = '', duration = '', name } = MADE.exec(text)?.groups ?? {};
   try {
@@ -94,15 +94,15 @@ function writeNewPlan({ limit, duration, name }: NewPlan): string {
   return parts.join(':').replace(/:+$/, '');
 }
 
-/** The key of plans taken together, whatever their order: `3+8`. */
+/** Returns the key of combined plans in any order: `3+8`. */
 export function togetherKey(keys: string[]): string {
   const sorted = keys.map((key) => key.trim()).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   return sorted.join(TOGETHER);
 }
 
 /**
- * What the map says of a customer's keys, where one key opens several plans: those that a plan of ours takes together
- * (`3+8=-` says that none does), and those whose licences do not come.
+ * Returns what the map decides for customers whose key opens several plans: the combinations with a plan here (`3+8=-`
+ * removes one), and the plans whose licences are left out.
  */
 export function keysMap(former: PlanMap, given: PlanMap): { together: string[][]; leftOut: string[] } {
   const map = new Map(
@@ -122,53 +122,53 @@ function partsOfKey(key: string): string[] {
   return key.split(TOGETHER).map((part) => part.trim());
 }
 
-/** A plan of the source, and what its licences come to. */
+/** A plan of the source, with its plan here. */
 export interface MappedPlan {
   key: string;
   name: string;
   product: string;
-  /** how many licences of the source are on it */
+  /** the number of the source's licences with this plan */
   licenses: number;
-  /** null: left out, or nobody has said it yet */
+  /** null if its licences are left out, or if the map does not contain it yet */
   target: Target | null;
   leftOut: boolean;
-  /** what the map takes together: of customers with all of these plans, the licence that has their keys */
+  /** whether it is a combination: the plan of the licence with the keys of a customer who has all of its plans */
   isTogether: boolean;
 }
 
 export interface Target {
   plan: Plan;
   product: string;
-  /** made by this run; in a dry run its ids are below 0 */
+  /** whether this run creates it; a dry run assigns ids below 0 */
   isNew: boolean;
 }
 
 export interface PlanTable {
   all: Map<string, MappedPlan>;
-  /** the plan of a licence, made where it has to be */
+  /** Returns the plan of a licence, and creates it if necessary */
   of(key: string): Promise<MappedPlan>;
-  /** Counts a licence for the plan that may be made for it; all are counted before `of` is called. */
+  /** Counts a licence for the plan that may be created for it. All licences are counted before `of` is called. */
   note(license: SourceLicense): void;
-  /** as it is now, for the next run */
+  /** Returns the current map, for the next run */
   map(): PlanMap;
-  /** what this run made */
+  /** the ids that this run has created */
   made: { products: number[]; plans: number[] };
 }
 
 interface PlanTableOptions {
   given: PlanMap;
-  /** of the latest run of the same source */
+  /** the map of the latest run of the same source */
   former: PlanMap;
   makePlans: boolean;
-  /** names a number of sites in the name of a plan that is made */
+  /** Formats a number of sites for the name of a plan to create */
   sites?: ((count: number) => string) | undefined;
   writes: boolean;
   now: Date;
 }
 
 /**
- * @param plans ours
- * @throws OperatorError when the map names a plan that is not there, at the source or here
+ * Opens the plan table. @param plans the plans of this service
+ * @throws OperatorError when the map names a plan that does not exist, at the source or here
  */
 export async function openPlanTable(
   trx: Transaction,
@@ -192,7 +192,7 @@ export async function openPlanTable(
     if (isMade(id) && !known.has(key)) refuse('no-plan-there', key, namesOf(sourcePlans));
     if (typeof id === 'number' && !byId.has(id)) refuse('no-plan-here', String(id));
   }
-  // A plan of a former run may have been removed since.
+  // A plan from an earlier run may have been removed since.
   const kept = [...former].filter(([, id]) => id === null || (typeof id === 'number' && byId.has(id)));
   const map: PlanMap = new Map([...kept, ...wanted]);
   const all = new Map<string, MappedPlan>();
@@ -220,7 +220,7 @@ export async function openPlanTable(
   const make = async (source: SourcePlan, said: NewPlan): Promise<Target> => {
     const { limits, periods } = usual.get(source.key) ?? noUsual();
     const activationLimit = said.limit ?? source.limit ?? commonest(limits) ?? 0;
-    // A duration that no plan here can have does not count.
+    // Ignore a duration that a plan here cannot have.
     const theirs = source.duration && !DURATION.test(source.duration) ? undefined : source.duration;
     const durations = [said.duration, theirs, commonest(periods), null];
     const duration = durations.find((one) => one !== undefined) ?? null;
@@ -228,7 +228,7 @@ export async function openPlanTable(
     const isNamed = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
     let productId = [...products].find(([, one]) => isNamed(one, productName))?.[0];
     const label = labelOf(source.name) || 'Licences';
-    // Two prices of one product have the product's name there.
+    // The source may give several prices of a product the product's name.
     const proposed =
       activationLimit > 0 && isNamed(label, productName) ? `${label}, ${sites(activationLimit)}` : label;
     const isTaken = (one: string) =>
@@ -285,7 +285,7 @@ function namesOf(plans: SourcePlan[]): string {
   return `${named.join(', ')}${plans.length > MAX_NAMED ? ', ...' : ''}`;
 }
 
-/** Of plans taken together. */
+/** Returns the name of combined plans. */
 function nameOf(key: string, known: Map<string, SourcePlan>): string {
   return partsOf(key, known, ({ name }) => name);
 }

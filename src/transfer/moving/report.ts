@@ -4,29 +4,29 @@ import type { MappedPlan } from './plan-map';
 import { codeOf, type LeftOutCode, type LeftOutReason, type WarningCode } from './sayings';
 import type { ReadColumn, SourceName, SourceWarning } from './source';
 
-/** What a run did, or would do, for somebody who decides by it. Never with a whole key. */
+/** The result of a run or a dry run, from which the seller decides. It never contains a whole key. */
 export interface MoveReport {
-  /** of the run; null: a dry run */
+  /** the run's id; null for a dry run */
   id: number | null;
   dryRun: boolean;
   source: SourceName;
-  /** the source's plans that have licences, or were named */
+  /** the source's plans that have licences or were named */
   plans: MappedPlan[];
-  /** by our product and plan, and the state here */
+  /** the number of licences for each product, plan and status here */
   counts: { product: string; plan: string; state: LiveStatus; licenses: number }[];
   new: number;
   changed: number;
-  /** here already, as the source has it */
+  /** licences that already equal the source */
   same: number;
-  /** with something that was changed here since the last run, and stays so */
+  /** licences with a field that was changed here since the last run, and is kept */
   kept: number;
   keptLicenses: KeptLicense[];
   leftOut: Group[];
   warnings: Warning[];
   samples: Sample[];
-  /** of a source that cannot be seen whole: the columns that were found, which nobody has confirmed */
+  /** the columns found in a source whose tables are not fully known, until the seller confirms them; otherwise null */
   columns: string[] | null;
-  /** The columns of a `csv`, and what each was read as. */
+  /** the columns of a `csv`, each with the field that it was read as */
   readAs: ReadColumn[] | null;
   madeProducts: number;
   madePlans: number;
@@ -35,7 +35,7 @@ export interface MoveReport {
 export interface KeptLicense {
   license: number;
   reference: string;
-  /** the names that the API has for what differs from the source */
+  /** the API's names of the fields that differ from the source */
   fields: string[];
 }
 
@@ -43,7 +43,7 @@ export interface Group {
   code: LeftOutCode;
   facts: string[];
   count: number;
-  /** the first lines or ids at the source */
+  /** the first line numbers or ids at the source */
   rows: number[];
 }
 
@@ -52,14 +52,14 @@ export interface Warning {
   facts: string[];
   count: number;
   rows: number[];
-  /** the first customers to look at, where the source names some */
+  /** the first customers to check, if the source contains customers */
   customers: string[];
 }
 
-/** The hint of a key that is too short to show its end. */
+/** The hint for a key that is too short to show its end. */
 export const TOO_SHORT = '';
 
-/** A licence as the source has it, and as it is here or would be. Keys by their ends. */
+/** A licence at the source, and the same licence here after the import. Keys are shown by their ends. */
 export interface Sample {
   before: SampleBefore;
   after: SampleAfter;
@@ -71,7 +71,7 @@ export interface SampleBefore {
   customer: string | null;
   status: string;
   startsAt: Date | null;
-  /** undefined: by the plan's duration here */
+  /** undefined if the plan's duration here decides */
   expiresAt: Date | null | undefined;
   keys: string[];
   sites: string[];
@@ -85,7 +85,7 @@ export interface SampleAfter {
   status: LiveStatus;
   expiresAt: Date | null;
   activationLimit: number;
-  /** null: a new key */
+  /** null for a new key */
   keys: (string | null)[];
   sites: string[];
 }
@@ -93,14 +93,14 @@ export interface SampleAfter {
 const MAX_ROWS = 10;
 const MAX_SAMPLES = 10;
 
-/** Gathers what a report says, within bounds. */
+/** The collector of a report's contents, within limits. */
 export interface Reporter {
   tally(outcome: 'new' | 'changed' | 'same' | 'kept', many?: number): void;
   count(product: string, plan: string, state: LiveStatus): void;
   leaveOut(reason: LeftOutReason, row: number): void;
   warn(code: WarningCode, row: number, more?: Pick<SourceWarning, 'facts' | 'customer'>): void;
   keep(license: KeptLicense): void;
-  /** one of each plan and state first */
+  /** Adds a sample. The first sample of each plan and status takes precedence */
   sample(of: string, sample: () => Sample): void;
   finish(): Pick<
     MoveReport,

@@ -3,21 +3,21 @@ import { BEGINS_LATER, OVER, RUNS, type Standing } from './standing';
 import type { SourceContext, SourceKey, SourceLicense, SourcePlan, SourceWarning } from './source';
 
 /**
- * Which licence gets a customer's keys, of a source whose keys say who comes and not for what: one key there opens all of a
- * customer's rights, and here one licence. Pure.
+ * Decides which licence gets a customer's keys, for a source whose keys identify the customer instead of a product. One
+ * key opens all rights of a customer there, and one licence here. Pure functions.
  */
 
-/** A right of a customer: a licence to be, without its keys. */
+/** A customer's right: the licence to import, without its keys. */
 export interface Right {
   license: SourceLicense;
   standing: Standing;
 }
 
-/** What the plan map says, as far as it decides where keys go. */
+/** The part of the plan map that decides which licence gets the keys. */
 export interface MapOfKeys {
-  /** keys of plans that one plan of ours takes together */
+  /** the keys of plan combinations */
   together: ReadonlySet<string>;
-  /** plans whose licences do not come */
+  /** the plans whose licences are left out */
   leftOut: ReadonlySet<string>;
 }
 
@@ -28,18 +28,17 @@ export function mapOfKeys({
   return { together: new Set(together.map(togetherKey)), leftOut: new Set(leftOut) };
 }
 
-/** A customer's rights as licences, the keys on one of them, and what somebody has to know. */
+/** A customer's rights as licences, one of them with the keys, and the warnings for the seller. */
 export interface Given {
   licenses: SourceLicense[];
   warnings: SourceWarning[];
 }
 
 /**
- * The keys go to the running right that comes and covers most; of equals to the one that ends last. A right that was bought ahead
- * gets them only if no right runs. Where the bearer does not cover all that the customer may have, the plan that the map names for
- * them together takes its place.
- *
- * @param rights of one customer, at least one
+ * Gives the keys to the running right that is imported and covers the most, or among equals ends last. A right that
+ * begins later gets them only if no right runs. If the right with the keys does not cover all running rights, its plan
+ * becomes the combination that the map names for them.
+ * @param rights the rights of one customer, at least one
  */
 export function giveKeys(
   rights: Right[],
@@ -81,7 +80,7 @@ export function giveKeys(
   };
 }
 
-/** The later the higher; for life is the latest. */
+/** Returns a right's end for sorting, which is latest for a right that never ends. */
 function endOf({ license: { expiresAt } }: Right): number {
   return expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
 }
@@ -90,7 +89,7 @@ function compareIds(a: Right, b: Right): number {
   return a.license.id.localeCompare(b.license.id, 'en', { numeric: true });
 }
 
-/** Infinity less itself is no number. */
+/** Compares ends without subtracting them, because Infinity minus Infinity is NaN. */
 function later(a: Right, b: Right): number {
   const [one, other] = [endOf(a), endOf(b)];
   return one === other ? 0 : other > one ? 1 : -1;

@@ -25,26 +25,26 @@ import { refusal } from '../refusals';
 
 export interface MoveOptions {
   source: MovingSource;
-  /** as `readPlanMap` reads it; undefined: that of the latest run of this source */
+  /** the plan map (`readPlanMap`); undefined for the map of this source's latest run */
   plans?: string | undefined;
-  /** makes products and plans by the source's names where the map says nothing */
+  /** true to create products and plans with the source's names for plans that the map does not contain */
   makePlans?: boolean;
-  /** names a number of sites in the name of a plan that is made; English by default */
+  /** Formats a number of sites for the name of a plan to create; English by default */
   sites?: (count: number) => string;
   dryRun: boolean;
-  /** of a CSV source */
+  /** the table of a CSV source */
   file?: AsyncIterable<Buffer> | undefined;
   users?: AsyncIterable<Buffer> | undefined;
   dates?: DateForm | undefined;
-  /** the columns of a source that cannot be seen whole are right */
+  /** true if the seller has confirmed the columns of a source whose tables are not fully known */
   confirmed?: boolean;
-  /** of `csv` */
+  /** the options of a `csv` */
   table?: TableOptions | undefined;
-  /** one row that does not fit refuses the import */
+  /** true to refuse the whole import if a row does not fit */
   refusesBadRows?: boolean;
-  /** of the site's tables; undefined: found by the tables that are there */
+  /** the prefix of the site's tables; undefined to detect it */
   sitePrefix?: string | undefined;
-  /** the files can be read again: after a lock conflict the import runs again */
+  /** true if the files can be read again: then the import is retried after a lock conflict */
   readsAgain?: boolean;
   secret: Buffer | undefined;
   actor: string;
@@ -52,20 +52,20 @@ export interface MoveOptions {
   onProgress?: (licenses: number) => void;
 }
 
-/** Licences, or sites of them, that are applied in one go. */
+/** The maximum numbers of licences, and of their sites, in a batch. */
 const BATCH = 200;
 const SITES_OF_BATCH = 1_000;
 
 /**
- * Moves another system's licences in: all that fit in one transaction, or in a dry run nothing. The same once more takes
- * what is new or has changed there, and keeps what was changed here.
- * @throws OperatorError when the map is wrong or incomplete, or the source is not there; nothing has changed then
+ * Imports another system's licences. All that fit are written in one transaction, or none in a dry run. A repeated run
+ * is idempotent: it takes what is new or changed there, and keeps what was changed here.
+ * @throws OperatorError when the map is wrong or incomplete, or the source does not exist; nothing has changed then
  */
 export function moveIn(db: Db, options: MoveOptions): Promise<MoveReport> {
   const { source, dryRun, file, users } = options;
   if (source.reads === 'file' && file === undefined)
     throw refusal('no-file', [source.title], { field: 'file' });
-  // Whoever gives a file means something by it.
+  // A file that the source would ignore is a mistake of the caller.
   if (source.reads === 'tables' && file !== undefined)
     throw refusal('file-not-read', [source.title], { field: 'file' });
   if (users !== undefined && !source.readsUsers)
@@ -170,7 +170,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   return finished;
 }
 
-/** Rows that are left out on purpose, or because another one counts, fit. */
+/** The reasons that are not faults: the seller left the row out, or another row of its id was chosen. */
 const FITTING: ReadonlySet<string> = new Set<LeftOutCode>(['left-out-plan', 'other-row']);
 
 function refuseBadRows(leftOut: Group[]): void {
@@ -211,7 +211,7 @@ function countsOf({
   };
 }
 
-/** Of the latest run of a source that was not undone. */
+/** Returns the plan map of the source's latest run that was not undone. */
 function formerMap(runs: ImportRun[]): PlanMap {
   const former = runs.find(({ undoneAt }) => undoneAt === null);
   const plans = JSON.parse(former?.plansJson ?? '{}') as Record<string, number | null>;
@@ -264,7 +264,7 @@ async function readItems(
       else if (mapped.leftOut) report.leaveOut(['left-out-plan', nameOf(mapped)], item.row);
       else if (target === null) {
         report.leaveOut(['unsaid-plan', nameOf(mapped)], item.row);
-        // Nothing will be written; the rest is only counted.
+        // Nothing will be written. The remaining licences are only counted.
         job.writes = false;
       } else {
         ids.add(item.id);
@@ -295,7 +295,7 @@ function incomplete(unsaid: MappedPlan[]): Error {
   return refusal('unsaid-plans', [map, ...named], { field: 'plans' });
 }
 
-/** Writes the map of a report for `--plans`, with `?` for a plan that is missing in it, and new plans in full. */
+/** Formats a report's map for `--plans`, with `?` for a plan that the map does not contain, and new plans in full. */
 export function mapOf({ plans }: Pick<MoveReport, 'plans'>): string {
   const targetOf = ({ target }: MappedPlan) => {
     if (target === null || target.plan.id > 0) return target?.plan.id ?? null;

@@ -10,19 +10,19 @@ import type { SourceLicense } from './source';
 import { standingOf } from './standing';
 
 /**
- * Rows of one key in a table without ids. Rows of one customer are one licence. One customer's licence has the key as its
- * id, so that later exports find it again, and those of other customers have their digest behind it.
+ * Rows that share a key in a table without ids. Rows of one customer are one licence. One customer's licence has only
+ * the key's id, so that later exports match it again. Other customers' licences have a digest of the customer behind it.
  */
 
-/** A row that may count for its customer's licence. */
+/** A row that may be chosen for its customer's licence. */
 export interface Candidate extends Pick<SourceLicense, 'status' | 'startsAt' | 'expiresAt'> {
   line: number;
-  /** refunded or revoked: wins over other rows of the same order */
+  /** whether the row is refunded or revoked: then it wins over other rows of its order */
   isEnded: boolean;
 }
 
 export class SharedKeys {
-  /** by key, the owner whose licence has it as its id */
+  /** the customer whose licence has only the key's id, keyed by key */
   readonly #bare = new Map<string, string>();
   readonly #shared = new Map<string, Set<string>>();
   readonly #chosen = new Map<string, Candidate>();
@@ -36,7 +36,7 @@ export class SharedKeys {
     return this.#shared.size === 0;
   }
 
-  /** Notes each row once, in the order of the table. */
+  /** Records a row. Called once for each row, in the order of the table. */
   note(key: string, customer: string): void {
     const owner = ownerOf(customer);
     const first = this.#bare.get(key);
@@ -45,7 +45,7 @@ export class SharedKeys {
     if (!first) this.#bare.set(key, owner);
   }
 
-  /** Finds the licences that the keys have here: the first row of another file may be another customer's. */
+  /** Finds the licences that already have the keys here, because another file may begin with another customer's row. */
   async findHere(db: Db, source: string): Promise<void> {
     for (const some of chunksOf([...this.#bare])) {
       const owners = new Map(some.map(([key, first]) => [key, this.#shared.get(key) ?? [first]]));
@@ -63,13 +63,13 @@ export class SharedKeys {
     return this.#shared.has(key);
   }
 
-  /** A row without a customer is the licence that has the key as its id. */
+  /** Returns a row's id. A row without a customer belongs to the licence that has only the key's id. */
   idOf(key: string, customer: string): string {
     const owner = ownerOf(customer);
     return this.#bare.get(key) === owner ? key : idOf(key, owner);
   }
 
-  /** @param order the customer's order; empty: not known */
+  /** Adds a row to choose from. @param order the customer's order; empty if unknown */
   add(id: string, order: string, candidate: Candidate): void {
     const name = `${id} ${order}`;
     const before = this.#chosen.get(name);
@@ -80,7 +80,7 @@ export class SharedKeys {
     if (wins) this.#chosen.set(name, candidate);
   }
 
-  /** The line of the row that counts, by id: one that works, then the one that ends last, then the first. */
+  /** Returns the line of the chosen row for each id: first a row that works, then the latest end, then the first row. */
   lines(): Map<string, number> {
     const best = new Map<string, Candidate>();
     for (const [name, candidate] of this.#chosen) {
@@ -97,12 +97,12 @@ export class SharedKeys {
   }
 }
 
-/** Without an end, the plan's duration counts from the start. */
+/** Returns an end for sorting. Without an end the start decides, because the plan's duration counts from it. */
 function endOf({ startsAt, expiresAt }: Candidate): number {
   return expiresAt === null ? Infinity : ((expiresAt ?? startsAt)?.getTime() ?? 0);
 }
 
-/** Addresses as they are stored; empty: the row names no customer. */
+/** Returns the digest of a customer's address as it is stored; empty if the row names no customer. */
 function ownerOf(customer: string): string {
   return customer === '' ? '' : shortDigest(storedCustomer(decodeHTMLStrict(customer)));
 }
@@ -111,7 +111,7 @@ function idOf(key: string, owner: string): string {
   return owner === '' ? key : `${key}-${owner}`;
 }
 
-/** The customers that each licence came with and has, as digests, by its id at the source. */
+/** Returns the customers of each licence, by its id at the source: its imported and its current customer, as digests. */
 async function ownersHere(db: Db, source: string, ids: string[]): Promise<Map<string, string[]>> {
   const here = new Map<string, string[]>();
   for (const some of chunksOf(ids)) {

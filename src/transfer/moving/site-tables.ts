@@ -7,31 +7,30 @@ import { listTablesLike, readLatest, readSiteRows } from '../../joomla/site/tabl
 
 /** The tables of a Joomla site, which are only read. */
 export interface SiteTables {
-  /** such as `jos_` */
+  /** the prefix of the tables, such as `jos_` */
   prefix: string;
-  /** of the tables that were looked for: the names of their columns; a table that is not there is missing */
+  /** the names of the columns of each table that was looked for; a missing table has no entry */
   columns: Map<string, Set<string>>;
   has(name: string, column?: string): boolean;
   /**
-   * All rows, some at a time, in the order of these columns, which are unique together; only the wanted columns, and null for
-   * those that the site does not have.
+   * Yields all rows, page by page, in the order of columns that are unique together. A row contains only the wanted
+   * columns, and null for columns that the site does not have.
    */
   read(name: string, wanted: readonly string[], order: readonly string[], where?: Row): AsyncGenerator<Row>;
-  /** rows with one of these values */
+  /** Returns the rows with one of these values */
   find(name: string, wanted: readonly string[], column: string, values: SqlValue[]): Promise<Row[]>;
-  /** the latest time in `at` for each of these numbers in `of`, of rows that are so */
+  /** Returns the latest time in `at` for each of these numbers in `of`, among the rows that match `where` */
   latest(name: string, of: string, at: string, numbers: number[], where: Row): Promise<Map<number, Date>>;
 }
 
-/** Rows in one page. */
+/** The number of rows in a page. */
 const PAGE = 1_000;
 
 /**
- * Finds a site's tables by those that a system always has.
- *
- * @param needed by table, without the prefix: columns that it cannot do without
- * @param optional tables that may be there
- * @throws OperatorError when a table or column is missing, or the tables of several sites are there
+ * Finds a site's tables, by those that a system always has.
+ * @param needed the required columns of each table, without its prefix
+ * @param optional the tables that may exist
+ * @throws OperatorError when a table or column is missing, or when several sites have such tables
  */
 export async function openSiteTables(
   db: Db,
@@ -102,7 +101,7 @@ export async function openSiteTables(
   };
 }
 
-/** The service's own prefix, if the table is there; else the only one that has it. */
+/** Returns the service's own prefix if it has the table, otherwise the only prefix that has it. */
 async function findPrefix(db: Db, title: string, name: string): Promise<string> {
   const prefixes = (await listTablesLike(db, name)).map((table) => table.slice(0, -name.length));
   if (prefixes.includes(tablePrefix(db))) return tablePrefix(db);
@@ -112,12 +111,12 @@ async function findPrefix(db: Db, title: string, name: string): Promise<string> 
     : refusal('several-sites', prefixes, { field: 'site_prefix' });
 }
 
-/** A DATETIME or DATE of a Joomla site, which is in UTC, or unix seconds; undefined: empty, or no date. */
+/** Parses a DATETIME or DATE of a Joomla site, in UTC, or unix seconds; undefined if it is empty or not a date. */
 export function momentOf(value: SqlValue | undefined): Date | undefined {
   return readMoment(value, 'first');
 }
 
-/** An end: of a DATE, the end of that day. null: empty; undefined: no date. */
+/** Parses an end, for a DATE the end of that day. Returns null for an empty value, undefined if it is not a date. */
 export function endOf(value: SqlValue | undefined): Date | null | undefined {
   const text = textOf(value);
   return text === '' || text === '0' || text.startsWith('0000') ? null : readMoment(value, 'last');
@@ -128,7 +127,7 @@ function readMoment(value: SqlValue | undefined, edge: Edge): Date | undefined {
   return readDate(text, 'iso', edge) ?? readDate(text, 'unix', edge);
 }
 
-/** A text column, trimmed; an empty one for null. */
+/** Returns the trimmed text of a column; empty for null. */
 export function textOf(value: SqlValue | undefined): string {
   return value === null || value === undefined ? '' : String(value).trim();
 }

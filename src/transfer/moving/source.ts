@@ -3,11 +3,11 @@ import type { StoredStatus } from '../../licensing/core/states';
 import type { LeftOutReason, WarningCode } from './sayings';
 
 /**
- * What a former system is read into. A source is one file of this folder: where its rows are, what each column and state means,
- * and what cannot be known. `run.ts` does the rest: the plan map, the dry run, one transaction, twice is once.
+ * The interface of a former system. A source is one file of this folder, which knows the tables, their meaning, and
+ * what they do not contain. `run.ts` does the rest: the plan map, the dry run, one transaction, idempotency.
  */
 
-/** The names that `--from` takes. */
+/** The names that `--from` accepts. */
 export type SourceName =
   | 'membershippro'
   | 'ars'
@@ -19,146 +19,145 @@ export type SourceName =
   | 'gumroad-csv'
   | 'csv';
 
-/** The order of days and months in dates that do not say it; `unix`: seconds since 1970. */
+/** The forms of dates: `dmy` or `mdy` if the order of days and months is not obvious; `unix` for seconds since 1970. */
 export const DATE_FORMS = ['unix', 'iso', 'dmy', 'mdy'] as const;
 export type DateForm = (typeof DATE_FORMS)[number];
 
-/** What the source sells, and its key in the plan map. */
+/** A plan that the source sells. */
 export interface SourcePlan {
-  /** as `--plans` names it: an id, or for a CSV a product's name, `NAME:PRICE` where there are price ids */
+  /** the key in `--plans`: an id, or for a CSV a product's name, or `NAME:PRICE` if it has price ids */
   key: string;
-  /** in people's words */
+  /** the readable name */
   name: string;
   /** the product's name, for `--make-plans` and for the counts */
   product: string;
-  /** ids of what the plan gives, for one key over several plans: the plan with all of another's covers it */
+  /** the ids of what the plan opens; for a key with several plans, the plan that has all ids of another covers it */
   covers: string[];
-  /** such as `1y`; null: for life; undefined: the source does not say */
+  /** the duration, such as `1y`; null if it never ends, undefined if the source does not state it */
   duration: string | null | undefined;
-  /** sites; 0: any number; undefined: the source does not say */
+  /** the maximum number of sites; 0 for any number, undefined if the source does not state it */
   limit: number | undefined;
-  /** our plan that the source names, where the map says nothing */
+  /** the plan here that the source names, used if the map does not contain the plan */
   here?: number | undefined;
 }
 
 export interface SourceKey {
   key: string;
-  /** sites of this key alone; undefined: all of the licence */
+  /** the maximum number of sites of this key; undefined for the licence's limit */
   limit: number | undefined;
-  /** what the key is activated for, as the source has it */
+  /** the sites for which the key is activated, in the source's spelling */
   sites: string[];
-  /** it works no more at the source, where the licence does */
+  /** true if the key no longer works at the source, although the licence does */
   ended?: boolean;
 }
 
-/** A right of the source that becomes a licence here, or an update of one. */
+/** A right at the source that becomes a licence here, or updates a licence. */
 export interface SourceLicense {
-  /** the source's id: the reference is `NAME:ID` */
+  /** the source's id; the reference here is `NAME:ID` */
   id: string;
   /** the line or id that a remark names */
   row: number;
-  /** a `SourcePlan`'s key */
+  /** the `key` of a `SourcePlan` */
   plan: string;
-  /** an address; null: not known */
+  /** the email address; null if unknown */
   customer: string | null;
   customerName: string | null;
-  /** the first is the main key; none: the licence gets a key of ours */
+  /** the keys, the main key first; without keys, the licence gets a new key */
   keys: SourceKey[];
   status: StoredStatus | 'expired';
   startsAt: Date | undefined;
-  /** null: for life; undefined: the duration of the plan here, from `startsAt` on */
+  /** null if it never ends; undefined for the duration of the plan here, counted from `startsAt` */
   expiresAt: Date | null | undefined;
-  /** sites; 0: any number; undefined: the limit of the plan here */
+  /** the maximum number of sites; 0 for any number, undefined for the limit of the plan here */
   limit: number | undefined;
-  /** when it was used last at the source, where that is known */
+  /** the time of the latest use at the source, if known */
   lastUsedAt?: Date | undefined;
-  /** sites that belong to no key of their own */
+  /** the sites that belong to no particular key */
   sites: string[];
-  /** the licence's metadata */
   metadata: Record<string, string>;
 }
 
-/** A row that becomes no licence, and why. */
+/** A row that does not become a licence, and the reason. */
 export interface SourceOmission {
   row: number;
   leftOut: LeftOutReason;
 }
 
-/** Something that a person has to know before the import, by kind: what changes its meaning. */
+/** A fact that changes what the import means, which the seller must know before it. */
 export interface SourceWarning {
   row: number;
-  /** the kind, by which they are grouped */
+  /** the kind, by which warnings are grouped */
   warning: WarningCode;
-  /** what its sentence names */
+  /** the values in its sentence */
   facts?: string[];
-  /** the customer whom somebody has to look at, by address */
+  /** the address of the customer to check */
   customer?: string;
 }
 
 export type SourceItem = SourceLicense | SourceOmission | SourceWarning;
 
-/** The seller's words about a table whose columns have names of their own. */
+/** The seller's options for a table with its own column names. */
 export interface TableOptions {
-  /** columns by field, which win over what their names suggest; an empty name: the table has no such column */
+  /** the columns of fields, which take precedence over guesses; an empty name states that the table has no such column */
   map: ReadonlyMap<string, string>;
-  /** names of columns left out on purpose */
+  /** the names of columns to ignore */
   ignore: string[];
-  /** id or name, for rows that name none */
+  /** the id or name for rows without a product */
   product: string | undefined;
   plan: string | undefined;
 }
 
-/** A column, by its name in the heading, and the field that it fills; null: it is left out. */
+/** A column by its name in the heading, and its field; null if the column is left out. */
 export interface ReadColumn {
   column: string;
   field: string | null;
 }
 
-/** What a source is opened with. */
+/** The options for opening a source. */
 export interface SourceContext {
   /** the service's own connection, which may read the site's tables */
   db: Db;
-  /** of the site's tables, such as `jos_`; undefined: found by the tables that are there */
+  /** the prefix of the site's tables, such as `jos_`; undefined to detect it */
   sitePrefix: string | undefined;
-  /** the file of a CSV source; undefined: none was given */
+  /** the file of a CSV source; undefined if the caller sent no file */
   file: AsyncIterable<Buffer> | undefined;
-  /** a second table that has the customers' addresses (`--users`) */
+  /** a second table with the customers' addresses (`--users`) */
   users: AsyncIterable<Buffer> | undefined;
-  /** undefined: guessed where exactly one form fits all rows */
+  /** undefined to guess the form if exactly one form fits all rows */
   dates: DateForm | undefined;
-  /** columns of a source that cannot be seen whole, confirmed by the seller */
+  /** true if the seller has confirmed the columns of a source whose tables are not fully known */
   confirmed: boolean;
-  /** Options of `csv`; undefined: all by its heading. */
+  /** the options of a `csv`; undefined to use only its heading */
   table?: TableOptions | undefined;
-  /** plans that the map takes together, such as `3+8` (rights.ts) */
+  /** the plan combinations of the map, such as `3+8` (rights.ts) */
   together?: string[][];
-  /** plans that the map leaves out: keys go to none of their licences */
+  /** the plans that the map leaves out: their licences get no keys */
   leftOut?: string[];
-  /** Whether this source was moved in from before. */
+  /** whether this source was imported before */
   ranBefore?: boolean;
   now: Date;
 }
 
-/** A source with its rows at hand. */
+/** An opened source, whose rows can be read. */
 export interface OpenSource {
-  /** what the source sells, with licences or without */
+  /** the plans that the source sells, with or without licences */
   plans: SourcePlan[];
-  /** columns that were found, of a source that cannot be seen whole; the run prints them and asks */
+  /** the columns found in a source whose tables are not fully known; the run prints them and asks for confirmation */
   columns?: string[];
-  /** The columns of a `csv`, and what each was read as. */
+  /** the columns of a `csv`, each with the field that it was read as */
   readAs?: ReadColumn[];
-  /** all its rows, in the order of ids; memory stays bounded; called twice (survey.ts) */
+  /** Yields all rows in the order of ids, with bounded memory. Called twice (survey.ts) */
   items(): AsyncIterable<SourceItem>;
 }
 
 export interface MovingSource {
   name: SourceName;
-  /** in people's words: "Membership Pro" */
+  /** the readable name, such as "Membership Pro" */
   title: string;
-  /** a file is read, or the site's tables */
+  /** whether the source reads a file, or the site's tables */
   reads: 'tables' | 'file';
-  /** whether it takes a second table with the customers' addresses (people.ts) */
+  /** whether it accepts a second table with the customers' addresses (people.ts) */
   readsUsers?: boolean;
-  /** @throws OperatorError when the tables or columns are not there, saying which were looked for */
+  /** Opens the source. @throws OperatorError for missing tables or columns, which it names */
   open(context: SourceContext): Promise<OpenSource>;
 }

@@ -10,7 +10,7 @@ import { lmfwcCsv } from './lmfwc-csv';
 import { membershipPro } from './membershippro';
 import type { MovingSource } from './source';
 
-/** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
+/** The sources, by the names that `--from` accepts. A new one needs a file in this folder and a line here. */
 export const SOURCES: MovingSource[] = [
   membershipPro,
   ars,
@@ -23,7 +23,7 @@ export const SOURCES: MovingSource[] = [
   anyCsv,
 ];
 
-/** @throws OperatorError when there is no source of this name */
+/** Returns the source with this name. @throws OperatorError for an unknown name */
 export function requireSource(name: string): MovingSource {
   const source = SOURCES.find((one) => one.name === name);
   if (source !== undefined) return source;

@@ -4,7 +4,7 @@ import type { SourceLicense } from './source';
 export const [RUNS, BEGINS_LATER, OVER] = [0, 1, 2] as const;
 export type Standing = typeof RUNS | typeof BEGINS_LATER | typeof OVER;
 
-/** Tables may have the day of another time zone: up to 14 hours ahead of UTC. */
+/** The tolerance for tables with the days of another time zone, which is up to 14 hours ahead of UTC. */
 const MARGIN_MS = 24 * 3_600_000;
 
 /** Returns whether a licence works, was bought ahead, or does not work. */

@@ -7,15 +7,15 @@ import { standingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
 /**
- * What users of a site have bought, for a source that only knows who comes: Akeeba Subscriptions, Payplans or
- * RD-Subscriptions, whichever is there; without one, the site's user groups.
+ * Reads what the users of a site have bought, for a source that only identifies users. It is stored by Akeeba
+ * Subscriptions, Payplans or RD-Subscriptions; a site without one of them has only user groups.
  */
 
 export interface RightsOfUsers {
   plans: SourcePlan[];
-  /** of a component that cannot be seen whole */
+  /** the columns of a component whose tables are not fully known */
   columns?: string[];
-  /** each user once */
+  /** Yields each user once */
   byUser(): AsyncIterable<{ user: number; rights: Right[] } | SourceOmission | SourceWarning>;
 }
 
@@ -24,7 +24,7 @@ interface Context {
   now: Date;
 }
 
-/** The first one that is there and has rows. */
+/** Opens the only component that exists and has rows. Without a component, opens the site's user groups. */
 export async function openRights(db: Db, prefix: string, context: Context): Promise<RightsOfUsers> {
   const found = [];
   for (const one of COMPONENTS) {
@@ -54,15 +54,15 @@ interface Period {
   row: number;
   plan: string;
   startsAt: Date | undefined;
-  /** null: for life; undefined: not known */
+  /** null if it never ends; undefined if unknown */
   endsAt: Date | null | undefined;
-  /** paid, and neither switched off nor taken back */
+  /** whether it is paid, and neither switched off nor refunded */
   isGood: boolean;
-  /** it was taken back */
+  /** whether it was refunded */
   isRefunded: boolean;
 }
 
-/** One licence a plan: of the periods that are good from the first start to the last end; else the latest of the others. */
+/** Merges the periods of a plan into one licence: the good periods from first start to last end, otherwise all periods. */
 export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Right {
   const good = periods.filter(({ isGood }) => isGood);
   const counted = good.length > 0 ? good : periods;
@@ -72,7 +72,7 @@ export function rightOfPeriods(source: string, user: number, periods: Period[], 
     : ends.reduce<Date | undefined>((last, end) => (end && (!last || end > last) ? end : last), undefined);
   const startsOf = (some: Period[]) =>
     some.flatMap(({ startsAt }) => startsAt ?? []).sort((a, b) => a.getTime() - b.getTime());
-  // After a pause it begins with the next period.
+  // After a pause, the licence begins with the next period.
   const open = counted.filter(({ endsAt }) => !endsAt || endsAt > now);
   const isPaused = open.length > 0 && open.every(({ startsAt: start }) => start !== undefined && start > now);
   const [startsAt] = startsOf(isPaused ? open : counted);
@@ -80,7 +80,7 @@ export function rightOfPeriods(source: string, user: number, periods: Period[], 
   const isOver = expiresAt !== null && expiresAt !== undefined && expiresAt <= now;
   const [first] = periods as [Period];
   const license: SourceLicense = {
-    // A renewal is a row of its own there, and the same licence here.
+    // There, a renewal is a new row. Here, it is the same licence.
     id: `${source}${user}-${first.plan}`,
     row: first.row,
     plan: first.plan,
@@ -122,8 +122,8 @@ async function* periodsByUser(
 }
 
 /**
- * Akeeba Subscriptions: a row a payment. A paid row that starts later extends the end; a row that was taken back (`X`) ends its
- * own payment alone. `N` and `P` were never paid.
+ * Opens Akeeba Subscriptions, which has one row per payment. A paid row that starts later extends the end. A refunded
+ * row (`X`) ends only its own payment. `N` and `P` were never paid.
  */
 async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<RightsOfUsers> {
   const tables = await openSiteTables(db, 'Akeeba Subscriptions', prefix, {
@@ -165,7 +165,7 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
         const ends = endOf(row.publish_down);
         if (ends === undefined) return { row: id, leftOut: 'bad-end' };
         const [startsAt, end] = [momentOf(row.publish_up), ends ?? undefined];
-        // One that is over, or begins later, is not enabled either.
+        // A row that is over or begins later is not enabled either.
         const isRunning = (startsAt === undefined || startsAt <= now) && (end === undefined || end > now);
         const isOff = isRunning && Number(row.enabled) !== 1;
         return {
@@ -180,10 +180,10 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
   };
 }
 
-/** From this year on an end stands for none. */
+/** The first year in which an end means that there is no end. */
 const LIFETIME = 2037;
 
-/** Payments that were taken back: their other rows do not count either. */
+/** Returns the refunded payments, whose other rows do not count either. */
 async function refundedPayments(tables: SiteTables): Promise<Set<string>> {
   const refunded = new Set<string>();
   const wanted = ['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'processor_key', 'state'];
@@ -199,7 +199,7 @@ function paymentOf(row: Row): string {
   return key === '' ? '' : `${textOf(row.user_id)} ${textOf(row.akeebasubs_level_id)} ${key}`;
 }
 
-/** Payplans: a row a subscription, which its renewals extend. 1601 active, 1602 on hold, 1603 expired, 0 none. */
+/** Opens Payplans: one row per subscription, which renewals extend. 1601 is active, 1602 on hold, 1603 expired, 0 none. */
 async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<RightsOfUsers> {
   const tables = await openSiteTables(db, 'Payplans', prefix, {
     payplans_subscription: [
@@ -224,7 +224,7 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<R
           if (!known.has(plan)) return { row: id, leftOut: 'plan-gone' };
           if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'never-paid' };
           const startsAt = momentOf(row.subscription_date);
-          // Without a date it has no end, once it has begun.
+          // Without this date, a subscription that has begun does not end.
           const endsAt = endOf(row.expiration_date);
           if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
           return { row: id, plan, startsAt, endsAt, isGood: status !== 1602, isRefunded: false };
@@ -233,7 +233,7 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<R
   };
 }
 
-/** RD-Subscriptions: its tables cannot be seen whole, so the columns are shown and asked for. A refund is an invoice of its own. */
+/** Opens RD-Subscriptions. Its tables are not fully known, so the seller confirms the columns. A refund is another invoice. */
 async function openRdSubscriptions(
   db: Db,
   prefix: string,
@@ -271,7 +271,7 @@ async function openRdSubscriptions(
   };
 }
 
-/** Ids of orders of which an invoice took money back. */
+/** Returns the ids of refunded orders, which have an invoice for the refund. */
 async function refundedOrders(tables: SiteTables): Promise<Set<string>> {
   const refunded = new Set<string>();
   if (!tables.has('rd_subs_invoices', 'refund_invoice') || !tables.has('rd_subs_orders', 'ordercode'))
@@ -293,10 +293,10 @@ function planOf(
   return { key: id, name: title, product: title, covers: [id], duration, limit: 0 };
 }
 
-/** Groups that every site has, and that say nothing of what somebody bought. */
+/** Joomla's own groups, which do not show what a user has bought. */
 const CORE_GROUPS = new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 
-/** Without a subscription component, the user groups of the site are the plans. They know no end. */
+/** Opens the user groups of a site without a subscription component. Each group is a plan without an end. */
 async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
   const tables = await openSiteTables(db, "the site's user groups", prefix, {
     usergroups: ['id', 'title'],

@@ -9,25 +9,25 @@ import type { SourceItem, SourceName } from './source';
 import { OVER, standingOf } from './standing';
 import { toWanted } from './wanted';
 
-/** Facts about all rows that the import needs before it takes the first one. The rows are read twice for them. */
+/** Collects facts about all rows that the import needs before it takes the first one, so the rows are read twice. */
 
-/** By digests as bytes: the row that a key goes to, and its standing as the last digit. */
+/** The row that each key goes to, with its standing as the last digit, keyed by digest as bytes. */
 export type KeyRows = Map<string, number>;
 
-/** Returns a digest in half of the memory. */
+/** Returns a digest in a form that takes half the memory. */
 export function bytesOf(digest: string): string {
   return Buffer.from(digest, 'hex').toString('latin1');
 }
 
-/** Reports whether a row keeps its key; another row may have the same one. */
+/** Reports whether a row keeps its key, which another row may contain too. */
 export function keepsKey(rows: KeyRows, digest: string, row: number): boolean {
   const kept = rows.get(bytesOf(digest));
   return kept === undefined || Math.floor(kept / 10) === row;
 }
 
 /**
- * Finds the row that each key goes to: one that works, and among several the one whose licence here has the key, or the first.
- * Counts the limits and periods of each plan.
+ * Finds the row that each key goes to: one that works, and among several the one whose licence has the key here,
+ * otherwise the first. Counts the limits and periods of each plan.
  */
 export async function survey(
   items: AsyncIterable<SourceItem>,
@@ -35,7 +35,7 @@ export async function survey(
   { db, source, now }: { db: Db; source: SourceName; now: Date },
 ): Promise<KeyRows> {
   const rows: KeyRows = new Map();
-  // By key and reference, later rows that are as good.
+  // The later rows that are equally good, keyed by key and reference.
   const ties = new Map<string, Map<string, number>>();
   const ids = new Set<string>();
   const unused = createReporter();
@@ -64,7 +64,7 @@ export async function survey(
   return rows;
 }
 
-/** Leaves a key with the licence that has it: another order of the rows changes nothing. */
+/** Leaves a key with the licence that has it, so that another order of the rows changes nothing. */
 async function leaveKeys(
   db: Db,
   rows: KeyRows,
@@ -85,7 +85,7 @@ async function leaveKeys(
   }
 }
 
-/** The stand-in for a plan that does not exist yet. */
+/** The placeholder for a plan that does not exist yet. */
 const UNMADE: Plan = {
   ...PLAN_DEFAULTS,
   id: 0,

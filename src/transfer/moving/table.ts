@@ -7,28 +7,28 @@ import { DateColumn, readDate, type Edge } from './dates';
 import type { LeftOutCode, LeftOutReason } from './sayings';
 import type { DateForm, SourceLicense } from './source';
 
-/** A former system's table as a file: columns by the names that its exporter gives them, and cells as what they mean. */
+/** Reads a former system's table from a file: finds columns by its exporter's names, and converts cells to values. */
 
-/** By field, the names that the column goes by; the exporter's own first. Case, blanks and signs do not count. */
+/** The possible names of each field's column, the exporter's own first. Case, blanks and signs are ignored. */
 export type ColumnNames<F extends string> = Record<F, readonly string[]>;
 
 export interface TableRules<F extends string> {
-  /** of the system, for messages */
+  /** the system's name, for messages */
   title: string;
-  /** a function where the columns have names of their own */
+  /** the columns' names, or a function that finds the columns if their names vary */
   columns: ColumnNames<F> | ((heading: string[]) => Map<F, number>);
-  /** without these the table is another one; one of each list is enough */
+  /** the required columns, at least one of each list; a table without them is not this system's */
   needed: readonly (readonly F[])[];
-  /** columns of another system that has the needed ones as well */
+  /** columns of another system that also has the required ones */
   foreign?: readonly string[];
-  /** columns with dates, and the second of the day that one without a time means */
+  /** the columns with dates, each with the second of the day for a date without a time */
   dates: Partial<Record<F, Edge>>;
   asked: DateForm | undefined;
-  /** the second table of a move; undefined: the first one */
+  /** the table in the move; undefined for the first one */
   part?: CsvPart;
 }
 
-/** A row that becomes no licence. */
+/** The error for a row that does not become a licence. */
 export class LeftOut extends Error {
   readonly reason: LeftOutReason;
 
@@ -38,7 +38,7 @@ export class LeftOut extends Error {
   }
 }
 
-/** A file is read twice: the second time its dates' form is known, and which rows belong together. */
+/** The maximum size. A file is kept and read twice: then the form of its dates and the rows of each licence are known. */
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_ODD_LINES = 10_000;
 
@@ -47,9 +47,9 @@ export class FormerTable<F extends string> {
   readonly #chunks: Buffer[];
   readonly #at: ReadonlyMap<F, number>;
   readonly #forms = new Map<F, DateForm>();
-  /** the heading */
+  /** the names in the heading */
   readonly names: readonly string[];
-  /** lines of rows with another number of cells, the first ones */
+  /** the first lines whose number of cells differs from the heading */
   readonly oddLines: number[] = [];
 
   private constructor(
@@ -65,8 +65,8 @@ export class FormerTable<F extends string> {
   }
 
   /**
-   * @param note called for each row that has as many cells as the heading
-   * @throws OperatorError when a column is missing, or a form of dates has to be asked for
+   * Opens a table. @param note called for each row that has as many cells as the heading
+   * @throws OperatorError when a column is missing, or when the caller must state the form of dates
    */
   static async open<F extends string>(
     file: AsyncIterable<Buffer> | undefined,
@@ -112,10 +112,10 @@ export class FormerTable<F extends string> {
     return row.cells[this.#at.get(field) ?? -1] ?? '';
   }
 
-  /** @throws LeftOut when the text is no date of the column's form */
+  /** Parses a date of a column. @throws LeftOut for a text that does not have the column's form */
   dateOf(text: string, field: F): Date {
     const edge = this.#rules.dates[field] ?? 'first';
-    // Dates with the year first, and unix seconds, can be read in one way only.
+    // Dates with the year first, and unix seconds, are unambiguous.
     const date =
       readDate(text, this.#forms.get(field) ?? 'iso', edge) ??
       readDate(text, 'iso', edge) ??
@@ -124,7 +124,7 @@ export class FormerTable<F extends string> {
     return date;
   }
 
-  /** All rows; undefined in the place of one that has another number of cells than the heading. */
+  /** Yields all rows; undefined for a row whose number of cells differs from the heading. */
   async *rows(): AsyncGenerator<{ line: number; row: FormerRow<F> | undefined }> {
     let isHeading = true;
     for await (const row of readCsv(replay(this.#chunks))) {
@@ -152,24 +152,24 @@ export class FormerRow<F extends string> {
     return this.#row.line;
   }
 
-  /** Empty for what systems write for nothing, and where there is no such column. */
+  /** Returns a cell's text; empty for a system's word for an empty cell, or without the column. */
   text(field: F): string {
     return textOf(this.#table.cellOf(this.#row, field));
   }
 
-  /** undefined: empty. @throws LeftOut */
+  /** Returns a cell's date; undefined if it is empty. @throws LeftOut */
   date(field: F): Date | undefined {
     const text = this.text(field);
     return text === '' || text === '0' ? undefined : this.#table.dateOf(text, field);
   }
 
-  /** null: for life, as an empty cell is. @throws LeftOut */
+  /** Returns a cell's end; null if it never ends, which an empty cell means too. @throws LeftOut */
   end(field: F): Date | null {
     const text = this.text(field);
     return isLifetime(text) ? null : this.#table.dateOf(text, field);
   }
 
-  /** undefined: empty; 0: any number. @throws LeftOut */
+  /** Returns a cell's limit; undefined if it is empty, 0 for any number. @throws LeftOut */
   limit(field: F): number | undefined {
     const limit = limitOf(this.text(field));
     if (limit === null) throw new LeftOut('no-number', this.#table.nameOf(field));
@@ -180,12 +180,12 @@ export class FormerRow<F extends string> {
     return ['1', 'true', 'yes', 'ja', 'wahr'].includes(this.text(field).toLowerCase());
   }
 
-  /** Whether the cell says no, which an empty one does not. */
+  /** Reports whether the cell means no, which an empty cell does not. */
   isDenied(field: F): boolean {
     return ['0', 'false', 'no', 'nein', 'falsch'].includes(this.text(field).toLowerCase());
   }
 
-  /** @param own what the system's words mean where it uses them otherwise than others. @throws LeftOut */
+  /** Returns a cell's status. @param own the system's words whose meaning differs from other systems' @throws LeftOut */
   status(field: F, own: Record<string, SourceLicense['status']>): SourceLicense['status'] | undefined {
     const text = this.text(field).toLowerCase();
     const status = Object.hasOwn(own, text) ? own[text] : readStatus(text);
@@ -194,7 +194,7 @@ export class FormerRow<F extends string> {
   }
 }
 
-/** Of sites: undefined: empty; 0: any number; null: no number. */
+/** Parses a number of sites: undefined if it is empty, 0 for any number, null if it is not a number. */
 export function limitOf(text: string): number | undefined | null {
   if (text === '') return undefined;
   if (UNLIMITED.has(text.toLowerCase())) return 0;
@@ -211,7 +211,7 @@ function isLifetime(text: string): boolean {
   return LIFETIME.has(text.toLowerCase());
 }
 
-/** For a reference where the export has no ids: which key it is, without the key. */
+/** Returns the id of a row in an export without ids: it identifies the key without containing it. */
 export function idOfKey(key: string): string {
   return `key-${keyDigest(canonicalKey(key)).slice(0, 16)}`;
 }
@@ -220,12 +220,12 @@ export function isIdOfKey(id: string): boolean {
   return id.startsWith('key-');
 }
 
-/** More of a licence are a mistake, and would be inserted in one go. */
+/** The maximum number of a licence's sites. More are a mistake, and would be inserted at once. */
 const MAX_SITES = 2_000;
 
 /**
- * Splits a cell with sites: also at blanks between addresses, which the name of a device may have.
- * @throws LeftOut when there are too many
+ * Splits a cell with sites. Blanks separate only addresses, because the name of a device may contain blanks.
+ * @throws LeftOut for too many sites
  */
 export function sitesOf(text: string): string[] {
   const parts = text.split(/[\s,;|]+/);
@@ -255,7 +255,7 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-/** The first column of a name counts: sellers' own fields, which may have the same, stand behind. */
+/** Finds the columns. The first of several equal names counts, because a seller's own fields follow the system's. */
 function findColumns<F extends string>(
   heading: string[],
   { title, columns, needed, part, foreign = [] }: TableRules<F>,
@@ -270,7 +270,7 @@ function findColumns<F extends string>(
   const other = foreign.find((name) => names.includes(plain(name)));
   if (other !== undefined) throw refusal('foreign-column', [title, other], { field: 'file' });
   const missing = needed.filter((fields) => !fields.some((field) => found.has(field)));
-  // The heading itself is not shown: without one, the first line has a key.
+  // Do not show the heading: in a table without one, the first line contains a key.
   if (missing.length > 0) {
     const names = missing.map((fields) => fields.map((field) => `"${columns[field][0] ?? field}"`).join('|'));
     throw part === 'users'

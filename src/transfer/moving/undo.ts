@@ -27,22 +27,22 @@ import type { StaysCode } from './sayings';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
 
-/** What an undone import left, and why. */
+/** The result of an undone import: what was removed, what was left, and why. */
 export interface Undone {
   id: number;
   removed: Record<Removed, number>;
   left: { kind: Removed; id: number; code: StaysCode }[];
 }
 
-/** Licences in one statement. */
+/** The maximum number of licences in a statement. */
 const AT_ONCE = 500;
 
 /**
- * Takes an import back: removes what it made and nobody has used since, the one case in which licences are deleted. A check
- * of a key is no use. What was used stays, as does a product or plan that something else needs. What a later run has
- * changed stays as well, and so does what has a key of another run's licence: it belongs to that run from now on, so that
- * taking that one back removes it.
- * @throws OperatorError when there is no such import, or it was undone before
+ * Undoes an import: removes what it made, unless it was used since. This is the only case in which licences are
+ * deleted. A check of a key is not a use. A product or plan that something else needs is kept, as is what a later run
+ * has changed. A licence with a key from another run's licence is kept too. It then belongs to that run, whose undo
+ * removes it.
+ * @throws OperatorError when the import does not exist, or was already undone
  */
 export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<Undone> {
   return inReadCommitted(db, (trx) => undo(trx, id, now));
@@ -53,10 +53,10 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   const found = runs.find((run) => run.id === id);
   if (found === undefined) throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
   if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
-  /** those that nobody has taken back */
+  /** the other runs that were not undone */
   const others = runs.flatMap((run) => (run.id !== id && run.undoneAt === null ? [run.id] : []));
   const later = others.filter((run) => run > id);
-  // Before licences, as orders lock them.
+  // Lock customers before licences, as orders do.
   const named = new Map<number, string>();
   await eachOf(trx, id, 'customer', async (ids) => {
     for (const row of await lockRows(trx, 'customers', 'id', ids))
@@ -84,7 +84,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   return undone;
 }
 
-/** All runs in the order in which they were, which stay as they are until the end. */
+/** Locks all runs and returns them in their order, so that none changes until the end. */
 async function lockRuns(trx: Transaction): Promise<ImportRun[]> {
   const ids = (await listImports(trx, {})).map(({ id }) => id).sort((a, b) => a - b);
   const runs: ImportRun[] = [];
@@ -95,7 +95,7 @@ async function lockRuns(trx: Transaction): Promise<ImportRun[]> {
   return runs;
 }
 
-/** Licences that earlier runs made and this one changed: they stay as they are now. */
+/** Returns the licences that earlier runs made and this run changed. They stay as they are now. */
 async function changedOfEarlier(trx: Transaction, id: number): Promise<number[]> {
   const changed: number[] = [];
   for (;;) {
@@ -108,18 +108,18 @@ async function changedOfEarlier(trx: Transaction, id: number): Promise<number[]>
 interface Sorted {
   unused: number[];
   stays: Map<number, StaysCode>;
-  /** by licence, the run for whose sake it stays, which removes it when it is taken back */
+  /** the run for which a licence stays; undoing that run removes the licence */
   heirs: Map<number, number>;
 }
 
-/** Locks a run's licences, and tells which of them may go. */
+/** Locks a run's licences, and decides which of them are removed. */
 async function sortLicenses(trx: Transaction, importId: number, later: number[]): Promise<Sorted> {
   const all = new Set<number>();
   const stays = new Map<number, StaysCode>();
   const heirs = new Map<number, number>();
   const moved: { license: number; giver: number }[] = [];
   await eachOf(trx, importId, 'license', async (ids) => {
-    // Before anything is read of them: nobody uses them from here on.
+    // Lock the licences before reading, so that no request uses them from here on.
     const locked = [...(await lockLicenses(trx, ids)).keys()];
     const imported = await findImported(trx, 'license', locked);
     const brought = new Map(locked.map((one) => [one, readBrought(imported.get(one)?.broughtJson)]));
@@ -137,7 +137,7 @@ async function sortLicenses(trx: Transaction, importId: number, later: number[])
   return { unused: [...all].filter((one) => !stays.has(one)), stays, heirs };
 }
 
-/** The keys of licences that went over from others, with whom they were at first. */
+/** Returns the licences with keys that moved from other licences, and the first licence of each key. */
 async function movedKeys(
   trx: Transaction,
   brought: Map<number, Brought>,
@@ -149,7 +149,7 @@ async function movedKeys(
   });
 }
 
-/** While a licence stays, so does the one that its key went over to: sites ask by it that got it for the first one. */
+/** Keeps a licence with a moved key while the key's first licence stays, because its sites send this key. */
 async function keepOlderKeys(
   trx: Transaction,
   moved: { license: number; giver: number }[],
@@ -172,7 +172,7 @@ async function keepOlderKeys(
   }
 }
 
-/** Takes the names back that the run gave, but for customers who still have a licence of a move. @param named by id */
+/** Removes the names that the run gave, except of customers with a licence of another move. @param named addresses by id */
 async function unname(trx: Transaction, named: Map<number, string>): Promise<void> {
   for (const some of chunksOf([...named])) {
     const runs = await findRunsOfCustomers(
@@ -192,7 +192,7 @@ async function unname(trx: Transaction, named: Map<number, string>): Promise<voi
   }
 }
 
-/** What a run made of a kind, some at a time by id. */
+/** Passes the ids of one kind that a run made to `work`, some at a time. */
 async function eachOf(
   trx: Transaction,
   importId: number,
@@ -220,7 +220,7 @@ async function removeThings(
       await deleteImported(trx, kind, [id]);
       undone.removed[kind]++;
     } catch (error) {
-      // Somebody has removed it already.
+      // It has already been removed.
       if (error instanceof OperatorError && error.code === 'NOT_FOUND') continue;
       if (!(error instanceof OperatorError)) throw error;
       undone.left.push({ kind, id, code: whyItStays(error) });

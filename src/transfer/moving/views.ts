@@ -8,7 +8,7 @@ import type { MoveCounts } from './run';
 import { say } from './sayings';
 import type { Undone } from './undo';
 
-/** Moves as the API and `--json` show them. */
+/** Converts moves to the JSON of the API and of `--json`. */
 
 export function moveJson(report: MoveReport) {
   return {

@@ -14,7 +14,7 @@ import type { LeftOutReason, WarningCode } from './sayings';
 import type { SourceKey, SourceLicense } from './source';
 import { BEGINS_LATER, standingOf } from './standing';
 
-/** What can differ between a licence here and at the source, by the names of the API. */
+/** The fields in which a licence here can differ from the source, by the API's names. */
 export const FIELDS = [
   'plan_id',
   'status',
@@ -25,7 +25,7 @@ export const FIELDS = [
 ] as const;
 export type Field = (typeof FIELDS)[number];
 
-/** A licence of the source in our terms. */
+/** A licence of the source, in the terms of this service. */
 export interface Wanted {
   row: number;
   reference: string;
@@ -34,35 +34,35 @@ export interface Wanted {
   activationLimit: number;
   expiresAt: Date | null;
   customer: string | null;
-  /** null: not known */
+  /** null if unknown */
   customerName: string | null;
-  /** null: not known, or never */
+  /** null if unknown, or if it was never used */
   lastUsedAt: Date | null;
   metadata: Metadata;
   keys: WantedKey[];
-  /** normalised; of no key in particular */
+  /** the normalised sites of no particular key */
   sites: string[];
-  /** what the source does not say, which an existing licence keeps as it is */
+  /** the fields that the source does not state, which an existing licence keeps */
   unsaid: Set<Field>;
-  /** it ended, and nobody knows when */
+  /** whether it ended at an unknown time */
   endedSometime: boolean;
 }
 
 export interface WantedKey {
-  /** canonical */
+  /** the key in canonical form */
   key: string;
   digest: string;
-  /** undefined: the key has our own shape */
+  /** undefined for a key in this service's own form */
   folded: string | undefined;
-  /** null: the licence's */
+  /** null for the licence's limit */
   limit: number | null;
   ended: boolean;
   sites: string[];
 }
 
 /**
- * Puts a licence of the source into our terms, and tells what changes its meaning.
- * @returns why it has to be left out, otherwise
+ * Converts a licence of the source to this service's terms, and warns about changes in its meaning.
+ * @returns the licence, or the reason to leave it out
  */
 export function toWanted(
   item: SourceLicense,
@@ -127,7 +127,7 @@ export function toWanted(
     unsaid,
     lastUsedAt: item.lastUsedAt !== undefined && item.lastUsedAt <= now ? item.lastUsedAt : null,
     customerName: labelOf(item.customerName ?? '') || null,
-    // A licence here has no start: the first run after the day makes it active.
+    // A licence here has no start: the first run after its start activates it.
     status: isAhead ? 'suspended' : item.status === 'expired' ? 'active' : item.status,
     activationLimit: item.limit ?? plan.activationLimit,
     expiresAt: end.expiresAt,
@@ -159,7 +159,7 @@ function endOf(
   if (end === undefined) return undefined;
   return {
     expiresAt: end,
-    // It would be another one at each run.
+    // The end would differ at each run.
     isUnsaid: startsAt === undefined,
     isSometime: false,
   };

@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import * as schema from './schema';
 
 /**
- * In order, by the names that the database stores. Until 1.0.0 a change of the tables is made in `schema/`, and the
- * number behind its name goes up.
+ * The migrations in their order, by the names that the database stores. Until 1.0.0, change the tables in `schema/` and
+ * increase the number at the end of its name.
  */
 export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
   '001_schema_6': schema,
@@ -11,10 +11,10 @@ export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
 
 export const migrationNames = (): string[] => Object.keys(migrations);
 
-/** Whether a version before 1.0.0 with other tables recorded this name, which the present version does not know. */
+/** Reports whether a version before 1.0.0 with other tables recorded this name, which the present version does not know. */
 export const isOtherSchema = (name: string): boolean => name.startsWith('001_');
 
-/** Knex asks for one. */
+/** Rejects every rollback. Knex requires this function. */
 const down = (): Promise<void> =>
   Promise.reject(new Error('No migration goes back: restore the backup made before it.'));
 

@@ -2,11 +2,11 @@ import type { Knex } from 'knex';
 import { indexName, isSqlite, tableName } from './tables';
 
 /**
- * What a migration of tables in use is made of (decision 6). Each step skips what is there, because MySQL cannot roll
- * back a migration that was killed. A migration that fills rows needs `config = { transaction: false }`.
+ * The steps of a migration of tables in use (decision 6). Each step skips work that is already done, because MySQL
+ * cannot roll back a migration that was killed. A migration that fills rows needs `config = { transaction: false }`.
  */
 
-/** Rows in a transaction: few enough for a cluster, and calls wait for their locks for some ms only. */
+/** The number of rows in a transaction: few enough for a cluster, and requests wait for their locks for only a few ms. */
 const PIECE = 1_000;
 
 export async function addColumns(knex: Knex, name: string, columns: Record<string, string>): Promise<void> {
@@ -25,7 +25,7 @@ export async function addIndex(knex: Knex, name: string, columns: string[]): Pro
   if (there.length === 0) await knex.raw(`CREATE INDEX ${index} ON ${full} (${columns.join(', ')})`);
 }
 
-/** Calls `fill` for the rows with ids above the first and up to the second number. It skips those it has filled. */
+/** Calls `fill` for each range of ids, above the first and up to the second number. `fill` skips rows that it has filled. */
 export async function fillInPieces(
   knex: Knex,
   name: string,
@@ -37,7 +37,8 @@ export async function fillInPieces(
   for (let after = 0; after < (last ?? 0); after += PIECE) {
     const upTo = after + PIECE;
     await inTransaction(async (trx) => {
-      // INSERT ... SELECT would lock them only against writers: an UPDATE after it could meet a call's in a deadlock.
+      // INSERT ... SELECT would lock the rows only against writers, so a later UPDATE could deadlock with a request's
+      // UPDATE.
       await trx(full).where('id', '>', after).where('id', '<=', upTo).orderBy('id').forUpdate().pluck('id');
       await fill(trx, [after, upTo]);
     });

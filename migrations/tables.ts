@@ -1,18 +1,18 @@
 import type { Knex } from 'knex';
 
-/** How tables and their columns are written for MySQL and SQLite. */
+/** Tables and their columns, in the SQL of MySQL and SQLite. */
 
 export interface TableDefinition {
   columns: Record<string, string>;
-  /** the primary key, where no column's type says it */
+  /** the primary key, unless a column's type defines it */
   primary?: string[];
   unique?: string[][];
   indexes?: string[][];
-  /** the table each column refers to, by its id */
+  /** the table that each column references, by its id */
   references?: Record<string, string>;
 }
 
-/** Tables by name, each after those it refers to. */
+/** Tables by name, each after the tables that it references. */
 export type Tables = (t: ColumnTypes) => Record<string, TableDefinition>;
 
 export type ColumnTypes = ReturnType<typeof typesFor>;
@@ -34,7 +34,7 @@ export function typesFor(sqlite: boolean) {
     smallRef: number('INT UNSIGNED'),
     count: number('INT UNSIGNED'),
     bigCount: number('BIGINT UNSIGNED'),
-    /** of what is added and taken away, in either order */
+    /** the type of a sum that is increased and decreased, in either order */
     sum: number('BIGINT'),
     signedCount: number('INT'),
     flag: number('TINYINT UNSIGNED'),
@@ -56,10 +56,10 @@ export function tableName(knex: Knex, name: string): string {
   return `${(knex.userParams as { tablePrefix: string }).tablePrefix}licensing_${name}`;
 }
 
-/** The longest name of an index in MySQL. */
+/** The maximum length of an index name in MySQL. */
 const MAX_NAME = 64;
 
-/** Such as `jos_licensing_licenses_customer`; with the columns' initials where that is too long for MySQL. */
+/** Returns a name such as `jos_licensing_licenses_customer`, or with the columns' initials if that is too long for MySQL. */
 export function indexName(table: string, columns: string[]): string {
   const name = `${table}_${columns.join('_')}`;
   return name.length <= MAX_NAME
@@ -68,7 +68,7 @@ export function indexName(table: string, columns: string[]): string {
 }
 
 /**
- * Creates a table with its keys and indexes, in one statement where MySQL allows it, and with `IF NOT EXISTS`: MySQL
+ * Creates a table with its keys and indexes, in one statement if MySQL allows it, and with `IF NOT EXISTS`: MySQL
  * cannot roll back DDL, so an interrupted migration must be able to run again.
  */
 export async function createTable(knex: Knex, name: string, definition: TableDefinition): Promise<void> {
@@ -85,7 +85,7 @@ export async function createTable(knex: Knex, name: string, definition: TableDef
     for (const key of unique) parts.push(`UNIQUE KEY ${indexName(full, key)} (${key.join(', ')})`);
     for (const key of indexes) parts.push(`KEY ${indexName(full, key)} (${key.join(', ')})`);
   }
-  // Independent of the database's default collation.
+  // These options make the table independent of the database's default collation.
   const options = sqlite
     ? ''
     : ' ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC';

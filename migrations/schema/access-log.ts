@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
 /**
- * No foreign keys: their shared lock on the licence's row would block the UPDATE of a batch of validations. A row may
- * stand for several equal requests: their number, and the time of the latest (null for a single one).
+ * The access log. It has no foreign keys: their shared lock on the licence's row would block the UPDATE of a batch of
+ * validations. A row may represent several equal requests: their number, and the time of the latest (null for one).
  */
 export const accessLog: Tables = (t) => ({
   access_log: {
@@ -21,9 +21,9 @@ export const accessLog: Tables = (t) => ({
       times: `${t.count} NOT NULL DEFAULT 1`,
       last_at: `${t.time} NULL`,
       key_id: `${t.ref} NULL`,
-      // How many of its `times` the daily sums do not have yet; null: none of them.
+      // The number of its `times` that the daily sums do not contain yet; null if they contain all.
       unsummed: `${t.count} NULL`,
-      // The site that said it downloads, and the version it said is installed.
+      // The site that a download request names, and the version that it reports as installed.
       site: `${t.text(255)} NULL`,
       installed_version: `${t.ascii(64)} NULL`,
     },
@@ -38,7 +38,7 @@ export const accessLog: Tables = (t) => ({
       ['unsummed'],
     ],
   },
-  // The latest refused request of each licence, by which licences are listed: the log has it in millions of rows.
+  // The time of each licence's latest refused request, by which licences are listed. The log has millions of rows.
   license_refusals: {
     columns: {
       license_id: t.sqlite ? 'INTEGER PRIMARY KEY' : `${t.ref} NOT NULL PRIMARY KEY`,

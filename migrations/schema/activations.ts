@@ -9,13 +9,13 @@ export const activations: Tables = (t) => ({
       name: `${t.text(190)} NULL`,
       ip: `${t.ascii(45)} NULL`,
       activated_at: `${t.time} NOT NULL`,
-      // The key it came by; null: the main key.
+      // The key with which it was activated; null for the main key.
       key_id: `${t.ref} NULL`,
-      // Whether it takes no slot.
+      // Whether it uses no slot.
       free: `${t.flag} NOT NULL DEFAULT 0`,
-      // The registrable domain, by which staging sites follow their production site.
+      // The registrable domain, which relates staging sites to their production site.
       site: `${t.text(255)} NULL`,
-      // It cannot be given back until then: a file for a machine without network was made for it.
+      // The time until which it cannot be deactivated, because an offline file was issued for it.
       held_until: `${t.time} NULL`,
     },
     unique: [['license_id', 'identifier']],

@@ -7,7 +7,7 @@ export const catalogue: Tables = (t) => ({
       name: `${t.text(190)} NOT NULL`,
       element: `${t.text(100)} NULL`,
       created_at: `${t.time} NOT NULL`,
-      // The operator's latest options, as JSON, so that the next write of the file needs none.
+      // The operator's latest options, as JSON, with which the file is written again.
       update_xml: `${t.longText} NULL`,
       includes_all: `${t.count} NOT NULL DEFAULT 0`,
       renew_url: `${t.text(500)} NULL`,
@@ -31,13 +31,13 @@ export const catalogue: Tables = (t) => ({
       activation_limit: `${t.count} NOT NULL`,
       duration: `${t.ascii(16)} NULL`,
       created_at: `${t.time} NOT NULL`,
-      // What an expired licence may still do.
+      // The rights that remain after a licence has expired.
       after_expiry: `${t.ascii(16)} NOT NULL DEFAULT 'nothing'`,
-      // Whether staging and local sites take no slot.
+      // Whether staging and local sites use no slot.
       free_staging: `${t.flag} NOT NULL DEFAULT 0`,
-      // How many sites a customer may remove on the customer's page within 30 days.
+      // The number of sites that a customer may remove on the customer's page within 30 days.
       self_service_moves: `${t.count} NOT NULL DEFAULT 3`,
-      // Where a customer without a free slot, or whose licence lacks a product, gets a larger licence.
+      // The page on which customers without a free slot, or without a product in their licence, buy a larger licence.
       upgrade_url: `${t.text(500)} NULL`,
     },
     indexes: [['product_id']],

@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
 /**
- * What is known of a person besides the address, which licences and orders have. `name` and `language` are what an order
- * or the page of a request for a link told at `told_at`; what the seller chose counts before it.
+ * Facts about a person. The address is also in licences and orders. `name` and `language` come from an order, or from
+ * the page that requests a link, at `told_at`; the values that the seller chose take precedence.
  */
 export const customers: Tables = (t) => ({
   customers: {
@@ -15,7 +15,7 @@ export const customers: Tables = (t) => ({
       told_at: `${t.time} NULL`,
       chosen_name: `${t.text(190)} NULL`,
       chosen_language: `${t.ascii(8)} NULL`,
-      // The seller's own, for nobody outside.
+      // A note that only the seller sees.
       note: `${t.text(1000)} NULL`,
     },
     unique: [['digest']],

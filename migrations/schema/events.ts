@@ -1,6 +1,6 @@
 import type { Tables } from '../tables';
 
-/** What happened to licences. No foreign key, and `times`, `last_at` and `unsummed`, as in the access log. */
+/** The history of licences. It has no foreign key, and `times`, `last_at` and `unsummed` as in the access log. */
 export const events: Tables = (t) => ({
   events: {
     columns: {

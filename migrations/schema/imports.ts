@@ -8,14 +8,14 @@ export const imports: Tables = (t) => ({
       source: `${t.ascii(32)} NOT NULL`,
       at: `${t.time} NOT NULL`,
       actor: `${t.text(190)} NOT NULL`,
-      // What became of the source's plans, by their keys.
+      // The plan map: the target of each of the source's plans, by key.
       plans_json: `${t.longText} NOT NULL`,
       counts_json: `${t.longText} NOT NULL`,
       undone_at: `${t.time} NULL`,
     },
     indexes: [['source']],
   },
-  // What a run made. Of a licence also what the latest run brought: what differs from it was changed here since.
+  // The records that a run made. A licence's `brought_json` is the latest import baseline: other values were changed here.
   imported: {
     columns: {
       kind: `${t.ascii(16)} NOT NULL`,

@@ -20,7 +20,7 @@ import { sums } from './sums';
 import { told } from './told';
 import { webhooks } from './webhooks';
 
-/** All tables, each after those it refers to. */
+/** All tables, each after the tables that it references. */
 export const schema: Tables = (t) =>
   Object.assign(
     {},
@@ -32,7 +32,7 @@ export const schema: Tables = (t) =>
     ),
   ) as ReturnType<Tables>;
 
-/** Skips tables that are there, so that it completes what an interrupted call began. */
+/** Creates the tables that do not exist yet, so that it completes an interrupted call. */
 export async function up(knex: Knex): Promise<void> {
   for (const [name, definition] of Object.entries(schema(columnTypes(knex))))
     await createTable(knex, name, definition);

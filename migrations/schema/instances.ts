@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
-/** What instances agree on by the database. */
+/** The tables through which instances coordinate. */
 export const instances: Tables = (t) => ({
-  // Who does a piece of periodic work, and until when.
+  // Leases: the holder of a periodic task, and the end of its lease.
   leases: {
     columns: {
       name: `${t.ascii(64)} NOT NULL`,
@@ -11,7 +11,7 @@ export const instances: Tables = (t) => ({
     },
     primary: ['name'],
   },
-  // Calls with an Idempotency-Key: who is at it, and the sealed answer once it is done. Both digests are keyed.
+  // Requests with an Idempotency-Key: the claim of the running request, then its sealed answer. Both digests are keyed.
   idempotency: {
     columns: {
       key_digest: `${t.digest} NOT NULL PRIMARY KEY`,
@@ -23,8 +23,8 @@ export const instances: Tables = (t) => ({
     },
     indexes: [['created_at']],
   },
-  // Requests of clients in a window, where processes count together without Redis. These columns in this order are those
-  // of rate-limiter-flexible's RateLimiterMySQL; a key is a bucket and a digest, and `expire` is in ms.
+  // Requests of clients in a window, if processes count together without Redis. These columns in this order are those
+  // of rate-limiter-flexible's RateLimiterMySQL. A key is a bucket and a digest, and `expire` is in ms.
   limit_counts: {
     columns: {
       '`key`': `${t.ascii(64)} NOT NULL PRIMARY KEY`,

@@ -1,6 +1,6 @@
 import type { Tables } from '../tables';
 
-/** In the order of their digests, by which calls look them up. SQLite can only count a primary key. */
+/** Keys are stored in the order of their digests, which requests look up. SQLite can only auto-increment a primary key. */
 export const licenseKeys: Tables = (t) => ({
   license_keys: {
     columns: {
@@ -14,9 +14,9 @@ export const licenseKeys: Tables = (t) => ({
       ends_at: `${t.time} NULL`,
       replaced_by: `${t.ref} NULL`,
       created_at: `${t.time} NOT NULL`,
-      // Six of the 32 digits, for the search: with the eight of the hint, 72 bits of a key stay unknown.
+      // Six of the 32 digits, for the search. Together with the eight digits of the hint, 72 bits of a key stay unknown.
       key_start: `${t.ascii(6)} NULL`,
-      // Of a key of another system, in lower case: one that was typed in other case is found by it.
+      // The digest of another system's key in lower case, so that a key entered in different case is found.
       folded_digest: `${t.digest} NULL`,
     },
     unique: [[t.sqlite ? 'key_digest' : 'id']],

@@ -20,17 +20,17 @@ export const licenses: Tables = (t) => ({
       // The number of the latest change.
       revision: `${t.bigCount} NOT NULL DEFAULT 0`,
       main_key_id: `${t.ref} NULL`,
-      // The name of the token that issued it: such a token sees only its own licences.
+      // The name of the token that issued it. Such a token can read only its own licences.
       issued_by: `${t.text(190)} NULL`,
-      // By which a customer is found without naming the address.
+      // The digest by which a customer is found without storing or naming the address.
       customer_digest: `${t.ascii(32)} NULL`,
-      // Days of `expires_at` that are not paid: the renewal of a subscription is awaited in them.
+      // The days of `expires_at` that are not paid: a grace period, in which a subscription's renewal is awaited.
       grace_days: `${t.count} NOT NULL DEFAULT 0`,
-      // A subscription pays on by itself.
+      // Whether a subscription renews it automatically.
       renews_itself: `${t.flag} NOT NULL DEFAULT 0`,
     },
     unique: [['reference']],
-    // Lists are filtered and paged by those with `status`, where `id` is the page's order.
+    // Lists are filtered and paged by the indexes with `status`, in which `id` is the order of the pages.
     indexes: [
       ['customer'],
       ['expires_at'],

@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
 /**
- * Orders, their events as they came, and what each line did to licences. Digests tell orders and events apart to the
- * byte: MySQL compares texts without the spaces at their end.
+ * Orders, their events as received, and the effect of each line on licences. Digests distinguish orders and events byte
+ * by byte, because MySQL ignores trailing spaces when it compares texts.
  */
 export const orders: Tables = (t) => ({
   orders: {
@@ -20,15 +20,15 @@ export const orders: Tables = (t) => ({
       is_test: `${t.flag} NOT NULL DEFAULT 0`,
       state: `${t.ascii(16)} NOT NULL`,
       created_at: `${t.time} NOT NULL`,
-      // The customer's, as the shop told it.
+      // The customer's language, from the shop.
       language: `${t.ascii(8)} NULL`,
-      // What the shop's `mail` was when the order issued.
+      // The value of the shop's `mail` when the order issued licences.
       mail: `${t.ascii(8)} NULL`,
-      // An unexpected error: its reason, when it came first, and when the order is tried again.
+      // An unexpected error: its reason, its first time, and the time of the next retry.
       failure: `${t.text(190)} NULL`,
       failed_at: `${t.time} NULL`,
       retry_at: `${t.time} NULL`,
-      // When the seller confirmed an order of too many lines.
+      // The time at which the seller confirmed an order with too many lines.
       confirmed_at: `${t.time} NULL`,
     },
     unique: [['digest']],
@@ -40,7 +40,7 @@ export const orders: Tables = (t) => ({
       ['owner', 'state'],
       ['number'],
       ['customer_digest'],
-      // Orders whose keys could not be mailed for want of an address.
+      // For orders whose keys could not be mailed without an address.
       ['mail', 'customer_digest'],
       ['customer_name'],
     ],
@@ -61,22 +61,22 @@ export const orders: Tables = (t) => ({
       is_test: `${t.flag} NOT NULL DEFAULT 0`,
       effect: `${t.ascii(16)} NOT NULL`,
       lines_json: `${t.longText} NULL`,
-      // Null while its order has not been processed with it.
+      // Null until its order is processed with it.
       outcome_json: `${t.longText} NULL`,
       payment: `${t.text(190)} NULL`,
       renews_itself: `${t.flag} NULL`,
-      // What the shop's rules do with licences that an upgrade takes away.
+      // The shop's rule for licences that an upgrade removes.
       reduced: `${t.ascii(16)} NULL`,
-      // The shop's grace when it came.
+      // The shop's grace period when it was received.
       grace_days: `${t.count} NOT NULL DEFAULT 0`,
-      // Of a payment or refund: minor units of the currency (ISO 4217).
+      // The amount of a payment or refund, in minor units of the currency (ISO 4217).
       amount: `${t.bigCount} NULL`,
       currency: `${t.ascii(3)} NULL`,
     },
     unique: [['order_id', 'identity']],
   },
-  // `awaited` is set while a line waits, to the digest of the article or order that it waits for, so that whatever
-  // arrives finds the lines that wait for it.
+  // `awaited` is set while a line waits: it is the digest of the article or order that the line waits for, by which a
+  // new article or order finds its waiting lines.
   order_lines: {
     columns: {
       id: t.id,
@@ -100,7 +100,7 @@ export const orders: Tables = (t) => ({
       role: `${t.ascii(16)} NOT NULL`,
       state: `${t.ascii(16)} NOT NULL`,
       base_ends_at: `${t.time} NULL`,
-      // What the line's article meant when it ran.
+      // The plans that the line's article meant when the line was processed.
       plans_json: `${t.longText} NOT NULL`,
     },
     indexes: [['order_id'], ['license_id']],

@@ -1,10 +1,10 @@
 import type { Tables } from '../tables';
 
 /**
- * What still has to be sent, and what was. `next_attempt_at` is null once a row is sent or given up; until then a claimed
- * row carries the end of its claim there. `once` keeps a row from being queued twice. For a receiver of webhooks, `lane`
- * is the licence whose order a row keeps, until it is delivered, and `failures` counts those of its present schedule. A
- * mail of keys names its order.
+ * The outbox: mails and webhooks to send, and those that were sent. `next_attempt_at` is null once a row is sent or
+ * given up; in a claimed row it is the end of the claim. `once` is the deduplication key. For a webhook's receiver,
+ * `lane` is the licence whose order a row keeps, until it is delivered, and `failures` counts the failures of its
+ * present schedule. A mail of keys refers to its order.
  */
 export const outbox: Tables = (t) => ({
   outbox: {
@@ -33,7 +33,7 @@ export const outbox: Tables = (t) => ({
       answer_status: `${t.count} NULL`,
       answer: `${t.longText} NULL`,
       order_id: `${t.ref} NULL`,
-      // A mail that was given up: when the seller sent it again, or dismissed it.
+      // The time at which the seller sent a given-up mail again, or dismissed it.
       settled_at: `${t.time} NULL`,
     },
     unique: [['once']],
@@ -43,10 +43,10 @@ export const outbox: Tables = (t) => ({
       ['recipient_digest', 'created_at'],
       ['created_at'],
       ['failed_at'],
-      // What is due for a receiver, and the first of a licence's lane.
+      // For a receiver's due rows, and the first row of a licence's lane.
       ['webhook_id', 'next_attempt_at'],
       ['webhook_id', 'lane', 'revision'],
-      // Lists, and what is old.
+      // For lists, and for deleting old rows.
       ['webhook_id', 'created_at'],
       ['kind', 'created_at'],
       ['order_id'],

@@ -9,10 +9,10 @@ export const releases: Tables = (t) => ({
       version_order: `${t.ascii(255)} NOT NULL`,
       state: `${t.ascii(16)} NOT NULL`,
       changelog: `${t.longText} NOT NULL`,
-      // Percent of the addresses that are offered it.
+      // The staged rollout: the percentage of addresses that are offered the release.
       rollout: `${t.count} NOT NULL DEFAULT 100`,
       security: `${t.flag} NOT NULL DEFAULT 0`,
-      // When its customers were told of it: once.
+      // The time at which customers were notified of it, which happens only once.
       notified_at: `${t.time} NULL`,
       published_at: `${t.time} NULL`,
       file_name: `${t.ascii(255)} NOT NULL`,
@@ -25,7 +25,7 @@ export const releases: Tables = (t) => ({
     unique: [['product_id', 'version']],
     references: { product_id: 'products' },
   },
-  // How far the mails of a security release are queued: up to a licence of a plan. `due_at` is the next mail's.
+  // The progress of a security release's mails: the plan and licence up to which they are queued, and the next mail's time.
   security_notices: {
     columns: {
       release_id: t.sqlite ? 'INTEGER PRIMARY KEY' : `${t.smallRef} NOT NULL PRIMARY KEY`,

@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
 /**
- * What a seller sets on a page or by the command: settings by their name, the shop's picture, and texts of mails. A value
- * with a password is sealed. `revision` is a digest of the value, so that every instance sees a change without reading it.
+ * A seller's settings, made on a page or by command: settings by name, the shop's picture, and texts of mails. A value
+ * with a password is sealed. `revision` is a digest of the value, so that instances see a change without reading the value.
  */
 export const settings: Tables = (t) => ({
   settings: {

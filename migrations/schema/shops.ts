@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
-/** Shops, and what they told that is no order by itself. Digests tell things apart as in the orders. */
+/** Shops, and their messages other than orders. Digests distinguish messages as in the orders. */
 export const shops: Tables = (t) => ({
-  // Those that post orders, and receivers of shops' own messages.
+  // Shops that post orders, and receivers of shops' own messages.
   shops: {
     columns: {
       id: t.smallId,
@@ -12,32 +12,32 @@ export const shops: Tables = (t) => ({
       is_test: `${t.flag} NOT NULL DEFAULT 0`,
       test_plan_id: `${t.smallRef} NULL`,
       rules_json: `${t.longText} NULL`,
-      // Null where the first order made the row.
+      // Null if the first order created the row.
       created_by: `${t.text(190)} NULL`,
       created_at: `${t.time} NOT NULL`,
-      // The name of the `issue` token that the shop's orders belong to.
+      // The name of the `issue` token that owns the shop's orders.
       owner: `${t.text(190)} NULL`,
-      // Whether customers are mailed their keys; null: as the shop's kind does.
+      // Whether customers are mailed their keys; null for the default of the shop's kind.
       mail: `${t.ascii(8)} NULL`,
-      // Reads the sender's list of what it told, to catch up.
+      // The API key that reads the sender's list of messages, to catch up.
       api_key_sealed: `${t.longText} NULL`,
       site_url: `${t.text(500)} NULL`,
-      // All that was told until then was taken, as a run found that ended then.
+      // The time up to which all messages were received, according to the catch-up run that ended at `caught_up_at`.
       caught_up_until: `${t.time} NULL`,
       caught_up_at: `${t.time} NULL`,
       catch_up_tried_at: `${t.time} NULL`,
-      // Why the last run ended early.
+      // The reason that the last run ended early.
       catch_up_failure: `${t.ascii(64)} NULL`,
-      // The place in the list where the next run goes on.
+      // The cursor in the list, from which the next run continues.
       catch_up_json: `${t.longText} NULL`,
-      // Days for which a subscription's licence goes on while its renewal is awaited; null: LICENSING_GRACE_DAYS.
+      // The days of grace for a subscription's licence while its renewal is awaited; null for LICENSING_GRACE_DAYS.
       grace_days: `${t.count} NULL`,
-      // Where customers change how they pay.
+      // The page on which customers change their payment method.
       billing_url: `${t.text(500)} NULL`,
     },
     unique: [['name']],
   },
-  // The plans that a shop's own article numbers mean. `awaited` is what order lines wait for.
+  // The plans for a shop's own article numbers. `awaited` is the digest that order lines wait for.
   shop_skus: {
     columns: {
       id: t.smallId,
@@ -52,7 +52,7 @@ export const shops: Tables = (t) => ({
     indexes: [['shop'], ['plan_id']],
     references: { plan_id: 'plans' },
   },
-  // The messages that receivers took. One whose id is not known yet waits for it: `awaits` is the digest of a link.
+  // The messages that receivers accepted. A message about an unknown id waits for it: `awaits` is the digest of a link.
   shop_messages: {
     columns: {
       id: t.id,
@@ -69,7 +69,7 @@ export const shops: Tables = (t) => ({
     unique: [['digest']],
     indexes: [['shop'], ['shop', 'result'], ['awaits'], ['received_at'], ['order_id']],
   },
-  // What they told of a shop's own ids: the order that a payment is of, the invoice that it paid, or a customer's address.
+  // Links between a shop's own ids: a payment's order, the invoice that it paid, or a customer's address.
   shop_links: {
     columns: {
       id: t.id,
@@ -84,7 +84,7 @@ export const shops: Tables = (t) => ({
     unique: [['digest']],
     indexes: [['target']],
   },
-  // Messages refused for their signature on each UTC day.
+  // The number of messages with a wrong signature on each UTC day.
   shop_refusals: {
     columns: {
       shop: `${t.ascii(40)} NOT NULL`,
@@ -94,9 +94,9 @@ export const shops: Tables = (t) => ({
     primary: ['shop', 'day'],
     indexes: [['day']],
   },
-  // Money that found no order, no line or no payment: an event of an order, or a receiver's message. `digest` is of the
-  // event or message, so that each is kept once. It is `open` until somebody acts, and is deleted once what it lacked has
-  // come.
+  // Money without an order, line or payment: an event of an order, or a receiver's message. `digest` identifies the
+  // event or message, so that it is stored only once. The row is `open` until an operator acts, and is deleted when the
+  // missing order, line or payment arrives.
   unmatched: {
     columns: {
       id: t.id,
@@ -110,7 +110,7 @@ export const shops: Tables = (t) => ({
       at: `${t.time} NOT NULL`,
       acted_by: `${t.text(190)} NULL`,
       acted_at: `${t.time} NULL`,
-      // What it was assigned to, or what was issued for it.
+      // The licence to which it was assigned, or that was issued for it.
       license_id: `${t.ref} NULL`,
     },
     unique: [['digest']],

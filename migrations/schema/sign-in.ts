@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
-/** Who may call the operator's API and use the pages. */
+/** The access of operators and customers to the API and the pages. */
 export const signIn: Tables = (t) => ({
-  // `live_name` is the name in lower case while the token may be used and null afterwards, so that a unique index allows
+  // `live_name` is the name in lower case while the token is valid, and null afterwards, so that a unique index allows
   // one live token of a name and any number of ended ones.
   tokens: {
     columns: {
@@ -13,7 +13,7 @@ export const signIn: Tables = (t) => ({
       token_digest: `${t.digest} NOT NULL`,
       created_by: `${t.text(190)} NOT NULL`,
       joomla_user_id: `${t.smallRef} NULL`,
-      // The account came through the component in Joomla, and its right is judged accordingly.
+      // Whether the account came through the component in Joomla, which decides how its right is checked.
       by_door: `${t.flag} NOT NULL DEFAULT 0`,
       created_at: `${t.time} NOT NULL`,
       expires_at: `${t.time} NULL`,
@@ -23,7 +23,7 @@ export const signIn: Tables = (t) => ({
     },
     unique: [['token_digest'], ['live_name']],
   },
-  // Operators who may have a sign-in link mailed to them.
+  // The operators who may request a sign-in link by mail.
   operators: {
     columns: {
       id: t.smallId,
@@ -34,7 +34,7 @@ export const signIn: Tables = (t) => ({
     },
     unique: [['email']],
   },
-  // With what opened each: its end ends the session. `expires_at` is the latest possible end.
+  // Sessions, each with the record that opened it and whose end also ends it. `expires_at` is the latest possible end.
   sessions: {
     columns: {
       id: t.id,
@@ -58,8 +58,8 @@ export const signIn: Tables = (t) => ({
     unique: [['cookie_digest']],
     indexes: [['expires_at']],
   },
-  // One-time links, the tickets of the component in Joomla that were used, and the requests for links, counted by address. Neither holds a customer's address, so erasing a
-  // customer leaves nothing here.
+  // One-time links, used tickets of the component in Joomla, and requests for links, counted by address. None of these
+  // rows contains a customer's address, so erasing a customer leaves nothing here.
   one_time_codes: {
     columns: {
       code_digest: `${t.digest} NOT NULL PRIMARY KEY`,

@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
 /**
- * The keys that sign answers. `x` is the public key as a JWK has it, `sealed` the private one; null: it did not come along
- * with an import. `token_days` is the longest life of a token that a key signs; 0: it has signed none.
+ * The keys that sign answers. `x` is the public key in the form of a JWK, `sealed` the private one (null if an import
+ * did not contain it). `token_days` is the longest validity of a token that the key signed; 0 if it has signed no token.
  */
 export const signingKeys: Tables = (t) => ({
   signing_keys: {

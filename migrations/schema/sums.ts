@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
-/** Statistics, and what they are counted by. */
+/** Statistics, and the rows from which they are counted. */
 export const sums: Tables = (t) => ({
-  // What happened on each UTC day, of each product, and of all of them together: product 0.
+  // The numbers of each UTC day and product. Product 0 is all products together.
   daily_sums: {
     columns: {
       product_id: `${t.ref} NOT NULL`,
@@ -14,7 +14,7 @@ export const sums: Tables = (t) => ({
     },
     primary: ['product_id', 'day', 'kind', 'name'],
   },
-  // The licences that `daily_sums` has counted as refused, so that it counts each once a day; pruned with the access log.
+  // The licences that `daily_sums` counts as refused, to count each only once a day; pruned with the access log.
   refused_licenses: {
     columns: {
       day: `${t.ascii(10)} NOT NULL`,
@@ -24,7 +24,7 @@ export const sums: Tables = (t) => ({
     },
     primary: ['day', 'product_id', 'code', 'license_id'],
   },
-  // Licences by live status; active ones also by the month of their end.
+  // The number of licences by live status; active ones also by the month of their end.
   license_counts: {
     columns: {
       product_id: `${t.ref} NOT NULL`,
@@ -35,7 +35,7 @@ export const sums: Tables = (t) => ({
     },
     primary: ['product_id', 'plan_id', 'status', 'month'],
   },
-  // What each licence did in a UTC month, for a little over a year.
+  // The downloads and refusals of each licence in a UTC month, for a little over a year.
   license_months: {
     columns: {
       license_id: `${t.ref} NOT NULL`,
@@ -46,7 +46,7 @@ export const sums: Tables = (t) => ({
     primary: ['license_id', 'month'],
     indexes: [['month']],
   },
-  // Different licences that were refused in the overview's periods, and in those before; code '' is any. Product 0 is all.
+  // The licences refused in the overview's periods, and in the periods before; code '' is any code, product 0 all products.
   refused_counts: {
     columns: {
       product_id: `${t.ref} NOT NULL`,
@@ -57,7 +57,7 @@ export const sums: Tables = (t) => ({
     },
     primary: ['product_id', 'days', 'code'],
   },
-  // Sites of a product by the version that they said.
+  // The number of a product's sites by the version that they report.
   told_counts: {
     columns: {
       product_id: `${t.ref} NOT NULL`,
@@ -66,7 +66,7 @@ export const sums: Tables = (t) => ({
     },
     primary: ['product_id', 'version'],
   },
-  // Ends of licences by their UTC day and what became of them (figures/timeline.ts).
+  // The ends of licences, by UTC day and outcome (figures/timeline.ts).
   end_sums: {
     columns: {
       day: `${t.ascii(10)} NOT NULL`,
@@ -76,7 +76,7 @@ export const sums: Tables = (t) => ({
     },
     primary: ['day', 'plan_id', 'outcome'],
   },
-  // By how much licences in each state became more or fewer in a month, those of months to come included.
+  // The change of the number of licences in each state during a month, including future months.
   state_sums: {
     columns: {
       month: `${t.ascii(7)} NOT NULL`,
@@ -86,7 +86,7 @@ export const sums: Tables = (t) => ({
     },
     primary: ['month', 'plan_id', 'status'],
   },
-  // What orders' payments brought and refunds gave back, in minor units; kept when a customer is erased.
+  // The payments and refunds of orders, in minor units; kept when a customer is erased.
   money_sums: {
     columns: {
       month: `${t.ascii(7)} NOT NULL`,
@@ -94,7 +94,7 @@ export const sums: Tables = (t) => ({
       currency: `${t.ascii(3)} NOT NULL`,
       paid: `${t.sum} NOT NULL`,
       refunded: `${t.sum} NOT NULL`,
-      // When the first of these amounts was received.
+      // The time at which the first of these amounts was received.
       first_at: `${t.time} NOT NULL`,
     },
     primary: ['month', 'shop', 'currency'],

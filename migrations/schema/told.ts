@@ -1,22 +1,22 @@
 import type { Tables } from '../tables';
 
-/** What customers' sites tell of themselves, and where keys are used. */
+/** The reports of customers' sites about themselves, and the networks in which keys are used. */
 export const told: Tables = (t) => ({
-  // The version that each site said it has, as the latest for a licence, product and site.
+  // The version that each site reported last, for a licence, product and site.
   told_sites: {
     columns: {
       license_id: `${t.ref} NOT NULL`,
       product_id: `${t.ref} NOT NULL`,
       site: `${t.ascii(255)} NOT NULL`,
       version: `${t.ascii(64)} NOT NULL`,
-      // When it first said this version.
+      // The time of its first report of this version.
       first_at: `${t.time} NOT NULL`,
       at: `${t.time} NOT NULL`,
     },
     primary: ['license_id', 'product_id', 'site'],
     indexes: [['product_id', 'at'], ['product_id', 'version', 'first_at'], ['at']],
   },
-  // The networks that downloaded by each key, as digests, with their latest download.
+  // The networks that downloaded with each key, as digests, with the time of the latest download.
   key_networks: {
     columns: {
       key_id: `${t.ref} NOT NULL`,
@@ -26,7 +26,7 @@ export const told: Tables = (t) => ({
     primary: ['key_id', 'network'],
     indexes: [['at']],
   },
-  // Keys that were found in many hands, with the latest time.
+  // The keys that many customers seem to share, with the latest time at which this was found.
   spreading_keys: {
     columns: {
       key_id: t.sqlite ? 'INTEGER PRIMARY KEY' : `${t.ref} NOT NULL PRIMARY KEY`,

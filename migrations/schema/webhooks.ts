@@ -1,8 +1,8 @@
 import type { Tables } from '../tables';
 
 /**
- * Receivers of webhooks. Their secrets are sealed with LICENSING_KEY_SECRET; the previous one signs too until
- * `previous_ends_at`. Licences' ends up to `swept_at` have been looked at.
+ * Receivers of webhooks. Their secrets are sealed with LICENSING_KEY_SECRET. Until `previous_ends_at`, the previous
+ * secret signs too. Licences' ends up to `swept_at` have been processed.
  */
 export const webhooks: Tables = (t) => ({
   webhooks: {

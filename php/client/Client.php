@@ -3,7 +3,7 @@
 namespace VendorName\Licensing;
 
 /**
- * Asks the licence service for one product, without other libraries, from PHP 7.2.5 on.
+ * Asks the licence service about one product. It needs no other libraries, and runs on PHP 7.2.5 and later.
  *
  *     $client = new Client('https://shop.example', 42, ['2026-1' => '11qYAY...'], new Store(JPATH_SITE . '/cache/acme'));
  *     $client->activate($key, Uri::root());
@@ -13,19 +13,19 @@ namespace VendorName\Licensing;
  */
 final class Client
 {
-    /** Seconds for which a signed answer is good enough without asking again. */
+    /** Seconds for which a signed answer is used without asking again. */
     const FRESH = 86400;
 
-    /** Seconds before the service is asked again that did not answer. */
+    /** Seconds until the service is asked again after a request without an answer. */
     const PAUSE = 300;
 
     /**
-     * Seconds by which a site may ask later than it could: of many sites behind one address, all of which were updated in
-     * the same minute, each then asks in another one.
+     * Seconds by which a site may ask later than necessary. Many sites behind one address may be updated in the same
+     * minute; this spreads their requests.
      */
     const SPREAD = 21600;
 
-    /** Refusals that say something about the licence. Others, such as a full licence, leave what is known as it is. */
+    /** Refusals that concern the licence itself. Other refusals, such as a full licence, leave the stored answer. */
     const REFUSALS = ['LICENSE_NOT_FOUND', 'LICENSE_INACTIVE', 'LICENSE_EXPIRED', 'PRODUCT_MISMATCH'];
 
     private $service;
@@ -43,11 +43,11 @@ final class Client
     /**
      * @param string         $site      the seller's site, such as https://shop.example
      * @param int            $product   the product's id
-     * @param string[]       $keys      the service's public keys: kid => x. Without any, answers are trusted as they come,
-     *                                  none is stored, and the licence ends while the service is away
-     * @param Store          $store     keeps the last signed answer
-     * @param Transport|null $transport sends the requests; null: five seconds, certificates as PHP has them
-     * @param callable|null  $clock     Unix seconds; null: the machine's
+     * @param string[]       $keys      the service's public keys: kid => x. Without keys, answers are neither verified nor
+     *                                  stored, and the licence does not count while the service is away
+     * @param Store          $store     stores the last signed answer
+     * @param Transport|null $transport sends the requests; null for five seconds, and PHP's own certificates
+     * @param callable|null  $clock     returns Unix seconds; null for the machine's clock
      */
     public function __construct(
         string $site,
@@ -66,10 +66,10 @@ final class Client
     }
 
     /**
-     * Takes a slot for a site. Again for the same site takes no other.
+     * Activates a site, which uses a slot. A repeated call for the same site does not use another slot.
      *
-     * @return array `ok`, `status` (of HTTP; 0: no answer), `code` and `message` (of a refusal), `data` (the answer's; of a
-     *               refusal, what it tells besides)
+     * @return array `ok`, `status` (of HTTP; 0 without an answer), `code` and `message` (of a refusal), `data` (of the
+     *               answer, or the further fields of a refusal)
      */
     public function activate(string $key, string $identifier, string $name = ''): array
     {
@@ -82,8 +82,8 @@ final class Client
     }
 
     /**
-     * Asks whether a licence is valid, and whether it is activated for a site, whatever is stored. Returns as `activate`,
-     * with `claims`: as `standing` returns them; null without an answer that can be trusted.
+     * Asks the service, whatever is stored, whether a licence is valid and activated for a site. Returns the fields of
+     * `activate`, and `claims` as `standing` returns them, or null without an answer that can be trusted.
      */
     public function validate(string $key, string $identifier): array
     {
@@ -92,7 +92,7 @@ final class Client
         $this->keepOrForget($key, $identifier, $answer);
 
         if ($answer['claims'] === null && !$this->isRefused($answer)) {
-            // Too many sites have asked from here: they shall not come back together.
+            // Too many sites have asked from this address. Spread their next requests.
             $later = $answer['status'] === 429 ? $this->spread($identifier, self::PAUSE) : 0;
             $again = ($this->clock)() + self::PAUSE + $later;
             $this->store->write($this->name($key, $identifier), $this->kept($key, $identifier)['token'] . ' ' . $again);
@@ -101,7 +101,7 @@ final class Client
         return $answer;
     }
 
-    /** Frees the slot of a site. Returns as `activate`. */
+    /** Frees the slot of a site. Returns the fields of `activate`. */
     public function deactivate(string $key, string $identifier): array
     {
         $answer = $this->post('/licenses/deactivate', $this->fields($key, $identifier));
@@ -114,8 +114,8 @@ final class Client
     }
 
     /**
-     * Asks whether the licence may download a version, and why not: `data` has `allowed`, `code`, `message`, `expires_at`,
-     * `version`, `entitled_version`, `renew_url` and `support_url`. Returns as `activate`.
+     * Asks whether the licence may download a version, and if not, why. `data` contains `allowed`, `code`, `message`,
+     * `expires_at`, `version`, `entitled_version`, `renew_url` and `support_url`. Returns the fields of `activate`.
      */
     public function check(string $key, string $version = ''): array
     {
@@ -124,15 +124,15 @@ final class Client
         return $this->get('/downloads/' . $this->product . '?' . http_build_query($query, '', '&', PHP_QUERY_RFC3986));
     }
 
-    /** Asks for the latest published version; needs no key. Returns as `activate`. */
+    /** Asks for the latest published version, which needs no key. Returns the fields of `activate`. */
     public function latestVersion(): array
     {
         return $this->get('/updates/' . $this->product);
     }
 
     /**
-     * Whether the licence is valid, covers the product, and is activated for this site. Asks the service at most once a
-     * day. While the service is away, or has been asked too often, the last signed answer counts until its end.
+     * Reports whether the licence is valid, covers the product and is activated for this site. Asks the service at most
+     * once a day. While the service is away, or after too many requests, the last signed answer counts until its end.
      */
     public function entitled(string $key, string $identifier): bool
     {
@@ -140,8 +140,8 @@ final class Client
     }
 
     /**
-     * What is known of the licence: `valid`, `status`, `plan`, `limit`, `activated`, `license_exp` (Unix seconds; null: for
-     * life) and, of an answer that was just given, `used`. Null: nothing.
+     * Returns the known facts about the licence: `valid`, `status`, `plan`, `limit`, `activated`, `license_exp` (Unix
+     * seconds; null if it never ends) and, directly after a request, `used`. Returns null if nothing is known.
      */
     public function standing(string $key, string $identifier)
     {
@@ -152,7 +152,7 @@ final class Client
         $kept = $this->kept($key, $identifier);
         $now = ($this->clock)();
 
-        // A no is soon out of date: the customer renews, or activates the site elsewhere.
+        // A negative answer soon becomes wrong: the customer renews, or activates the site elsewhere.
         $fresh = $this->isEntitled($kept['claims'])
             ? self::FRESH + $this->spread($identifier, self::SPREAD)
             : self::PAUSE;
@@ -173,7 +173,7 @@ final class Client
         return ['license_key' => $key, 'identifier' => $identifier, 'product_id' => $this->product];
     }
 
-    /** @return array as of `activate`, with `claims`: of the signed answer; null when it cannot be trusted */
+    /** @return array the fields of `activate`, and the `claims` of the signed answer; null if it cannot be trusted */
     private function askSigned(string $verb, array $fields): array
     {
         $nonce = bin2hex(random_bytes(16));
@@ -201,7 +201,7 @@ final class Client
             return $answer;
         }
 
-        // The token of a licence that does not cover the product is for other products. A no needs no signature.
+        // A licence that does not cover the product has a token for other products. A refusal needs no signature.
         $refusal = ($answer['data']['product_covered'] ?? null) === false
             ? ['code' => 'PRODUCT_MISMATCH', 'message' => 'License does not match this product']
             : ['code' => 'NOT_TRUSTED', 'message' => 'The answer is not signed by the vendor.'];
@@ -209,7 +209,7 @@ final class Client
         return ['ok' => false] + $refusal + $answer;
     }
 
-    /** An answer in the shape of claims, where no keys were given. */
+    /** Returns an unsigned answer in the form of claims, for a client without keys. */
     private function unsigned(array $data): array
     {
         $expires = isset($data['expires_at']) ? strtotime((string) $data['expires_at']) : false;
@@ -220,13 +220,13 @@ final class Client
             'plan' => $data['plan'] ?? null,
             'limit' => $data['activation_limit'] ?? null,
             'used' => $data['activations_used'] ?? null,
-            // An answer to activate has the identifier instead.
+            // The answer to activate contains the identifier instead.
             'activated' => ($data['identifier_activated'] ?? isset($data['identifier'])) === true,
             'license_exp' => $expires === false ? null : $expires,
         ];
     }
 
-    /** A clear no. Everything else may be a fault on the way, or passes. */
+    /** Reports whether the service definitely refused. Any other fault may come from the network, or be temporary. */
     private function isRefused(array $answer): bool
     {
         return in_array($answer['code'], self::REFUSALS, true);
@@ -274,7 +274,7 @@ final class Client
         return ['status' => $status] + $nothing;
     }
 
-    /** The stored token with its claims, and when the service may be asked again. */
+    /** Returns the stored token with its claims, and the time from which the service may be asked again. */
     private function kept(string $key, string $identifier): array
     {
         $parts = explode(' ', $this->store->read($this->name($key, $identifier)));
@@ -286,13 +286,13 @@ final class Client
         return ['token' => $claims === null ? '' : $token, 'claims' => $claims, 'again' => (int) ($parts[1] ?? 0)];
     }
 
-    /** Whether the service was away a moment ago. Who edits the file can make this pause, and not a longer one. */
+    /** Reports whether the service was away a moment ago. An edited file can cause this pause, but not a longer one. */
     private function isPaused(array $kept, int $now): bool
     {
         return $kept['again'] > $now && $kept['again'] <= $now + 2 * self::PAUSE;
     }
 
-    /** The same number of seconds each time for a site, below $most, and another one for most others. */
+    /** Returns seconds below $most, always the same for a site, and different for most other sites. */
     private function spread(string $identifier, int $most): int
     {
         return hexdec(substr(md5($identifier), 0, 7)) % $most;

@@ -8,8 +8,8 @@ use Joomla\CMS\Session\Session;
 use Joomla\CMS\Uri\Uri;
 
 /**
- * The licence key in the options of a Joomla extension, with the state of the licence below it, and a button to activate
- * this site or to free its slot:
+ * The field for a licence key in the options of a Joomla extension. Below it are the state of the licence, and a button
+ * that activates this site or frees its slot:
  *
  *     <field name="licence_key" type="Licence" addfieldprefix="VendorName\Licensing" label="..."
  *            client="Acme\Plugin\Content\Example\Licence"/>
@@ -71,7 +71,7 @@ class LicenceField extends FormField
         ],
     ];
 
-    /** Faults of the service, which pass by themselves. */
+    /** Temporary faults of the service. */
     const PASSING = ['', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'];
 
     protected $type = 'Licence';
@@ -86,7 +86,7 @@ class LicenceField extends FormField
         return $html . '<div class="form-text">' . ($key === '' ? $this->text('save') : $this->state($key)) . '</div>';
     }
 
-    /** What is known of the saved key. A button acts on the saved key too, not on what was typed since. */
+    /** Returns the state of the saved key. A button also acts on the saved key, not on unsaved input. */
     private function state(string $key): string
     {
         $factory = (string) $this->element['client'];
@@ -97,7 +97,7 @@ class LicenceField extends FormField
         $claims = $answer['claims'];
 
         if ($claims === null && !in_array($answer['code'], Client::REFUSALS, true)) {
-            // What was known before.
+            // Use the stored answer instead.
             $claims = $client->standing($key, Uri::root());
         }
 
@@ -124,7 +124,7 @@ class LicenceField extends FormField
         return is_int($end) ? $this->text('until', $this->day($end)) : $this->text('life');
     }
 
-    /** Why a licence is not valid, as the code that a download would be refused with. */
+    /** Returns the reason that a licence is not valid: the code with which a download would be refused. */
     private function ended(array $claims): string
     {
         $status = $claims['status'] ?? null;
@@ -140,13 +140,13 @@ class LicenceField extends FormField
             return $this->text('any');
         }
 
-        // A stored answer does not say how many are used.
+        // A stored answer does not contain the number of used slots.
         $used = $claims['used'] ?? null;
 
         return is_int($limit) && is_int($used) ? $this->text('sites', (string) $used, (string) $limit) : '';
     }
 
-    /** Does what a button of this field asks for, once its form's token is right. */
+    /** Performs the action of a button of this field, if the form's token is valid. */
     private function act(Client $client, string $key): string
     {
         $wanted = Factory::getApplication()->getInput()->post->get($this->id . '_action', '', 'cmd');
@@ -161,7 +161,7 @@ class LicenceField extends FormField
         return $answer['ok'] ? $this->text('done') : $this->refusal($answer);
     }
 
-    /** A refusal in words, with what to do. */
+    /** Returns the sentence of a refusal, with advice. */
     private function refusal(array $answer): string
     {
         $code = (string) $answer['code'];
@@ -184,7 +184,7 @@ class LicenceField extends FormField
         return gmdate(self::TEXTS[$this->language()]['date'], $time);
     }
 
-    /** Sends the form of the options to the page that is open, which changes none of them. */
+    /** Returns a button that posts the form of the options to the current page, which does not save them. */
     private function button(string $action): string
     {
         return '<button type="submit" class="btn btn-secondary btn-sm" formnovalidate formmethod="post"'
@@ -192,7 +192,7 @@ class LicenceField extends FormField
             . ' name="' . $this->escape($this->id) . '_action" value="' . $action . '">' . $this->text($action) . '</button>';
     }
 
-    /** As HTML. */
+    /** Returns a text, escaped for HTML. */
     private function text(string $name, string ...$values): string
     {
         return $this->escape(vsprintf(self::TEXTS[$this->language()][$name], $values));

@@ -3,14 +3,14 @@
 namespace VendorName\Licensing;
 
 /**
- * Keeps one small text for each licence key and site in a folder. The texts are signed by the service, so nobody gains
- * anything by editing them. They contain neither the key nor the site.
+ * Stores one small text for each licence key and site in a folder. The texts are signed by the service, so editing them
+ * is useless. They contain neither the key nor the site.
  */
 class Store
 {
     private $folder;
 
-    /** @param string $folder such as JPATH_SITE . '/cache/acme'; it is made when it is not there */
+    /** @param string $folder such as JPATH_SITE . '/cache/acme'; it is created if it does not exist */
     public function __construct(string $folder)
     {
         $this->folder = rtrim($folder, '/\\');
@@ -23,7 +23,7 @@ class Store
         return is_file($file) ? (string) @file_get_contents($file, false, null, 0, 16384) : '';
     }
 
-    /** An empty text removes it. A folder that cannot be written to is no fault: the service is asked again. */
+    /** Writes a text; an empty text removes it. An unwritable folder is not an error: the service is asked again. */
     public function write(string $name, string $text)
     {
         $file = $this->file($name);

@@ -3,8 +3,8 @@
 namespace VendorName\Licensing;
 
 /**
- * Reads signed answers of the service: compact JWS by Ed25519. PHP needs the extension sodium, or sodium_compat, which every
- * Joomla from 4.0 on has.
+ * Verifies signed answers of the service: compact JWS with Ed25519. PHP needs the extension sodium, or sodium_compat,
+ * which every Joomla from 4.0 on contains.
  */
 final class Token
 {
@@ -17,7 +17,7 @@ final class Token
 
     /**
      * @param string[] $keys    the service's public keys: kid => x, as `licensing signing-key list --php` prints them
-     * @param int      $product a token for another product is refused
+     * @param int      $product the product; a token for another product is refused
      */
     public function __construct(array $keys, int $product)
     {
@@ -26,9 +26,9 @@ final class Token
     }
 
     /**
-     * @param string|null $nonce the one that was sent with the request; null: a stored token, of any request
+     * @param string|null $nonce the nonce of the request; null for a stored token of any request
      *
-     * @return array|null the claims; null when they cannot be trusted for this identifier now
+     * @return array|null the claims; null if they cannot be trusted for this identifier now
      */
     public function claims(string $token, string $identifier, int $now, ?string $nonce = null)
     {
@@ -64,7 +64,7 @@ final class Token
         return $isNow && $isOurs && $isAsked ? $claims : null;
     }
 
-    /** The identifier as the service writes it: that of a site, a seat, and a device or instance. */
+    /** Returns the possible spellings of the identifier at the service: of a site, a seat, and a device or instance. */
     private function spellings(string $identifier): array
     {
         $text = trim($identifier);

@@ -2,12 +2,12 @@
 
 namespace VendorName\Licensing;
 
-/** Sends a request and bounds the answer: in time, in bytes, and in redirects, of which it follows none. */
+/** Sends a request, and limits its time and the size of the answer. It follows no redirects. */
 class Transport
 {
     const MAX_BYTES = 65536;
 
-    /** Firewalls refuse requests without a name. Joomla sends its own. */
+    /** The name for firewalls that refuse requests without one. Joomla sends its own. */
     const NAME = 'licensing-php';
 
     private $seconds;
@@ -15,8 +15,8 @@ class Transport
     private $caFile;
 
     /**
-     * @param int         $seconds for a whole request
-     * @param string|null $caFile  authorities of the service's certificate, in PEM form, instead of the usual ones
+     * @param int         $seconds the timeout of a whole request
+     * @param string|null $caFile  the authorities of the service's certificate, in PEM form, instead of the usual ones
      */
     public function __construct(int $seconds = 5, ?string $caFile = null)
     {
@@ -25,9 +25,9 @@ class Transport
     }
 
     /**
-     * @param array|null $fields of a POST, sent as JSON; null: a GET
+     * @param array|null $fields the fields of a POST, sent as JSON; null for a GET
      *
-     * @return array|null `[status, body]`; null when there was no whole answer within the bounds
+     * @return array|null `[status, body]`; null without a whole answer within the limits
      */
     public function send(string $address, ?array $fields = null)
     {
@@ -44,7 +44,7 @@ class Transport
 
             return $this->hasJoomla() ? $this->byJoomla($address, $body) : $this->byCurl($address, $body);
         } catch (\Throwable $fault) {
-            // Its message may contain the address, and so the key.
+            // The fault's message may contain the address, and thus the key.
             return null;
         }
     }
@@ -55,11 +55,11 @@ class Transport
             && (class_exists('Joomla\CMS\Http\HttpFactory') || class_exists('Joomla\Http\HttpFactory'));
     }
 
-    /** By Joomla, which knows the site's proxy and certificates. */
+    /** Sends a request through Joomla, which knows the site's proxy and certificates. */
     private function byJoomla(string $address, $body)
     {
         $name = class_exists('Joomla\CMS\Http\HttpFactory') ? 'Joomla\CMS\Http\HttpFactory' : 'Joomla\Http\HttpFactory';
-        // An instance, because the method is static in one class and not in the other.
+        // Create an instance, because only one of the classes has a static method.
         $factory = new $name();
         $options = ['follow_location' => false, 'transport.curl' => $this->curlBounds()];
         $http = $factory->getHttp($options, 'curl');
@@ -104,7 +104,7 @@ class Transport
     private function curlBounds(): array
     {
         return [
-            // For the whole request, also for an answer that comes byte by byte.
+            // This limits the whole request, even if an answer arrives byte by byte.
             CURLOPT_TIMEOUT => $this->seconds,
             CURLOPT_CONNECTTIMEOUT => $this->seconds,
             CURLOPT_FOLLOWLOCATION => false,
@@ -115,7 +115,7 @@ class Transport
         ];
     }
 
-    /** Without cURL: HTTP/1.0 on a socket, because PHP's own stream waits as long for each line of an answer. */
+    /** Sends without cURL: HTTP/1.0 on a socket, because the timeout of PHP's own stream applies to each line. */
     private function byStream(string $address, $body)
     {
         $deadline = microtime(true) + $this->seconds;
@@ -151,7 +151,7 @@ class Transport
         return $text === null ? null : $this->parse($text);
     }
 
-    /** Sends a request and reads until the end of the answer; null when that is not within the bounds. */
+    /** Sends a request and reads to the end of the answer; returns null if a limit is exceeded. */
     private function exchange($stream, string $request, float $deadline)
     {
         stream_set_blocking($stream, false);
@@ -168,7 +168,7 @@ class Transport
             $text .= $chunk;
 
             if ($written === 0 && $chunk === '') {
-                // Not stream_select, which does not see what TLS has read already.
+                // Do not use stream_select, which does not see bytes that TLS has already read.
                 usleep(2000);
             }
         }
@@ -184,7 +184,7 @@ class Transport
             count($parts) !== 2
             || !preg_match('#^HTTP/1\.[01] (\d{3})#', $parts[0], $status)
             || preg_match('/^Transfer-Encoding:/im', $parts[0])
-            // A connection that was cut ends like one that was closed.
+            // An interrupted connection ends like a closed one, so check the length.
             || (preg_match('/^Content-Length:\s*(\d+)/im', $parts[0], $length) && strlen($parts[1]) !== (int) $length[1])
         ) {
             return null;

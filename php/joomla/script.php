@@ -7,7 +7,7 @@ use Joomla\Database\DatabaseInterface;
 
 \defined('_JEXEC') or die;
 
-/** Switches both plugins on when they are installed. An update leaves them as the administrator has them. */
+/** Enables both plugins when they are installed. An update keeps the administrator's choice. */
 return new class () implements InstallerScriptInterface {
     public function install(InstallerAdapter $adapter): bool
     {

@@ -7,27 +7,27 @@ use Joomla\CMS\Uri\Uri;
 
 \defined('_JEXEC') or die;
 
-/** The licensing service, beside this site. */
+/** The licensing service, which runs next to this site. */
 final class Service
 {
     const PATH = 'ApiPath';
     const SECONDS = 2;
     const MAX_BYTES = 65536;
 
-    /** What the view shows of it, in this order. */
+    /** The figures that the view shows, in this order. */
     const FIGURES = ['orders_waiting', 'payments_unmatched', 'signatures_refused', 'mails_failed'];
 
-    /** Where the service is, as a visitor of this site sees it. */
+    /** Returns the address of the service, as a visitor of this site requests it. */
     public static function address(): string
     {
         return rtrim(Uri::root(), '/') . self::PATH;
     }
 
     /**
-     * Asks what needs the seller.
+     * Asks the service what needs the seller's attention.
      *
-     * @return array state: `known`, `unreached` (the web server does not lead to it), `refused` or `silent`;
-     *               figures by name; enter: the https address that takes tickets, empty: that of this site
+     * @return array state: `known`, `unreached` (the web server does not forward to it), `refused` or `silent`;
+     *               figures by name; enter: the https address that accepts tickets, empty for this site's own
      */
     public static function overview(string $ticket): array
     {
@@ -82,7 +82,7 @@ final class Service
         $options = [
             'follow_location' => false,
             'transport.curl' => [
-                // For the whole request: Joomla's own time-out of other transports is for each read.
+                // This limits the whole request. In other transports, Joomla's own timeout applies to each read.
                 CURLOPT_TIMEOUT => self::SECONDS,
                 CURLOPT_CONNECTTIMEOUT => self::SECONDS,
                 CURLOPT_FOLLOWLOCATION => false,
@@ -92,7 +92,7 @@ final class Service
                 },
             ],
         ];
-        // An instance, because the method is static in one class and not in the other.
+        // Create an instance, because only one of the classes has a static method.
         $factory = class_exists(HttpFactory::class) ? new HttpFactory() : new \Joomla\Http\HttpFactory();
         $response = $factory->getHttp($options, 'curl')
             ->get(self::address() . $path, $headers + ['Accept' => 'application/json'], self::SECONDS);

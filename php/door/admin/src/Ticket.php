@@ -4,16 +4,16 @@ namespace LicensingGateway\Component\Licensing\Administrator;
 
 \defined('_JEXEC') or die;
 
-/** Says to the licensing service who is signed in here. Only this site can make one, by its secret. */
+/** Creates tickets, which state to the licensing service who is signed in. They are signed with this site's secret. */
 final class Ticket
 {
     const SECONDS = 60;
 
     /**
-     * @param string $purpose `enter` or `overview`: a ticket is good for one of them
-     * @param string $secret of the site's configuration
+     * @param string $purpose `enter` or `overview`: a ticket is valid for only one of them
+     * @param string $secret the secret in the site's configuration
      *
-     * @return string empty: the site has no secret
+     * @return string the ticket; empty if the site has no secret
      */
     public static function make(string $purpose, int $userId, string $login, string $secret): string
     {

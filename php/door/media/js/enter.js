@@ -1,2 +1,2 @@
-// Goes on to the pages. Without scripts the button does.
+// Opens the pages. Without scripts, the button does.
 document.getElementById('licensing-enter')?.submit();

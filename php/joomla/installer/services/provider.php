@@ -16,7 +16,7 @@ return new class () implements ServiceProviderInterface {
     {
         $container->set(PluginInterface::class, function (Container $container) {
             $config = (array) PluginHelper::getPlugin('installer', 'vendorlicence0');
-            // Joomla 4.4, which takes a reference, and 5.0 to 5.2 need the dispatcher first. Joomla 7 refuses it.
+            // Joomla 4.4, which takes a reference, and 5.0 to 5.2 require the dispatcher first. Joomla 7 refuses it.
             $dispatcher = $container->get(DispatcherInterface::class);
             $parameters = (new \ReflectionMethod(Reason::class, '__construct'))->getParameters();
             $takesDispatcher = $parameters[0]->getName() !== 'config';

@@ -4,7 +4,7 @@ namespace VendorName\Plugin\Installer\Licence0;
 
 \defined('_JEXEC') or die;
 
-/** The product, and its download address. */
+/** The product and its download address. */
 final class Product
 {
     const NAME = 'ProductName';
@@ -13,7 +13,7 @@ final class Product
     const PORT = 'DownloadPort';
     const PATH = 'DownloadPath';
 
-    /** The update XML, which sites ask for; empty: it has no files for licences that ended. */
+    /** The update XML that sites request; empty if it has no files for licences that ended. */
     const UPDATES = 'UpdateXmlAddress';
 
     /** The extension as Joomla stores it in #__extensions. */

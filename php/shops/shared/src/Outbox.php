@@ -7,9 +7,9 @@ use Joomla\Database\DatabaseInterface;
 \defined('_JEXEC') or die;
 
 /**
- * The events of orders at the site: what is still to be posted, and what was. Licence keys are never in it.
+ * The outbox: the events of the site's orders that are to be posted, or were posted. It never contains licence keys.
  *
- * States: unsent; waiting, when the service has it but an article is not mapped yet; done; failed, when the service
+ * States: unsent; waiting, if the service has the event but an article is not mapped yet; done; failed, if the service
  * refused it.
  */
 final class Outbox
@@ -24,14 +24,14 @@ final class Outbox
         $this->db = $db;
     }
 
-    /** @return bool whether it is new */
+    /** Adds an event. @return bool whether it is new */
     public function add(int $orderId, string $event, string $eventId, array $message, array $details, int $now): bool
     {
         if ($this->byEventId($orderId, $eventId) !== null) {
             return false;
         }
 
-        // While the service is away, nothing new is tried before the next common try.
+        // While the service is away, new events wait for the next common retry.
         $away = (int) $this->db->setQuery(
             'SELECT MAX(due_at) FROM ' . self::TABLE . " WHERE state = 'unsent' AND attempts > 0"
         )->loadResult();
@@ -58,7 +58,7 @@ final class Outbox
         return true;
     }
 
-    /** Remembers what the service need not know; an event's id is its name. Once is enough. */
+    /** Stores a fact that the service need not know, at most once. The event's id is its name. */
     public function note(int $orderId, string $event, array $details, int $now): void
     {
         if ($this->add($orderId, $event, $event, [], $details, $now)) {
@@ -74,19 +74,19 @@ final class Outbox
         return $this->first('order_id = ' . $orderId . ' AND event_id = ' . $this->db->quote($eventId));
     }
 
-    /** For an event id that is unique among all orders. */
+    /** Returns the event with an id that is unique among all orders. */
     public function byUniqueId(string $eventId)
     {
         return $this->first('event_id = ' . $this->db->quote($eventId));
     }
 
-    /** The latest of these events of an order; null if there is none. */
+    /** Returns the latest of these events of an order; null without such an event. */
     public function latest(int $orderId, array $events)
     {
         return $this->first($this->areEvents($orderId, $events));
     }
 
-    /** The latest event of an order; null if there is none. */
+    /** Returns the latest event of an order; null without an event. */
     public function last(int $orderId)
     {
         return $this->first("order_id = $orderId");
@@ -99,7 +99,7 @@ final class Outbox
         )->loadResult();
     }
 
-    /** What was not sent yet, the oldest first, then what waits. */
+    /** Returns due events: first the unsent ones, oldest first, then the waiting ones. */
     public function due(int $now, int $limit, bool $withWaiting): array
     {
         $states = $withWaiting ? "'unsent', 'waiting'" : "'unsent'";
@@ -110,7 +110,7 @@ final class Outbox
         )->loadObjectList();
     }
 
-    /** Keeps other requests from posting it too. @return bool whether this request may */
+    /** Claims an event, so that other requests do not post it too. @return bool whether this request may post it */
     public function claim(\stdClass $row, int $until): bool
     {
         $this->db->setQuery(
@@ -121,7 +121,7 @@ final class Outbox
         return $this->db->getAffectedRows() > 0;
     }
 
-    /** Stores what became of it. The customer's address is not kept longer than it is needed. */
+    /** Stores the result of an event. The customer's address is deleted when it is no longer needed. */
     public function settle(\stdClass $row, string $state, int $dueAt, array $details, string $error = ''): void
     {
         $message = json_decode($row->message, true);
@@ -137,7 +137,7 @@ final class Outbox
         )->execute();
     }
 
-    /** After a try without an answer: everything waits together, so that an order's events keep their order. */
+    /** Postpones after a try without an answer. All unsent events wait, so that an order's events keep their order. */
     public function postpone(\stdClass $row, int $dueAt, string $error): void
     {
         $this->db->setQuery(
@@ -149,7 +149,7 @@ final class Outbox
         )->execute();
     }
 
-    /** What the service refused, and what waits for it, is due again. */
+    /** Makes refused and unsent events due again. */
     public function tryAgain(int $now): void
     {
         $this->db->setQuery(
@@ -157,7 +157,7 @@ final class Outbox
         )->execute();
     }
 
-    /** @return array how many are in a state since before a time, and the latest of them or null */
+    /** @return array the number of events in a state since before a time, and the latest of them or null */
     public function standing(string $state, int $before): array
     {
         $where = 'state = ' . $this->db->quote($state) . " AND created_at < $before";

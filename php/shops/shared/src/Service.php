@@ -6,7 +6,7 @@ use Joomla\CMS\Http\HttpFactory;
 
 \defined('_JEXEC') or die;
 
-/** The licensing service, as this shop reaches it. */
+/** The connection from this shop to the licensing service. */
 final class Service
 {
     const MAX_BYTES = 1048576;
@@ -14,7 +14,7 @@ final class Service
     private $address;
     private $token;
 
-    /** @param string $site where the service is, as the settings have it */
+    /** @param string $site the site of the service, from the settings */
     public function __construct(string $site, string $token)
     {
         $path = 'ApiPath';
@@ -23,10 +23,10 @@ final class Service
         $this->token = trim($token);
     }
 
-    /** The name of a text that says what is missing in the settings; empty: nothing. */
+    /** Returns the name of a text about a missing setting; empty if no setting is missing. */
     public function missing(): string
     {
-        // The token must not travel readable. A service on this machine is as safe as the machine.
+        // The token must not be sent unencrypted. A service on this machine is as safe as the machine.
         if (!preg_match('#^https://[^/@\s]+/|^http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?/#', $this->address)) {
             return 'NO_ADDRESS';
         }
@@ -38,14 +38,14 @@ final class Service
     /**
      * Posts an event of an order.
      *
-     * @return array status (0: no answer), lines of the answer, seconds to wait before the next try, error as text
+     * @return array status (0 without an answer), lines of the answer, seconds to wait before a new try, error as text
      */
     public function post(array $message, int $seconds): array
     {
         $options = [
             'follow_location' => false,
             'transport.curl' => [
-                // For the whole request: Joomla's own time-out of other transports is for each read.
+                // This limits the whole request. In other transports, Joomla's own timeout applies to each read.
                 CURLOPT_TIMEOUT => $seconds,
                 CURLOPT_CONNECTTIMEOUT => $seconds,
                 CURLOPT_FOLLOWLOCATION => false,
@@ -63,7 +63,7 @@ final class Service
         $text = json_encode($message, JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE);
 
         try {
-            // An instance, because the method is static in one class and not in the other.
+            // Create an instance, because only one of the classes has a static method.
             $factory = class_exists(HttpFactory::class) ? new HttpFactory() : new \Joomla\Http\HttpFactory();
             $http = $factory->getHttp($options, 'curl');
             $response = $http->post($this->address . '/manage/orders', $text, $headers, $seconds);
@@ -84,7 +84,7 @@ final class Service
         $said .= is_string($error['field'] ?? null) ? " ($error[field])" : '';
         $wait = (int) $response->getHeaderLine('Retry-After');
 
-        // An answer that is not the service's own, such as a proxy's page, says nothing about the order.
+        // Another server's answer, such as a proxy's page, is not a verdict on the order.
         return $this->answer($error === null ? 0 : $status, null, $wait, trim("$status $said"));
     }
 

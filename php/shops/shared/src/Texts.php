@@ -7,7 +7,7 @@ use Joomla\CMS\Language\LanguageFactoryInterface;
 
 \defined('_JEXEC') or die;
 
-/** What the plugin says: in German to who reads German, otherwise in English. A site's language overrides apply. */
+/** The plugin's texts: in German for German language tags, otherwise in English. A site's language overrides apply. */
 final class Texts
 {
     private static $languages = [];
@@ -26,11 +26,11 @@ final class Texts
     }
 
     /**
-     * What a customer reads of an order.
+     * Returns the texts about an order's keys for the customer.
      *
-     * @param array|null $lines of the service's answer; null: there is none yet
-     * @param array $names of the articles, by line
-     * @return string[] one for each key
+     * @param array|null $lines the lines of the service's answer; null without an answer
+     * @param array $names the names of the articles, by line
+     * @return string[] one text for each key
      */
     public static function ofKeys($lines, array $names, string $tag): array
     {
@@ -82,7 +82,7 @@ final class Texts
         return self::word('YOUR_KEYS', $tag) . "\n" . implode("\n", $said) . "\n";
     }
 
-    /** Puts a text where the template has its mark, otherwise at the end, inside of the HTML's body. */
+    /** Inserts a text at the template's mark, otherwise at the end, inside the body of HTML. */
     public static function insert(string $body, string $mark, string $text, bool $isHtml): string
     {
         if (strpos($body, $mark) !== false) {

@@ -16,10 +16,10 @@ use VendorName\Plugin\Installer\Licence0\Product;
 \defined('_JEXEC') or die;
 
 /**
- * Says why a download of the product is refused, and what helps. Joomla itself shows only the status of the answer.
- * To a site whose licence has ended it offers the last version that the licence covers, from Joomla 5.3 on.
+ * Shows why a download of the product is refused, and how to fix it. Joomla itself shows only the status of the answer.
+ * From Joomla 5.3 on, it offers a site whose licence has ended the last version that the licence covers.
  *
- * It never stops or changes a download. Without a clear answer of the vendor's server it says and changes nothing.
+ * It never stops or changes a download. Without a clear answer of the vendor's server it shows and changes nothing.
  */
 final class Reason extends CMSPlugin implements SubscriberInterface
 {
@@ -29,7 +29,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     const MAX_BYTES = 65536;
     const MAX_MESSAGE = 300;
 
-    /** The sentences of the language files, and the links below each. */
+    /** The refusals with a sentence in the language files, and the links below each. */
     const REMEDIES = [
         'KEY_MISSING' => ['UPDATE_SITES'],
         'LICENSE_NOT_FOUND' => ['UPDATE_SITES', 'HELP'],
@@ -42,7 +42,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         'FILE_NOT_FOUND' => ['HELP'],
     ];
 
-    /** Where the answer has the address of a remedy. */
+    /** The fields of the answer that contain the addresses of remedies. */
     const ADDRESSES = ['RENEW' => 'renew_url', 'UPGRADE' => 'upgrade_url', 'HELP' => 'support_url'];
 
     public static function getSubscribedEvents(): array
@@ -54,8 +54,8 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     }
 
     /**
-     * Lets Joomla read the update XML of the last covered version instead of the one that offers what is refused. The
-     * system plugin does the same for the click on Update, which reads the XML once more by the stored address.
+     * Lets Joomla read the update XML of the last covered version instead of the ordinary one, whose version is
+     * refused. The system plugin does the same for the Update button, which reads the XML again at the stored address.
      */
     public function offerLast(EventInterface $event): void
     {
@@ -77,11 +77,11 @@ final class Reason extends CMSPlugin implements SubscriberInterface
                 $event->updateUrl($address);
             }
         } catch (\Throwable $fault) {
-            // Joomla reads the update XML as always.
+            // Joomla reads the ordinary update XML.
         }
     }
 
-    /** The version to offer to a licence that has ended; empty: what everybody is offered. */
+    /** Returns the version to offer to a licence that has ended; empty for the ordinary offer. */
     private function lastCovered(): string
     {
         $key = $this->storedKey();
@@ -99,13 +99,13 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         $installed = $this->installedVersion();
         $isForIt = $end !== false && $end < time()
             && $last !== '' && $latest !== '' && $installed !== ''
-            // Never back to an older version.
+            // Never offer an older version than the installed one.
             && version_compare($last, $installed, '>') && version_compare($last, $latest, '<');
 
         return $isForIt ? $last : '';
     }
 
-    /** What Joomla adds to the download address, such as `dlid=KEY`. */
+    /** Returns the text that Joomla adds to the download address, such as `dlid=KEY`. */
     private function storedKey(): string
     {
         $db = $this->getDatabase();
@@ -116,7 +116,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         )->loadResult();
     }
 
-    /** In the plugin's own row of #__extensions, for the system plugin. */
+    /** Stores the offer in the plugin's own row of #__extensions, for the system plugin. */
     private function rememberLast(string $version, string $address): void
     {
         $db = $this->getDatabase();
@@ -133,7 +133,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         $earlier = (string) (json_decode($before, true)['address'] ?? '');
 
         if ($earlier !== '') {
-            // What Joomla finds from now on is at the ordinary address.
+            // Updates that were found at the earlier address get the ordinary one.
             $db->setQuery(
                 'UPDATE #__updates SET detailsurl = ' . $db->quote(Product::UPDATES)
                 . ' WHERE detailsurl = ' . $db->quote($earlier)
@@ -159,14 +159,14 @@ final class Reason extends CMSPlugin implements SubscriberInterface
                 $this->getApplication()->enqueueMessage($this->describe($answer), 'error');
             }
         } catch (\Throwable $fault) {
-            // Joomla's own message has to do.
+            // Joomla's own message must suffice.
         }
     }
 
-    /** The address, if it is the product's download address; otherwise null. */
+    /** Returns the address if it is the product's download address, otherwise null. */
     private function ownAddress(string $address)
     {
-        // Joomla joins the key with a literal "&amp;" when the address has a query.
+        // If the address has a query, Joomla adds the key with a literal "&amp;".
         $address = str_replace('&amp;', '&', $address);
         $parts = preg_match('/[\x00-\x20\x7f]/', $address) ? false : parse_url($address);
 
@@ -197,10 +197,10 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         return false;
     }
 
-    /** Tells the vendor which site updates from which version. The plugin's option switches it off. */
+    /** Sends the vendor the site's address and its version, unless the plugin's option disables it. */
     private function tellSite(EventInterface $event, bool $isTyped): void
     {
-        // Not from the parent class: Joomla may make the plugin without its constructor, and the option holds all the same.
+        // Do not read the option from the parent class: Joomla may create the plugin without its constructor.
         $own = PluginHelper::getPlugin('installer', 'vendorlicence0');
 
         if (!(json_decode((string) ($own->params ?? ''), true)['tell_site'] ?? 1)) {
@@ -215,7 +215,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         if ($isTyped) {
             $event->updateHeaders($headers + $event->getHeaders());
         } else {
-            // The arguments are references to the variables that the download is made with.
+            // The arguments are references to the variables of the download.
             $arguments = $event->getArguments();
             $arguments[1] = $headers + (array) $arguments[1];
         }
@@ -239,13 +239,13 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         return (string) (json_decode((string) $manifest, true)['version'] ?? '');
     }
 
-    /** The verdict on the download; null without a clear one. */
+    /** Returns the verdict on the download; null without a clear answer. */
     private function ask(string $address)
     {
         $options = [
             'follow_location' => false,
             'transport.curl' => [
-                // For the whole request: Joomla's own time-out of other transports is for each read.
+                // This limits the whole request. In other transports, Joomla's own timeout applies to each read.
                 CURLOPT_TIMEOUT => self::SECONDS,
                 CURLOPT_CONNECTTIMEOUT => self::SECONDS,
                 CURLOPT_FOLLOWLOCATION => false,
@@ -256,7 +256,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
                 },
             ],
         ];
-        // An instance, because the method is static in one class and not in the other.
+        // Create an instance, because only one of the classes has a static method.
         $factory = class_exists(HttpFactory::class) ? new HttpFactory() : new \Joomla\Http\HttpFactory();
         $joined = $address . (strpos($address, '?') === false ? '?' : '&') . 'check=1';
         $response = $factory->getHttp($options, 'curl')->get($joined, ['Accept' => 'application/json'], self::SECONDS);
@@ -271,7 +271,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         return is_array($answer) && is_bool($answer['allowed'] ?? null) ? $answer : null;
     }
 
-    /** The message for the administrator: HTML with links in the administrator, text elsewhere. */
+    /** Returns the message for the administrator: HTML with links in the administrator area, text elsewhere. */
     private function describe(array $answer): string
     {
         $code = is_string($answer['code'] ?? null) ? $answer['code'] : '';
@@ -356,7 +356,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         return htmlspecialchars($text, ENT_QUOTES, 'UTF-8');
     }
 
-    /** A text in German for an administrator who reads German, otherwise in English. */
+    /** Returns a text in German for an administrator who reads German, otherwise in English. */
     private function word(string $name): string
     {
         $language = $this->getApplication()->getLanguage();

@@ -10,18 +10,18 @@ use VendorName\Plugin\System\Licence0\Product;
 \defined('_JEXEC') or die;
 
 /**
- * Remembers the Download Key of the product's update site, and puts it back when Joomla lost it: after Rebuild, or after
- * an update that changed the update server's address (Joomla 4.4 to 5.3.0). Lets an update of the last version that a
- * licence covers be fetched from where it was found.
+ * Remembers the Download Key of the product's update site, and restores it when Joomla loses it: after Rebuild, or
+ * after an update that changes the update server's address (Joomla 4.4 to 5.3.0). Also lets Joomla fetch the last
+ * version that a licence covers from the address at which it was found.
  *
- * A system plugin, because Joomla 4.4 loads the installer group neither for Rebuild nor for the search for updates. The
- * copy is in the plugin's own row of #__extensions, and goes with it.
+ * This is a system plugin, because Joomla 4.4 loads the installer group neither for Rebuild nor for the search for
+ * updates. The copy is in the plugin's own row of #__extensions, and is deleted with it.
  */
 final class KeyKeeper extends CMSPlugin implements SubscriberInterface
 {
     use DatabaseAwareTrait;
 
-    /** What Joomla stores when the administrator empties the field. A key that Joomla lost is an empty text. */
+    /** The text that Joomla stores when the administrator empties the field. A key that Joomla lost is an empty text. */
     const EMPTIED = 'dlid=';
 
     public static function getSubscribedEvents(): array
@@ -32,7 +32,7 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
         ];
     }
 
-    /** Runs in the administrator, the API and on the command line, where Joomla searches for updates and installs them. */
+    /** Runs in the administrator area, the API and on the command line, where Joomla finds and installs updates. */
     public function keep(): void
     {
         $app = $this->getApplication();
@@ -45,7 +45,7 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
         try {
             $this->compare();
         } catch (\Throwable $fault) {
-            // The administrator must work without this plugin too. The next request tries again.
+            // The administrator area must work without this plugin too. The next request tries again.
         }
     }
 
@@ -61,7 +61,7 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
         $stored = json_decode((string) $rows[0]->custom_data, true);
         $kept = (string) ($stored['extra_query'] ?? '');
         $sites = [];
-        // Up to Joomla 5.3.0 a changed address adds an update site. The newest one that was filled in decides.
+        // Up to Joomla 5.3.0, a changed address adds an update site. The latest update site with a key decides.
         $latest = '';
 
         foreach ($rows as $row) {
@@ -74,7 +74,7 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
         }
 
         if ($rows[0]->extension_id === null) {
-            // The product is not installed any more.
+            // The product is no longer installed.
             $this->remember($kept, '', $rows[0]->own_id);
         } elseif ($latest === '') {
             $this->putBack($sites, $kept);
@@ -86,7 +86,7 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
         }
     }
 
-    /** This plugin's row with the product's update sites, by id; one row without a site if it has none. */
+    /** Returns this plugin's row for each update site of the product, by id; one row without a site if none exists. */
     private function readSites(): array
     {
         $db = $this->getDatabase();
@@ -110,8 +110,8 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
     }
 
     /**
-     * From 5.3.1 on, Joomla stores the ordinary address with an update that it found at another one. The click on Update
-     * reads the stored address, and would fetch a version that the licence does not cover.
+     * Restores the address of the last covered version. From 5.3.1 on, Joomla stores the ordinary address with every
+     * update. The Update button reads the stored address, and would fetch a version that the licence does not cover.
      */
     private function pointAtLast($covered): void
     {
@@ -157,7 +157,7 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
                 continue;
             }
 
-            // An administrator may have filled it in since it was read.
+            // An administrator may have entered a key since the rows were read.
             $db->setQuery(
                 'UPDATE #__update_sites SET extra_query = ' . $db->quote($key)
                 . ' WHERE update_site_id = ' . (int) $site->update_site_id

@@ -9,14 +9,14 @@ use LicensingGateway\Plugin\System\ShopClass\Texts;
 \defined('_JEXEC') or die;
 
 /**
- * HikaShop's orders. Events and objects are those of HikaShop 4.7, read in its source; the tests fire them in that
- * shape, without HikaShop itself.
+ * The plugin for HikaShop's orders. Events and objects are those of HikaShop 4.7, according to its source. The tests
+ * fire events in this form, without HikaShop itself.
  */
 final class Shop extends ShopPlugin
 {
     const COMPONENT = 'com_hikashop';
 
-    /** Those that customers get. The administrator's have no keys. */
+    /** The mails that customers receive. The administrator's mails contain no keys. */
     const MAILS = ['order_creation_notification', 'order_status_notification', 'order_notification'];
 
     protected static function shopEvents(): array
@@ -29,7 +29,7 @@ final class Shop extends ShopPlugin
         ];
     }
 
-    /** Follows the status of an order. */
+    /** Records a payment or refund when the status of an order changes. */
     public function follow(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -38,7 +38,7 @@ final class Shop extends ShopPlugin
             $status = (string) ($order->order_status ?? '');
             $orderId = (int) ($order->order_id ?? 0);
 
-            // An update without a status is about something else. A "subsale" is a vendor's part of a sale.
+            // An update without a status concerns something else. A "subsale" is a vendor's part of a sale.
             if ($status === '' || $orderId === 0 || $type !== 'sale') {
                 return;
             }
@@ -48,8 +48,8 @@ final class Shop extends ShopPlugin
                     $this->pay($orderId);
                 }
             } elseif (in_array($status, $this->words('taken_back', 'refunded,cancelled'), true)) {
-                // The service's "cancelled" is final, but a status can be set back. An order that was never paid is
-                // not known to the service.
+                // Do not send "cancelled": the service treats it as final, but a shop's status can be set back. The
+                // service does not know an order that was never paid.
                 if ($this->isPaid($orderId)) {
                     $paid = json_decode($this->outbox()->latest($orderId, ['paid'])->message, true);
                     $this->record($orderId, 'refunded', ['order' => $paid['order']] + $this->moneyOf($paid));
@@ -58,7 +58,7 @@ final class Shop extends ShopPlugin
         });
     }
 
-    /** Puts the keys into the order's mail. */
+    /** Adds the keys to the order's mail. */
     public function writeMail(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -96,7 +96,7 @@ final class Shop extends ShopPlugin
 
     private function pay(int $orderId): void
     {
-        // The event's own object has only what changed.
+        // The event's own object contains only the changed fields.
         $order = \hikashop_get('class.order')->loadFullOrder($orderId, false, false);
         $lines = [];
         $names = [];
@@ -133,7 +133,7 @@ final class Shop extends ShopPlugin
         ]);
     }
 
-    /** The currency is stored with the order, serialized. */
+    /** Returns the order's total. Its currency is stored with the order, serialized. */
     private function total(\stdClass $order): array
     {
         $info = $order->order_currency_info ?? '';
@@ -146,7 +146,7 @@ final class Shop extends ShopPlugin
         return $this->money($order->order_full_price ?? '', $code);
     }
 
-    /** A guest's name is in the address alone. A customer may have been deleted. */
+    /** Returns the customer, who may have been deleted. A guest's name is only in the address. */
     private function customer(\stdClass $order): array
     {
         $address = $order->billing_address ?? null;
@@ -159,8 +159,8 @@ final class Shop extends ShopPlugin
     }
 
     /**
-     * What a line prolongs: what the same registered customer bought last as the article that the settings name; or in
-     * the order that the customer named. A guest is not known to be the same.
+     * Returns the order line that a line renews: the latest purchase of the article in the settings by the same
+     * registered customer, or the purchase in the order that the customer named. Guests cannot be recognised.
      */
     private function renewed(\stdClass $order, \stdClass $product): string
     {

@@ -10,21 +10,21 @@ use LicensingGateway\Plugin\System\ShopClass\Texts;
 \defined('_JEXEC') or die;
 
 /**
- * J2Commerce's orders. Version 6 is a new component; version 4 is still J2Store by its events and tables. Both have the
- * same columns and statuses. Events and rows are those of J2Commerce 6.5 and 4.1, read in their source, and for renewals
- * in its guide for developers; the tests fire them in that shape, without J2Commerce itself.
+ * The plugin for J2Commerce's orders. Version 6 is a new component; version 4 still has J2Store's events and tables.
+ * Both have the same columns and statuses. Events and rows are those of J2Commerce 6.5 and 4.1, according to their
+ * source, and for renewals to its guide for developers. The tests fire events in this form, without J2Commerce itself.
  */
 final class Shop extends ShopPlugin
 {
     const COMPONENT = 'com_j2commerce';
 
-    /** How J2Commerce's source names the types of products that renew themselves. */
+    /** The types of products with recurring payments, as J2Commerce's source names them. */
     const SUBSCRIPTIONS = "'subscriptionproduct', 'variablesubscriptionproduct'";
 
     /** The pages on which a customer sees one order. */
     const PAGES = ['myprofile', 'confirmation'];
 
-    /** Of this request: the orders whose keys the page has. */
+    /** The orders whose keys the page of this request already contains. */
     private $shown = [];
 
     protected static function shopEvents(): array
@@ -43,7 +43,7 @@ final class Shop extends ShopPlugin
         ];
     }
 
-    /** Version 6 fires it from its table with the number and both statuses, from its model with the row's id before them. */
+    /** Follows an order. Version 6 passes number and both statuses from its table, or after a row id from its model. */
     public function follow(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -61,7 +61,7 @@ final class Shop extends ShopPlugin
         });
     }
 
-    /** Before a renewal is paid: its order must not become a licence of its own, whenever it is paid. */
+    /** Notes a renewal's order before it is paid, because it must never become a licence of its own. */
     public function expectRenewal(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -76,7 +76,7 @@ final class Shop extends ShopPlugin
         });
     }
 
-    /** After a renewal was paid: by an order of its own, or, where the payment service bills, without one. */
+    /** Records a paid renewal. It has an order of its own, or no order if the payment service bills. */
     public function renew(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -102,7 +102,7 @@ final class Shop extends ShopPlugin
         });
     }
 
-    /** Puts the keys into the order's mail. */
+    /** Adds the keys to the order's mail. */
     public function writeMail(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -123,7 +123,7 @@ final class Shop extends ShopPlugin
             $id = is_object($order) ? $this->idOf($order) : 0;
             $app = $this->getApplication();
 
-            // The same event is fired in carts and mails.
+            // Carts and mails fire the same event.
             if (
                 $id === 0 || isset($this->shown[$id]) || !$app->isClient('site')
                 || !in_array($app->getInput()->get('view', ''), self::PAGES, true)
@@ -161,7 +161,7 @@ final class Shop extends ShopPlugin
         if ($renewal !== null) {
             $first = (int) json_decode($renewal->details, true)['first'];
 
-            // "renew" tells of its payment.
+            // `renew` records the payment, so record only its refund here.
             if (!$isPaying && $this->outbox()->byEventId($first, 'renewed-' . md5($number)) !== null) {
                 $paid = json_decode($this->outbox()->latest($first, ['paid'])->message, true);
                 $message = ['event' => 'refunded', 'order' => $paid['order'], 'payment' => $number] + $this->total($order);
@@ -170,7 +170,7 @@ final class Shop extends ShopPlugin
         } elseif ($isPaying && !$this->isPaid($order->id)) {
             $this->pay($shop, $order);
         } elseif (!$isPaying && $this->isPaid($order->id)) {
-            // The service's "cancelled" is final, but a status can be set back.
+            // Do not send "cancelled": the service treats it as final, but a shop's status can be set back.
             $this->record($order->id, 'refunded', ['order' => $order->order_id] + $this->total($order));
         }
     }
@@ -221,7 +221,7 @@ final class Shop extends ShopPlugin
         );
     }
 
-    /** J2Commerce stores totals in its own currency, with the rate of the order's. */
+    /** Returns the order's total. J2Commerce stores it in its own currency, with the rate of the order's currency. */
     private function total($order): array
     {
         $total = $order->order_total ?? '';
@@ -241,7 +241,7 @@ final class Shop extends ShopPlugin
         return array_filter(['email' => (string) $order->user_email, 'name' => $name]);
     }
 
-    /** What an article prolongs: what the same registered customer bought last as the article that the settings name. */
+    /** Returns the line that an article renews: the registered customer's latest purchase of the article in the settings. */
     private function renewed(string $shop, \stdClass $order, string $sku): string
     {
         $article = $this->renewals()[$sku] ?? '';
@@ -264,7 +264,7 @@ final class Shop extends ShopPlugin
         return $rows ? strtr($rows[0]->order_id, ['%' => '%25', ':' => '%3A']) . ':' . $rows[0]->line : '';
     }
 
-    /** The lines of the first order that a subscription renews. */
+    /** Returns the lines of the first order that a subscription renews. */
     private function subscribedLines(string $shop, \stdClass $first, $subscription): array
     {
         $paid = json_decode($this->outbox()->latest($first->id, ['paid'])->message, true);
@@ -281,7 +281,7 @@ final class Shop extends ShopPlugin
         return $lines;
     }
 
-    /** An article without a SKU is known by its product's id. */
+    /** Returns the items of an order. An article without a SKU is identified by its product's id. */
     private function itemsOf(string $shop, string $number, string $which = ''): array
     {
         $items = $this->rows(
@@ -297,7 +297,7 @@ final class Shop extends ShopPlugin
         return $items;
     }
 
-    /** An order's row by its number; null if there is none. */
+    /** Returns an order's row by its number; null if it does not exist. */
     private function find(string $shop, string $number)
     {
         $rows = $number === '' ? [] : $this->rows(
@@ -316,13 +316,13 @@ final class Shop extends ShopPlugin
         return $rows[0];
     }
 
-    /** Whether the service was told of an order. */
+    /** Reports whether the payment of an order was recorded. */
     private function isKnown(int $orderId): bool
     {
         return $this->outbox()->latest($orderId, ['paid']) !== null;
     }
 
-    /** Subscription and order: by name in version 6; in version 4 the last two, where the payment method may come first. */
+    /** Returns subscription and order: by name in version 6, the last two objects in version 4. */
     private function renewalOf(EventInterface $event): array
     {
         $arguments = $event->getArguments();
@@ -332,7 +332,7 @@ final class Shop extends ShopPlugin
             : array_values(array_filter($arguments, 'is_object'));
     }
 
-    /** Whose tables have an order: only one of the versions is on a site. */
+    /** Returns the shop whose tables contain an order. A site has only one of the versions. */
     private function shopOf($order): string
     {
         return isset($order->j2store_order_id) ? 'j2store' : 'j2commerce';

@@ -8,16 +8,16 @@ use LicensingGateway\Plugin\System\ShopClass\Texts;
 \defined('_JEXEC') or die;
 
 /**
- * Membership Pro's subscriptions. A subscription, and each renewal and upgrade of it, is a row with an id, which is the
- * order's number. Events and rows are those of Membership Pro 2024 and 2025, read in its source; the tests fire them in
- * that shape, without Membership Pro itself.
+ * The plugin for Membership Pro's subscriptions. A subscription, and each renewal and upgrade of it, is a row whose id
+ * is the order's number. Events and rows are those of Membership Pro 2024 and 2025, according to its source. The tests
+ * fire events in this form, without Membership Pro itself.
  */
 final class Shop extends ShopPlugin
 {
     const COMPONENT = 'com_osmembership';
     const REFUNDED = 4;
 
-    /** Whom a mail of Membership Pro is for. */
+    /** The value of `sentTo` for a mail to the subscriber. */
     const TO_SUBSCRIBER = 2;
 
     protected static function shopEvents(): array
@@ -35,7 +35,7 @@ final class Shop extends ShopPlugin
         $this->guard(function () use ($event) {
             $row = $this->rowOf($event);
 
-            // Members of a group share the licence of who pays.
+            // Members of a group share the licence of the member who pays.
             if ($row === null || (int) ($row->group_admin_id ?? 0) > 0 || !$this->isLicensed((string) $row->plan_id)) {
                 return;
             }
@@ -45,7 +45,7 @@ final class Shop extends ShopPlugin
             $first = in_array($act, ['renew', 'upgrade'], true) ? $this->firstOf($row) : 0;
             $line = ['line' => '1', 'sku' => (string) $row->plan_id, 'quantity' => 1];
 
-            // Membership Pro stores UTC. The years before 1900 are its way to say none.
+            // Membership Pro stores UTC. Years before 1900 mean no end.
             if (preg_match('/^((?:19|2\d)\d\d-\d\d-\d\d) (\d\d:\d\d:\d\d)$/D', (string) ($row->to_date ?? ''), $end)) {
                 $line['paid_until'] = $end[1] . 'T' . $end[2] . 'Z';
             }
@@ -77,7 +77,7 @@ final class Shop extends ShopPlugin
         });
     }
 
-    /** An administrator changed the row. */
+    /** Handles a change of the row by an administrator. */
     public function update(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -89,7 +89,7 @@ final class Shop extends ShopPlugin
         });
     }
 
-    /** Puts the keys into the subscriber's mail. */
+    /** Adds the keys to the subscriber's mail. */
     public function writeMail(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -110,7 +110,7 @@ final class Shop extends ShopPlugin
         });
     }
 
-    /** The subscription; null if another extension has an event of this name. */
+    /** Returns the subscription; null if the event belongs to another extension. */
     private function rowOf(EventInterface $event)
     {
         $row = array_values($event->getArguments())[0] ?? null;
@@ -142,7 +142,7 @@ final class Shop extends ShopPlugin
         return $this->money($row->gross_amount ?? '', strtoupper((string) ($row->payment_currency ?? '')));
     }
 
-    /** @return bool whether the money went back */
+    /** Records a refund. @return bool whether the money was returned */
     private function takeBack($row): bool
     {
         $id = (int) $row->id;
@@ -156,7 +156,7 @@ final class Shop extends ShopPlugin
         if ($this->isPaid($id)) {
             $this->record($id, 'refunded', ['order' => (string) $id] + $this->total($row));
         } elseif ($order > 0 && $this->outbox()->byEventId($order, "upgraded-$id") !== null) {
-            // Of an upgraded licence the first payment stands.
+            // The refund is partial, because the first payment of the upgraded licence is kept.
             $message = ['order' => (string) $order, 'partial' => true] + $this->total($row);
             $this->record($order, 'refunded', $message, [], "refunded-upgrade-$id");
         }
@@ -164,7 +164,7 @@ final class Shop extends ShopPlugin
         return true;
     }
 
-    /** The order that issued the licence which a row is about; 0: it was not posted. */
+    /** Returns the order that issued a row's licence; 0 if it was not posted. */
     private function orderOf(int $id): int
     {
         $paid = $this->outbox()->latest($id, ['paid']);
@@ -178,7 +178,7 @@ final class Shop extends ShopPlugin
         return $upgraded === null ? 0 : (int) $upgraded->order_id;
     }
 
-    /** The order that issued what a renewal or an upgrade is about; 0: there is none, or it is older than this plugin. */
+    /** Returns the order that issued the licence of a renewal or upgrade; 0 if unknown, or older than this plugin. */
     private function firstOf($row): int
     {
         $plan = (int) $row->plan_id;
@@ -189,7 +189,7 @@ final class Shop extends ShopPlugin
             )->loadResult();
         }
 
-        // Without an account nobody knows that it is the same person.
+        // Without an account, the customer cannot be recognised.
         if ((int) ($row->user_id ?? 0) === 0) {
             return 0;
         }
@@ -203,7 +203,7 @@ final class Shop extends ShopPlugin
         return $id === 0 ? 0 : $this->orderOf($id);
     }
 
-    /** Whether a renewal or an upgrade of the subscription is active, so that it has not ended. */
+    /** Reports whether a renewal or upgrade of the subscription is active, so that the subscription has not ended. */
     private function goesOn($row): bool
     {
         if ((int) ($row->user_id ?? 0) === 0) {

@@ -17,22 +17,21 @@ use LicensingGateway\Plugin\System\ShopClass\Texts;
 \defined('_JEXEC') or die;
 
 /**
- * What the plugins of all shops share. An event of an order is stored first, then posted at once, so that the key can
- * be in the shop's mail. What could not be posted is posted after later pages of the site, the oldest first.
+ * The common part of all shops' plugins. An order's event is stored in an outbox, then posted at once, so that the
+ * shop's mail can contain the key. Events that could not be posted are posted after later pages of the site, oldest first.
  *
- * A system plugin, because it has to run on pages without the shop too. It never breaks a page or a sale.
+ * A system plugin, because it must run on pages without the shop too. It never breaks a page or a sale.
  */
 abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 {
     use DatabaseAwareTrait;
 
-    /** The shop's component, on whose pages in the administrator faults are shown. */
+    /** The shop's component, whose pages in the administrator area show faults. */
     const COMPONENT = '';
 
-    /** Where a template of the shop's mails wants the keys. */
+    /** The mark in a template of the shop's mails that the keys replace. */
     const MARK = 'KeyMark';
 
-    /** The events after which an order can be paid again. */
     /** Currencies whose minor unit is not a hundredth. */
     const MINOR_DIGITS = [
         'BIF' => 0, 'CLP' => 0, 'DJF' => 0, 'GNF' => 0, 'ISK' => 0, 'JPY' => 0, 'KMF' => 0, 'KRW' => 0, 'PYG' => 0,
@@ -40,9 +39,10 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         'BHD' => 3, 'IQD' => 3, 'JOD' => 3, 'KWD' => 3, 'LYD' => 3, 'OMR' => 3, 'TND' => 3, 'CLF' => 4, 'UYW' => 4,
     ];
 
+    /** The events after which an order can be paid again. */
     const TAKE_BACK = ['refunded', 'subscription_ended'];
 
-    /** For all calls of one request together. */
+    /** The timeout for all calls of one request together. */
     const SECONDS = 3;
     const AT_ONCE = 20;
     const CLAIM_SECONDS = 60;
@@ -51,16 +51,16 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 
     private $outbox;
 
-    /** Seconds that the calls of this request took. */
+    /** The seconds that the calls of this request took. */
     private $spent = 0.0;
 
-    /** Orders that this request recorded: their mails are written next. */
+    /** The orders that this request recorded: their mails are written next. */
     private $recorded = [];
 
-    /** By order, the lines of the service's answer in this request. */
+    /** The lines of the service's answers in this request, by order. */
     private $answers = [];
 
-    /** The shop's events, with the methods for them. */
+    /** Returns the shop's events, with the methods that handle them. */
     abstract protected static function shopEvents(): array;
 
     public static function getSubscribedEvents(): array
@@ -72,12 +72,12 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         ];
     }
 
-    /** Tells the administrator what could not be posted. */
+    /** Shows the administrator the events that could not be posted. */
     public function report(): void
     {
         $this->guard(function () {
             $app = $this->getApplication();
-            // Without an option it is the dashboard.
+            // Without an option, the page is the dashboard.
             $pages = ['', 'com_cpanel', 'com_plugins', static::COMPONENT];
 
             if (
@@ -106,7 +106,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         });
     }
 
-    /** Posts what is due when the page is out. */
+    /** Posts the events that are due, after the page was sent. */
     public function sendLater(): void
     {
         $this->guard(function () {
@@ -114,7 +114,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
                 return;
             }
 
-            // Where PHP can end the request, the visitor does not wait for the service.
+            // If PHP can end the request first, the visitor does not wait for the service.
             foreach (['fastcgi_finish_request', 'litespeed_finish_request'] as $finish) {
                 if (function_exists($finish)) {
                     $finish();
@@ -125,7 +125,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         });
     }
 
-    /** After the plugin's settings were saved, what was refused is tried again. */
+    /** Makes refused events due again after the plugin's settings were saved. */
     public function tryAgain(EventInterface $event): void
     {
         $this->guard(function () use ($event) {
@@ -142,8 +142,8 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     }
 
     /**
-     * Stores an event of an order, and posts it. Payments and what takes them back come in turns: without an event id it
-     * is named by how often that was, so that two requests at once record the same. A message may name its event itself.
+     * Stores an event of an order, and posts it. Payments and refunds alternate. Without an event id, the event is
+     * named by its turn, so that two simultaneous requests record the same event. A message may name its event itself.
      */
     protected function record(int $orderId, string $event, array $message, array $details = [], string $eventId = ''): void
     {
@@ -156,11 +156,11 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 
         $last = $this->outbox()->last($orderId);
         $before = $last === null ? [] : json_decode($last->message, true);
-        // The service takes events of one second in the order of their kinds, whichever came first.
+        // The service sorts events of the same second by kind, not by arrival.
         $at = max(time(), strtotime($before['at'] ?? '1970-01-01') + 1);
         $message += [
             'shop' => $before['shop'] ?? (string) $this->params->get('shop', 'ShopName'),
-            // Its shop hands the keys out by itself, so that they are not mailed twice.
+            // A shop of this kind delivers the keys itself, so the service does not mail them too.
             'kind' => 'shopkind',
             'event' => $event,
             'event_id' => $eventId,
@@ -168,7 +168,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
             'test' => (bool) $this->params->get('test', 0),
         ];
 
-        // Whatever else the service mails is in the language of the order, too.
+        // The service's other mails are in the language of the order too.
         if (!empty($message['customer']) && !empty($details['language'])) {
             $message['customer']['language'] = substr($details['language'], 0, 2);
         }
@@ -179,7 +179,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         }
     }
 
-    /** A total as the service takes it, in minor units of ISO 4217; nothing where the total or the currency is not known. */
+    /** Returns a total in the service's form, minor units of ISO 4217; empty if total or currency is unknown. */
     protected function money($total, string $currency): array
     {
         if (!is_numeric($total) || (float) $total < 0 || !preg_match('/^[A-Z]{3}$/D', $currency)) {
@@ -191,13 +191,13 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         return ['amount' => (int) round((float) $total * 10 ** $digits), 'currency' => $currency];
     }
 
-    /** What a message says of money: a refund gives back what its payment brought. */
+    /** Returns the amount and currency of a message: a refund returns the whole payment. */
     protected function moneyOf(array $message): array
     {
         return array_intersect_key($message, ['amount' => true, 'currency' => true]);
     }
 
-    /** Whether the order is paid, as far as the service was or will be told. */
+    /** Reports whether the order is paid, according to the events that were or will be posted. */
     protected function isPaid(int $orderId): bool
     {
         $row = $this->outbox()->latest($orderId, array_merge(['paid'], self::TAKE_BACK));
@@ -205,7 +205,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         return $row !== null && $row->event === 'paid';
     }
 
-    /** Whether an article, by its code, has a licence. */
+    /** Reports whether an article, given by its code, includes a licence. */
     protected function isLicensed(string $article): bool
     {
         $patterns = $this->words('articles');
@@ -219,13 +219,13 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         return !$patterns;
     }
 
-    /** The entries of a setting that is a list. */
+    /** Returns the entries of a setting that is a list. */
     protected function words(string $name, string $default = ''): array
     {
         return preg_split('/\s*[,\n]\s*/', trim((string) $this->params->get($name, $default)), -1, PREG_SPLIT_NO_EMPTY);
     }
 
-    /** The articles that are renewals, with those that they prolong. */
+    /** Returns the articles that are renewals, with the articles that they renew. */
     protected function renewals(): array
     {
         $renewals = [];
@@ -241,7 +241,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         return $renewals;
     }
 
-    /** Puts the keys of an order into its mail: where the template has the mark, otherwise once at the end. */
+    /** Inserts the keys of an order into its mail: at the template's mark, otherwise once at the end. */
     protected function writeKeys(int $orderId, $mailer, bool $isHtml): void
     {
         $hasMark = strpos((string) $mailer->Body . (string) $mailer->AltBody, self::MARK) !== false;
@@ -265,15 +265,15 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         return $this->outbox ?? ($this->outbox = new Outbox($this->getDatabase()));
     }
 
-    /** Whether the order was recorded in this request, whose mails are to have its keys. */
+    /** Reports whether this request recorded the order, so that its mails must contain the keys. */
     protected function isNew(int $orderId): bool
     {
         return !empty($this->recorded[$orderId]) && $this->params->get('key_mail', 'shop') === 'shop';
     }
 
     /**
-     * What the customer reads about the keys of a paid order; nothing for another order. The service is asked, because
-     * the site keeps no keys.
+     * Returns the texts about the keys of a paid order for the customer; no texts for another order. Asks the service,
+     * because the site stores no keys.
      *
      * @return array of texts, and the language's tag
      */
@@ -288,7 +288,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         $isPosted = in_array($row->state, ['done', 'waiting'], true);
 
         if (!isset($this->answers[$orderId]) && $isPosted && $this->secondsLeft() > 0) {
-            // The same event again changes nothing.
+            // Posting the same event again changes nothing.
             $this->answers[$orderId] = $this->post($row)['lines'];
         }
 
@@ -298,7 +298,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         return [Texts::ofKeys($this->answers[$orderId] ?? null, $details['names'] ?? [], $tag), $tag];
     }
 
-    /** Runs it without letting a fault break the page. */
+    /** Runs a function, and keeps its faults from breaking the page. */
     protected function guard(callable $run): void
     {
         try {
@@ -307,12 +307,12 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
             try {
                 Log::add(get_class($fault) . ': ' . $fault->getMessage(), Log::WARNING, 'shopplugin');
             } catch (\Throwable $second) {
-                // Nothing can be told any more.
+                // A fault of the log cannot be reported.
             }
         }
     }
 
-    /** The settings' service, or the one beside this site. */
+    /** Returns the service in the settings, by default the service next to this site. */
     private function service(): Service
     {
         $site = trim((string) $this->params->get('address', ''));
@@ -336,7 +336,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 
     private function sendDue(bool $withWaiting): void
     {
-        // On the command line Joomla may not know the site's address. The next page posts it.
+        // On the command line, Joomla may not know the site's address. The next page posts the event.
         if ($this->getApplication()->isClient('cli')) {
             return;
         }
@@ -360,7 +360,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         }
     }
 
-    /** @return bool whether the service answered */
+    /** Posts an event. @return bool whether the service answered */
     private function send(\stdClass $row): bool
     {
         $answer = $this->post($row);
@@ -403,7 +403,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         $orderId = (int) $row->order_id;
         $this->answers[$orderId] = $lines;
 
-        // What was refunded meanwhile needs no mail.
+        // An order that was refunded meanwhile needs no mail.
         if (!$this->isNew($orderId) && $this->isPaid($orderId)) {
             try {
                 $this->mailKeys($row, $untold, $details);
@@ -416,12 +416,12 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         $details['told'] = array_merge($told, array_column($untold, 'line'));
         $age = $now - $row->created_at;
         $isOpen = count($details['told']) < count($lines) && $age < self::GIVE_UP_SECONDS;
-        // What waits for the seller is asked for less and less often.
+        // Ask less and less often for lines that wait for the seller.
         $pause = min(max(300, $age), 86400);
         $this->outbox()->settle($row, $isOpen ? 'waiting' : 'done', $now + $pause, $details, $error);
     }
 
-    /** A mail of its own, for keys that the shop's mail could not have. */
+    /** Mails the keys that the shop's mail could not contain. */
     private function mailKeys(\stdClass $row, array $lines, array $details): void
     {
         $message = json_decode($row->message, true);

@@ -14,18 +14,18 @@ use LicensingGateway\Component\Licensing\Administrator\Ticket;
 
 class HtmlView extends BaseHtmlView
 {
-    /** @var array what the service answers: see Service::overview() */
+    /** @var array the service's answer: see Service::overview() */
     protected $overview = [];
 
-    /** @var string empty: the button Open was not pressed, or the site has no secret */
+    /** @var string the ticket; empty unless the Open button was pressed and the site has a secret */
     protected $ticket = '';
 
-    /** @var string where the ticket is posted to */
+    /** @var string the address to which the ticket is posted */
     protected $action = '';
 
     private $isEntering = false;
 
-    /** The button Open was pressed, and its form is this site's. */
+    /** Shows the form with the ticket. The controller has checked that this site's Open button was pressed. */
     public function enter()
     {
         $this->isEntering = true;
@@ -44,7 +44,7 @@ class HtmlView extends BaseHtmlView
             ToolbarHelper::preferences('com_licensing');
         }
 
-        // Whatever layout the address asks for.
+        // Ignore the layout in the address.
         $this->setLayout($this->isEntering ? 'enter' : 'default');
 
         parent::display($tpl);
@@ -58,7 +58,7 @@ class HtmlView extends BaseHtmlView
             : Uri::root(true) . Service::PATH;
         $this->action .= $this->overview['enter'] !== '' ? '' : '/pages/enter-joomla';
         $document = $app->getDocument();
-        // The service takes a ticket only from a page that says whose it is.
+        // The service accepts a ticket only from a page that sends its origin.
         $document->setMetaData('referrer', 'strict-origin-when-cross-origin');
         $document->getWebAssetManager()
             ->registerAndUseScript('com_licensing.enter', 'com_licensing/enter.js', [], ['defer' => true]);
@@ -71,7 +71,7 @@ class HtmlView extends BaseHtmlView
         return Ticket::make($purpose, (int) $user->id, (string) $user->username, (string) $app->get('secret'));
     }
 
-    /** Also to an administrator in Austria or Switzerland. */
+    /** Loads the German texts for German of another country too, such as Austria or Switzerland. */
     private function speakGerman($language)
     {
         if (strpos($language->getTag(), 'de-') === 0 && $language->getTag() !== 'de-DE') {

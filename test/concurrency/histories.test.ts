@@ -118,7 +118,11 @@ describe('a planted mistake is found', () => {
 
   test('a limit overrun by one', () =>
     expectFound({
-      plant: (hot) => license(hot).increment('activation_limit', 1),
+      // Clients activate and free at random, so wait until they have taken the fourth slot.
+      async plant(hot) {
+        await license(hot).increment('activation_limit', 1);
+        await eventually(() => expect(hot.calls.map(({ answer }) => answer).join('\n')).toContain('4 of 3'));
+      },
       // A service that overruns its limit still shows it.
       tamper(call) {
         call.answer = call.answer.replace(' of 4', ' of 3');

@@ -1172,14 +1172,14 @@ describe('the site', () => {
   });
 
   test('a package that was damaged on disk', async () => {
-    const { release } = await giveRelease(service, { version: '2.2.0' });
+    const { release } = await giveRelease(service, { version: '2.3.0' });
     const path = packagePath(service.packagesDir, release.sha256);
     const bytes = readFileSync(path);
     bytes[20]! ^= 1;
     writeFileSync(path, bytes);
     const found = await doctor(settings, '--url', nginx.url);
     expectFinding(found, 'DOWNLOAD', 'problem', /other bytes/);
-    expectFinding(found, 'PACKAGE_DAMAGED', 'problem', /2\.2\.0/);
+    expectFinding(found, 'PACKAGE_DAMAGED', 'problem', /2\.3\.0/);
   });
 
   test('without products: what cannot be tried is said to be unknown', async () => {

@@ -96,7 +96,7 @@ export const firstRun: Task = async (desk) => {
   await hands.attach(label(desk, start.release.file), path);
   await hands.type(label(desk, start.release.changelog), 'The first version.');
   await hands.press(button(desk, start.release.submit));
-  await page.getByRole('heading', { name: start.doneTitle }).waitFor();
+  await page.getByRole('heading', { name: start.gaps.pageTitle }).waitFor();
   await hands.type(label(desk, start.licence.customer), 'me@shop.example');
   await hands.follow(button(desk, start.licence.submit));
   const key = await label(desk, start.key.key).inputValue();

@@ -181,7 +181,7 @@ describe('a ticket', () => {
     for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1', two.url]) {
       const refused = await enter(ticketOf(ann), undefined, origin);
       expect([origin, refused.status]).toEqual([origin, 403]);
-      expect(textOf(refused.html)).toContain('LICENSING_PUBLIC_URL');
+      expect(textOf(refused.html)).toContain('not come from the address that the service knows as your site');
     }
     const bare = await fetch(`${one.url}${PREFIX}/pages/enter-joomla`, {
       method: 'POST',

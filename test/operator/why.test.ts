@@ -877,7 +877,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       {
         code: 'RATE_LIMITED',
         text: expect.stringContaining('A download of product 42 was refused'),
-        remedy: expect.stringContaining('LICENSING_DOWNLOAD_RATE_LIMIT'),
+        remedy: expect.stringContaining('“Downloads of a client” under Settings'),
       },
     ]);
     expect((await why('::ffff:10.0.0.7')).accesses.at(-1)).toMatchObject({

@@ -399,7 +399,7 @@ function validityOf(license: License, language: CustomerLanguage, now: Date): Va
   const paid = paidEnd(license);
   switch (liveStatus(license, now)) {
     case 'active':
-      // A subscription that awaits its renewal goes on beyond the day that is paid.
+      // A subscription that awaits its renewal continues after its paid-through date.
       return isAhead(paid, now) ? {} : { ends: undefined };
     case 'expired':
       return { ends: undefined, ended: paid === null ? undefined : written.day(paid) };

@@ -3,7 +3,7 @@
  * file and the entry points have no syntax newer than ES2019 (no `??`, `?.`, `??=`).
  */
 
-/** The same version as `engines` in package.json. */
+/** The minimum version of Node, which equals `engines` in package.json. */
 const REQUIRED = [20, 19] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

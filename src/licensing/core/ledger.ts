@@ -159,7 +159,7 @@ export function createLedger(
       return new Map(
         uncounted.map((check) => {
           const inLane = lanes.submit(check.licenseId, check);
-          // The callers receive a rejection. If their batch fails first, nobody awaits it, and it must not end the process.
+          // The callers receive a rejection. If their batch fails first, no caller awaits it, and the process must not end.
           inLane.catch(() => undefined);
           return [check.licenseId, inLane];
         }),

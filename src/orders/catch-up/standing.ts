@@ -4,7 +4,7 @@ import { listReceiverShops, type Shop } from '../../store/orders/shops';
 import { isPosting } from '../shop-kinds';
 import { listOf } from './list';
 
-/** Whether a shop can be caught up, and when that was last done. */
+/** Reports whether the service can catch up on the missed messages of a shop, and when it last did so. */
 
 /** The states of a shop. `cannot`: senders of this kind have no list that can be read. */
 export const CATCH_UP_STATES = ['ready', 'no_key', 'no_site', 'cannot'] as const;

@@ -72,7 +72,7 @@ describe('the maintainers’ pages', () => {
       const pattern = new RegExp(`(?:^|/)${path.replaceAll('.', '\\.').replaceAll('*', '[^/]+')}$`);
       return files.filter((file) => pattern.test(file));
     }
-    // What is built has the name of its source.
+    // A built file has the name of its source.
     const source = path.replace(/^dist\//, '').replace(/\.js$/, '.ts');
     for (const whole of [path, `src/${path}`, source]) if (existsSync(join(ROOT, whole))) return [whole];
     return files.filter((file) => file.endsWith(`/${path}`) || file.endsWith(`/${source}`));

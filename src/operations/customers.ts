@@ -127,7 +127,9 @@ export const customerOperations = {
     {
       summary: 'List customers by their e-mail address',
       query: exactly({
-        q: Type.Optional(Type.String({ description: 'The beginning of an address.' })),
+        q: Type.Optional(
+          Type.String({ description: 'What `q` of `GET /licenses` finds: the customers of those licences.' }),
+        ),
         sort: sortBy(CUSTOMER_SORTS, 'By address. Without it from A to Z.'),
         ...Paging,
       }),
@@ -136,7 +138,7 @@ export const customerOperations = {
     async ({ db, query, now }) => {
       const { items, next } = await listCustomerPage(
         db,
-        { beginning: query.q, sort: query.sort },
+        { q: query.q, sort: query.sort },
         pageOf(query),
         now,
       );

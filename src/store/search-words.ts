@@ -1,0 +1,101 @@
+import { MOST_ROWS, namedSql, wordsById, type Named } from '../../migrations/search-words';
+import { chunksOf, inChunks } from '../base/chunks';
+import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
+import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
+
+export { numberWord, wordsOf } from '../../migrations/search-words';
+
+/**
+ * The words by which licences are found: of the customer's address and names, of the names of orders and the labels of
+ * keys, and another system's number. Whatever changes one of them calls `refreshWords` in its transaction.
+ */
+export interface SearchWord {
+  licenseId: number;
+  word: string;
+}
+
+/** The words of licences, by licence and word. */
+export async function listWords(db: Db, licenseIds: number[]): Promise<SearchWord[]> {
+  const words: SearchWord[] = [];
+  for (const ids of chunksOf(licenseIds))
+    words.push(
+      ...(await db(tableBy(db, 'search_words'))
+        .whereIn('license_id', ids)
+        .orderBy(['license_id', 'word'])
+        .select({ licenseId: 'license_id', word: 'word' })),
+    );
+  return words;
+}
+
+/**
+ * Makes the words of licences those of what is stored now. It reads the old ones first and changes what differs: of two
+ * changes at once, neither takes back what the other one did.
+ */
+export async function refreshWords(trx: Transaction, licenseIds: number[]): Promise<void> {
+  for (const ids of chunksOf([...new Set(licenseIds)])) {
+    const stored = await listWords(trx, ids);
+    const are = `IN (${placeholders(ids.length)})`;
+    const sql = namedSql((name) => table(trx, name as TableName), are);
+    const wanted = wordsById(await rawRows<Named>(trx, sql, [...ids, ...ids, ...ids]));
+    // Licences that lose the same words, such as those of one customer, do so by one statement.
+    const gone = new Map<string, number[]>();
+    const lost = new Map<number, string[]>();
+    for (const { licenseId: id, word } of stored)
+      if (wanted.get(id)?.delete(word) !== true) lost.set(id, [...(lost.get(id) ?? []), word]);
+    for (const [id, words] of lost) {
+      const key = JSON.stringify(words);
+      gone.set(key, [...(gone.get(key) ?? []), id]);
+    }
+    for (const [words, some] of gone)
+      await trx(table(trx, 'search_words'))
+        .whereIn('license_id', some)
+        .whereIn('word', JSON.parse(words) as string[])
+        .delete();
+    const added = [...wanted].flatMap(([id, words]) => [...words].map((word) => [id, word] as const));
+    for (const rows of chunksOf(added, MOST_ROWS))
+      await rawChange(
+        trx,
+        `INSERT ${isSqlite(trx) ? 'OR ' : ''}IGNORE INTO ${table(trx, 'search_words')} (license_id, word)
+          VALUES (?, ?)${', (?, ?)'.repeat(rows.length - 1)}`,
+        rows.flat(),
+      );
+  }
+}
+
+/** `refreshWords` for rows of another table that have changed: of the licences that take words from them. */
+export async function refreshWordsOf(
+  trx: Transaction,
+  of: 'customers' | 'license_keys' | 'orders',
+  ids: number[],
+): Promise<void> {
+  for (const some of chunksOf(ids)) {
+    if (of === 'license_keys')
+      await refreshWords(
+        trx,
+        await trx(tableBy(trx, of, ...idIndex(of)))
+          .whereIn('id', some)
+          .pluck('license_id'),
+      );
+    else if (of === 'orders')
+      await refreshWords(
+        trx,
+        await trx(tableBy(trx, 'order_licenses', 'order_id'))
+          .whereIn('order_id', some)
+          .pluck('license_id'),
+      );
+    else {
+      const digests = await trx(tableBy(trx, of)).whereIn('id', some).pluck('digest');
+      await refreshWordsOfCustomers(trx, digests);
+    }
+  }
+}
+
+/** `refreshWords` for the licences of customers whose names have changed. */
+export async function refreshWordsOfCustomers(trx: Transaction, digests: string[]): Promise<void> {
+  const ids = await inChunks(digests, (some) =>
+    trx(tableBy(trx, 'licenses', 'customer_digest'))
+      .whereIn('customer_digest', some)
+      .pluck<number[]>('id'),
+  );
+  await refreshWords(trx, ids);
+}

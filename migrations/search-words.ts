@@ -98,4 +98,6 @@ export async function up(knex: Knex): Promise<void> {
   });
   // Last, in one pass: each row for itself would look for its place among all.
   await addIndex(knex, 'search_words', ['word', 'license_id']);
+  // For the list of what was sold since a day.
+  await addIndex(knex, 'licenses', ['created_at']);
 }

@@ -62,6 +62,7 @@ const sections: Record<Section, TSchema> = {
   receivers: records('Receivers of webhooks whose description names the address.'),
   sessions: records('Pages that were opened with a key or by a link.'),
   sign_in_links: records('Links that were mailed and not used.'),
+  search_words: records('The words by which the search finds the licences.'),
   link_requests: records('When a link was asked for.'),
   operators: records('An operator with the same address.'),
 };

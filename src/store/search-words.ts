@@ -1,5 +1,8 @@
 import { MOST_ROWS, namedSql, wordsById, type Named } from '../../migrations/search-words';
 import { chunksOf, inChunks } from '../base/chunks';
+import type { EventAction } from './events';
+import { toFields } from './engine/row-fields';
+import { inTransaction } from './engine/transaction';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
 import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 
@@ -61,6 +64,27 @@ export async function refreshWords(trx: Transaction, licenseIds: number[]): Prom
       );
   }
 }
+
+/** The latest events that `refreshChanged` looks at. */
+const LATEST = 10_000;
+/** The changes after which a licence may have other words. */
+const NAMING: EventAction[] = ['issue', 'import', 'set-customer', 'erase-customer', 'add-key', 'edit-key'];
+
+/** Refreshes the words of licences that changed since a time: an earlier version, which keeps none, may have changed them. */
+export async function refreshChanged(db: Db, since: Date): Promise<void> {
+  const events = await db(table(db, 'events'))
+    .orderBy('id', 'desc')
+    .limit(LATEST)
+    .select('license_id', 'at', 'action');
+  const changed = events
+    .map(toFields)
+    .filter(({ at, action }) => at >= since && NAMING.includes(action as EventAction));
+  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], LICENSES_AT_ONCE))
+    await inTransaction(db, (trx) => refreshWords(trx, ids));
+}
+
+/** The licences of one transaction: few enough that others wait for a moment only. */
+const LICENSES_AT_ONCE = 100;
 
 /** `refreshWords` for rows of another table that have changed: of the licences that take words from them. */
 export async function refreshWordsOf(

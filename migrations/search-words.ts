@@ -19,8 +19,8 @@ export function wordsOf(text: string): string[] {
 }
 
 /**
- * Returns another system's number as a word of its own, which no beginning of a name finds: what is behind the name of a
- * system or shop (`edd-csv:4711`, `shop:310:1`), else what begins with the first digit (`order-77`).
+ * Returns another system's number as a word with `#`, so that a beginning of a name does not find it. The number follows
+ * the name of a system or shop (`edd-csv:4711`, `shop:310:1`). Otherwise it begins with the first digit (`order-77`).
  */
 export function numberWord(reference: string): string | undefined {
   const [first = '', second] = folded(reference).split(':');
@@ -38,7 +38,7 @@ function cut(word: string): string {
   return word.length <= MAX_WORD ? word : Array.from(word).slice(0, MAX_WORD).join('');
 }
 
-/** What the words of a licence are of; several rows for one licence. */
+/** The texts that a licence's words come from. A licence may have several rows. */
 export interface Named {
   id: number;
   text: string | null;
@@ -47,7 +47,7 @@ export interface Named {
   reference: string | null;
 }
 
-/** Reads what licences are found by. @param are such as `IN (?, ?)`, whose bindings are needed three times */
+/** Returns the SELECT of the texts that licences are found by. @param are such as `IN (?, ?)`, whose bindings are needed three times */
 export function namedSql(named: (table: string) => string, are: string): string {
   return `SELECT l.id, l.customer AS text, c.name, c.chosen_name AS chosen, l.reference
        FROM ${named('licenses')} l LEFT JOIN ${named('customers')} c ON c.digest = l.customer_digest WHERE l.id ${are}
@@ -58,7 +58,7 @@ export function namedSql(named: (table: string) => string, are: string): string 
       WHERE s.license_id ${are} AND o.customer_name IS NOT NULL`;
 }
 
-/** The words of licences, by their ids. */
+/** Returns the words of licences, by their ids. */
 export function wordsById(rows: Named[]): Map<number, Set<string>> {
   const words = new Map<number, Set<string>>();
   for (const { id, text, name, chosen, reference } of rows) {

@@ -90,7 +90,7 @@ async function named<T>(field: string, found: Promise<T>): Promise<T> {
   });
 }
 
-/** Reads what was typed into a search as all that it may name; undefined: nothing was. */
+/** Returns all that a typed text may name; undefined for an empty text. */
 export function readSearch(typed: string): LicenseSearchText | undefined {
   const text = typed.trim();
   if (text === '') return undefined;
@@ -98,7 +98,7 @@ export function readSearch(typed: string): LicenseSearchText | undefined {
   const { domain, ...others } = spellings(text);
   const identifiers = Object.values({ ...others, domain: text.includes('@') ? undefined : domain });
   return {
-    // The longest first: it is likely to be the rarest.
+    // Begin with the longest word, which is probably the rarest.
     words: wordsOf(text).sort((a, b) => b.length - a.length),
     number: numberWord(`:${text}`),
     reference: text,

@@ -143,7 +143,7 @@ async function findByDigests(db: Db, addresses: string[]): Promise<CustomerProfi
   return rows.map(toFields);
 }
 
-/** Deletes what is known of an address. The caller changes the licences' words, with their customer. */
+/** Deletes the profile of an address. The caller changes the customer of the licences, and so their words. */
 export async function deleteProfile(db: Db, address: string): Promise<number> {
   return db(table(db, 'customers'))
     .where({ digest: customerDigest(address) })

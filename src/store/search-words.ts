@@ -9,15 +9,15 @@ import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/sta
 export { numberWord, wordsOf } from '../../migrations/search-words';
 
 /**
- * The words by which licences are found: of the customer's address and names, of the names of orders and the labels of
- * keys, and another system's number. Whatever changes one of them calls `refreshWords` in its transaction.
+ * The words by which licences are found: words of the customer's address and names, of the names on orders and the labels
+ * of keys, and another system's number. A function that changes one of them calls `refreshWords` in its transaction.
  */
 export interface SearchWord {
   licenseId: number;
   word: string;
 }
 
-/** The words of licences, by licence and word. */
+/** Lists the words of licences, by licence and word. */
 export async function listWords(db: Db, licenseIds: number[]): Promise<SearchWord[]> {
   const words: SearchWord[] = [];
   for (const ids of chunksOf(licenseIds))
@@ -31,8 +31,8 @@ export async function listWords(db: Db, licenseIds: number[]): Promise<SearchWor
 }
 
 /**
- * Makes the words of licences those of what is stored now. It reads the old ones first and changes what differs: of two
- * changes at once, neither takes back what the other one did.
+ * Updates the words of licences from the stored texts. It reads the old words first and writes only the difference, so that
+ * of two changes at the same time neither reverts the other.
  */
 export async function refreshWords(trx: Transaction, licenseIds: number[]): Promise<void> {
   for (const ids of chunksOf([...new Set(licenseIds)])) {
@@ -40,7 +40,7 @@ export async function refreshWords(trx: Transaction, licenseIds: number[]): Prom
     const are = `IN (${placeholders(ids.length)})`;
     const sql = namedSql((name) => table(trx, name as TableName), are);
     const wanted = wordsById(await rawRows<Named>(trx, sql, [...ids, ...ids, ...ids]));
-    // Licences that lose the same words, such as those of one customer, do so by one statement.
+    // One statement for all licences that lose the same words, such as those of one customer.
     const gone = new Map<string, number[]>();
     const lost = new Map<number, string[]>();
     for (const { licenseId: id, word } of stored)
@@ -65,12 +65,12 @@ export async function refreshWords(trx: Transaction, licenseIds: number[]): Prom
   }
 }
 
-/** The latest events that `refreshChanged` looks at. */
+/** The number of latest events that `refreshChanged` reads. */
 const LATEST = 10_000;
 /** The changes after which a licence may have other words. */
 const NAMING: EventAction[] = ['issue', 'import', 'set-customer', 'erase-customer', 'add-key', 'edit-key'];
 
-/** Refreshes the words of licences that changed since a time: an earlier version, which keeps none, may have changed them. */
+/** Refreshes the words of licences that changed since a time. During an upgrade, the earlier version does not write words. */
 export async function refreshChanged(db: Db, since: Date): Promise<void> {
   const events = await db(table(db, 'events'))
     .orderBy('id', 'desc')
@@ -86,7 +86,7 @@ export async function refreshChanged(db: Db, since: Date): Promise<void> {
 /** The licences of one transaction: few enough that others wait for a moment only. */
 const LICENSES_AT_ONCE = 100;
 
-/** `refreshWords` for rows of another table that have changed: of the licences that take words from them. */
+/** Updates the words of the licences that take words from these changed rows of another table. */
 export async function refreshWordsOf(
   trx: Transaction,
   of: 'customers' | 'license_keys' | 'orders',
@@ -114,7 +114,7 @@ export async function refreshWordsOf(
   }
 }
 
-/** `refreshWords` for the licences of customers whose names have changed. */
+/** Updates the words of the licences of customers whose names have changed. */
 export async function refreshWordsOfCustomers(trx: Transaction, digests: string[]): Promise<void> {
   const ids = await inChunks(digests, (some) =>
     trx(tableBy(trx, 'licenses', 'customer_digest'))

@@ -295,7 +295,7 @@ export async function importCustomers(job: Job, records: Numbered<'customer'>[])
     else tally(job, 'customer', 'same');
   }
   await insertNew(job, 'customer', added);
-  // Those of the file's own licences follow with these.
+  // The words of the file's own licences are written at the end of the import.
   if (job.writes && !job.empty.license)
     job.last.push(() =>
       refreshWordsOfCustomers(

@@ -10,7 +10,7 @@ import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace, testConfig } from '../support/service';
 
-/** What the search finds after each thing that changes a name, by the operator's API and the pages. */
+/** The search over HTTP, after each way to change a name, a label or an address. */
 
 describe('a text', () => {
   test.each([
@@ -176,7 +176,7 @@ describe.each(DATABASE_KINDS)('an upgrade on %s', (kind) => {
     const plan = await givePlan(db);
     const first = await giveLicense(db, plan, { customer: 'ann@example.com', reference: 'edd-csv:12' }, now);
     const second = await giveLicense(db, plan, {}, now);
-    // As the version before left it.
+    // Restore the tables of the previous version.
     await db.schema.dropTable(table(db, 'search_words'));
     await db.schema.alterTable(table(db, 'licenses'), (licenses) =>
       licenses.dropIndex([], 'licensing_licenses_created_at'),
@@ -190,12 +190,12 @@ describe.each(DATABASE_KINDS)('an upgrade on %s', (kind) => {
     const words = () =>
       db(table(db, 'search_words')).orderBy(['license_id', 'word']).select('license_id', 'word');
     expect(await words()).toEqual(ann);
-    // It had filled some, and not said so.
+    // Leave the tables as a killed migration does: filled, but not recorded.
     await undone();
     await db(table(db, 'search_words')).where({ word: 'ann' }).delete();
     await migrate(db, database);
     expect(await words()).toEqual(ann);
-    // Every statement that reads by words has an index that begins with what it asks for.
+    // The range of a word is read by the index.
     const plans = isSqlite(db)
       ? await db.raw(
           `EXPLAIN QUERY PLAN SELECT license_id FROM ${table(db, 'search_words')} WHERE word >= 'a' AND word < 'b'`,

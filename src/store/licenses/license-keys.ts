@@ -104,7 +104,7 @@ export async function findLicenseIdsByKeyStart(db: Db, start: string, limit: num
     .pluck('license_id');
 }
 
-/** The labels of licences' keys, and the hints that are `hint`. */
+/** Lists the keys of licences that have a label or this hint. */
 export async function listLabels(
   db: Db,
   licenseIds: number[],

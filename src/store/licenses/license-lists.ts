@@ -35,7 +35,7 @@ export interface LicenseSearchText {
   id: number | undefined;
   hint: string | undefined;
   identifiers: string[];
-  /** the licences that all but the words find, where they are few: usually there are none */
+  /** the licences that the text finds otherwise than by words, if they are few */
   others?: number[];
 }
 
@@ -95,7 +95,7 @@ interface Piece {
   says: Part[];
   /** a licence may be in it several times */
   repeats?: boolean;
-  /** `from` without licences, for ids alone */
+  /** the tables without licences, for a page that needs ids only */
   bare?: string;
   /** what has those without an end, where this one does not */
   withoutEnd?: Piece;
@@ -315,12 +315,12 @@ function distinct<T extends { id: number }>(rows: T[]): T[] {
   return [...new Map(rows.map((one) => [one.id, one])).values()];
 }
 
-/** The words of a licence that have one beginning are few. */
+/** The factor for the rows of a licence: few of its words have the same beginning. */
 const REPEATS = 4;
 
 /**
- * Reads the first rows of so many licences, though each may come several times. DISTINCT would make a table of all rows
- * before the first is known.
+ * Reads rows until `limit` licences are found, because a licence may have several rows. DISTINCT would first make a table of
+ * all rows.
  */
 async function eachOnce<T extends { id: number }>(
   limit: number,
@@ -334,7 +334,7 @@ async function eachOnce<T extends { id: number }>(
   }
 }
 
-/** Rows behind a place, or with `isUntil` those up to it. */
+/** Returns the condition for rows behind a place, or with `isUntil` up to it. */
 function behind(
   { column, isDown }: LicenseSort,
   id: string,
@@ -571,7 +571,7 @@ function eachPlan(planIds: number[] | undefined): { index: string[]; plan: Condi
   );
 }
 
-/** What a text finds, in a way for each word: by it, and by all else. A licence may be found twice. */
+/** Returns a way for each word: the licences with it, and those that the text finds otherwise. A licence may be in it twice. */
 function searchWays(db: Db, search: LicenseSearchText): Piece[][] {
   const { words, others: ids } = search;
   const others =
@@ -587,7 +587,7 @@ function searchWays(db: Db, search: LicenseSearchText): Piece[][] {
   });
 }
 
-/** What a text finds by all but its words, by an index for each meaning. */
+/** Returns the licences that the text finds otherwise than by words, with an index for each meaning. */
 function otherPieces(db: Db, { number, reference, id, hint, identifiers }: LicenseSearchText): Piece[] {
   return [
     ...(number === undefined ? [] : [byWord(db, isNumber('o', number), [])]),
@@ -600,7 +600,7 @@ function otherPieces(db: Db, { number, reference, id, hint, identifiers }: Licen
   ];
 }
 
-/** Looks up once what would be looked up for each row. */
+/** Looks the few licences up that a search finds otherwise than by words, so that no row needs these look-ups. */
 async function withOthers(db: Db, filter: LicenseFilter, few: number): Promise<LicenseFilter> {
   const { search } = filter;
   if (search === undefined || search.words.length === 0) return filter;
@@ -608,7 +608,7 @@ async function withOthers(db: Db, filter: LicenseFilter, few: number): Promise<L
   return others === undefined ? filter : { ...filter, search: { ...search, others } };
 }
 
-/** The way of a search with so few rows that they are sorted sooner than enough are found near the page's start. */
+/** Finds the way of a search with few rows: sorting them is faster than looking for matches near the page's start. */
 async function findSearchable(db: Db, ways: Piece[][], { sortable }: Bounds): Promise<Piece[] | undefined> {
   for (const pieces of ways)
     if (says(pieces, 'search') && (await areAtMost(db, pieces, sortable / 10))) return pieces;
@@ -832,7 +832,7 @@ async function read(
     const sql = `SELECT ${n} AS piece, ${one.id} AS id, ${end} AS expiresAt FROM ${from} WHERE ${where.sql} ORDER BY ${by}`;
     return { sql, bindings: where.bindings };
   });
-  // Those whose licences repeat alone: each may need more rows.
+  // A piece with repeated licences may need more rows, so it has a statement of its own.
   const [once, several] = [pieces, pieces].map((all, repeats) =>
     selects.filter((_, n) => (all[n]?.repeats ?? false) === (repeats === 1)),
   ) as [typeof selects, typeof selects];

@@ -76,9 +76,7 @@ export async function refreshChanged(db: Db, since: Date): Promise<void> {
     .orderBy('id', 'desc')
     .limit(LATEST)
     .select('license_id', 'at', 'action');
-  const changed = events
-    .map(toFields)
-    .filter(({ at, action }) => at >= since && NAMING.includes(action as EventAction));
+  const changed = events.map(toFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
   for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], LICENSES_AT_ONCE))
     await inTransaction(db, (trx) => refreshWords(trx, ids));
 }

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import * as schema from './schema';
+import * as searchWords from './search-words';
 
 /**
  * The migrations in their order, by the names that the database stores. Until 1.0.0, change the tables in `schema/` and
@@ -7,6 +8,7 @@ import * as schema from './schema';
  */
 export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
   '001_schema_6': schema,
+  '002_search_words': searchWords,
 };
 
 export const migrationNames = (): string[] => Object.keys(migrations);

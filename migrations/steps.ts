@@ -32,7 +32,10 @@ export async function fillInPieces(
   fill: (trx: Knex.Transaction, ids: [after: number, upTo: number]) => Promise<unknown>,
 ): Promise<void> {
   const full = tableName(knex, name);
-  const { inTransaction } = knex.userParams as { inTransaction: Knex['transaction'] };
+  const { inTransaction, onProgress } = knex.userParams as {
+    inTransaction: Knex['transaction'];
+    onProgress?: (done: number, all: number) => void;
+  };
   const [{ last }] = (await knex(full).max({ last: 'id' })) as [{ last: number | null }];
   for (let after = 0; after < (last ?? 0); after += PIECE) {
     const upTo = after + PIECE;
@@ -42,5 +45,6 @@ export async function fillInPieces(
       await trx(full).where('id', '>', after).where('id', '<=', upTo).orderBy('id').forUpdate().pluck('id');
       await fill(trx, [after, upTo]);
     });
+    onProgress?.(Math.min(upTo, last ?? 0), last ?? 0);
   }
 }

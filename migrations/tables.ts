@@ -6,6 +6,8 @@ export interface TableDefinition {
   columns: Record<string, string>;
   /** the primary key, unless a column's type defines it */
   primary?: string[];
+  /** on SQLite too, rows lie in the order of the primary key, and no other copy of them exists */
+  isClustered?: true;
   unique?: string[][];
   indexes?: string[][];
   /** the table that each column references, by its id */
@@ -73,7 +75,7 @@ export function indexName(table: string, columns: string[]): string {
  */
 export async function createTable(knex: Knex, name: string, definition: TableDefinition): Promise<void> {
   const full = tableName(knex, name);
-  const { columns, primary, unique = [], indexes = [], references = {} } = definition;
+  const { columns, primary, isClustered, unique = [], indexes = [], references = {} } = definition;
   const sqlite = isSqlite(knex);
   const parts = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
   if (primary !== undefined) parts.push(`PRIMARY KEY (${primary.join(', ')})`);
@@ -87,7 +89,9 @@ export async function createTable(knex: Knex, name: string, definition: TableDef
   }
   // These options make the table independent of the database's default collation.
   const options = sqlite
-    ? ''
+    ? isClustered
+      ? ' WITHOUT ROWID'
+      : ''
     : ' ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC';
   await knex.raw(`CREATE TABLE IF NOT EXISTS ${full} (\n  ${parts.join(',\n  ')}\n)${options}`);
   if (!sqlite) return;

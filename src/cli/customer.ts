@@ -240,6 +240,7 @@ const BESIDES: [Section, string][] = [
   ['sessions', 'session'],
   ['sign_in_links', 'sign-in link'],
   ['link_requests', 'request for a link'],
+  ['search_words', 'licence with words of the search'],
   ['operators', 'operator'],
 ];
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { readConfig } from '../settings/config';
+import { quantity } from '../base/quantity';
 import { createOutput } from './command';
 import { bringUpToDate, readMigrations, withDatabase } from '../setup/database';
 
@@ -28,7 +29,9 @@ export function addMigrateCommand(program: Command): void {
           );
           return;
         }
-        const { run, others } = await bringUpToDate(db, config, state);
+        const { run, others } = await bringUpToDate(db, config, state, (done, all) =>
+          output.progress(`${done} of ${quantity(all, 'licence')}`),
+        );
         if (others !== '')
           output.note(
             `note: this database has tables of this program under another prefix too (${others}). If those are meant, correct LICENSING_TABLE_PREFIX.`,

@@ -337,6 +337,7 @@ async function backUp(
 async function migrateWith(live: Live, tree: string, output: Output): Promise<void> {
   const { pending } = await statusWith(live, tree);
   if (pending.length === 0) return output.note('The tables need no change.');
+  output.note('The tables are brought up to date. With a million licences this takes some minutes.');
   // A service would hold the file (docs/upgrade.md).
   const stop = live.config.database.kind === 'sqlite' && live.instances.length > 0;
   if (stop) await runWell(['systemctl', 'stop', ...live.instances]);

@@ -2,6 +2,7 @@ import { endOfDay } from '../base/days';
 import { listPlans } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import type { LicenseFilter, LicenseSearchText } from '../store/licenses/license-lists';
+import { numberWord, wordsOf } from '../store/search-words';
 import { bundlesOf, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';
@@ -29,7 +30,7 @@ export interface LicenseQuery {
   refused?: string | undefined;
   /** the name of the token that issued them */
   issuedBy?: string | undefined;
-  /** the beginning of an e-mail, a reference, an id, the end of a key or an activated identifier */
+  /** beginnings of words, a reference or its number, an id, the end of a key or an activated identifier */
   q?: string | undefined;
   /** one of SORTS */
   sort?: string | undefined;
@@ -46,7 +47,6 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
       code: 'INVALID_REQUEST',
       field: 'status',
     });
-  const text = query.q?.trim() ?? '';
   return {
     planIds: await plansOf(db, query),
     status,
@@ -60,7 +60,7 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
     refusedSince:
       refused === undefined ? undefined : subtractDuration(now, requireDuration(refused, 'refused')),
     issuedBy,
-    search: text === '' ? undefined : toSearchText(text),
+    search: query.q === undefined ? undefined : readSearch(query.q),
   };
 }
 
@@ -90,12 +90,17 @@ async function named<T>(field: string, found: Promise<T>): Promise<T> {
   });
 }
 
-function toSearchText(text: string): LicenseSearchText {
+/** Returns all that a typed text may name; undefined for an empty text. */
+export function readSearch(typed: string): LicenseSearchText | undefined {
+  const text = typed.trim();
+  if (text === '') return undefined;
   // Of an e-mail address a domain would be its provider's.
   const { domain, ...others } = spellings(text);
   const identifiers = Object.values({ ...others, domain: text.includes('@') ? undefined : domain });
   return {
-    beginning: text.toLowerCase(),
+    // Begin with the longest word, which is probably the rarest.
+    words: wordsOf(text).sort((a, b) => b.length - a.length),
+    number: numberWord(`:${text}`),
     reference: text,
     id: /^\d{1,15}$/.test(text) ? Number(text) : undefined,
     hint: asHint(text),

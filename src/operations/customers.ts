@@ -62,6 +62,7 @@ const sections: Record<Section, TSchema> = {
   receivers: records('Receivers of webhooks whose description names the address.'),
   sessions: records('Pages that were opened with a key or by a link.'),
   sign_in_links: records('Links that were mailed and not used.'),
+  search_words: records('The words by which the search finds the licences.'),
   link_requests: records('When a link was asked for.'),
   operators: records('An operator with the same address.'),
 };
@@ -127,7 +128,9 @@ export const customerOperations = {
     {
       summary: 'List customers by their e-mail address',
       query: exactly({
-        q: Type.Optional(Type.String({ description: 'The beginning of an address.' })),
+        q: Type.Optional(
+          Type.String({ description: 'What `q` of `GET /licenses` finds: the customers of those licences.' }),
+        ),
         sort: sortBy(CUSTOMER_SORTS, 'By address. Without it from A to Z.'),
         ...Paging,
       }),
@@ -136,7 +139,7 @@ export const customerOperations = {
     async ({ db, query, now }) => {
       const { items, next } = await listCustomerPage(
         db,
-        { beginning: query.q, sort: query.sort },
+        { q: query.q, sort: query.sort },
         pageOf(query),
         now,
       );

@@ -56,7 +56,7 @@ const Filters = {
   q: Type.Optional(
     Type.String({
       description:
-        'The beginning of an e-mail address, an order, an id, the end of a key, or an activated identifier.',
+        "The beginnings of words of the customer's name or address, or of a key's label; an order or its number, an id, the end of a key, or an activated identifier.",
     }),
   ),
 };

@@ -1,6 +1,7 @@
 import { formatTimestampOrNull } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import { isCursorText, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
+import { readSearch } from '../licensing/license-filter';
 import { OperatorError } from '../licensing/operator-error';
 import { columnOf, readSort } from '../licensing/sorting';
 import { personOf, readPerson } from '../mail/customer-profile';
@@ -12,6 +13,7 @@ import {
   findLicenseIdsOf,
   findSeatRows,
   listCustomerSums,
+  sumCustomers,
   type CustomerFilter,
 } from '../store/customers';
 import type { Db } from '../store/engine/database';
@@ -37,23 +39,35 @@ export interface CustomerSummary {
 
 export const CUSTOMER_SORTS = ['customer', '-customer'] as const;
 
-/** Lists a page of customers. `beginning` is the typed beginning of an address; `sort` is A to Z by default. */
+/** Lists a page of customers. `q` finds what it finds among licences; `sort` is A to Z by default. */
 export async function listCustomerPage(
   db: Db,
-  { beginning, sort }: { beginning: string | undefined; sort: string | undefined },
+  { q, sort }: { q: string | undefined; sort: string | undefined },
   { after, limit }: PageRequest,
   now: Date,
 ): Promise<Page<CustomerSummary>> {
   const { isDown } = columnOf(readSort(CUSTOMER_SORTS, sort) ?? 'customer');
   const [address] = readCursor<[string]>(after, [isCursorText]) ?? [];
-  const filter = { beginning, after: address, isDown, limit: limit + 1 };
+  const filter = {
+    search: q === undefined ? undefined : readSearch(q),
+    after: address,
+    isDown,
+    limit: limit + 1,
+  };
   return toPage(await listCustomers(db, filter, now), limit, ({ customer }) => [customer]);
 }
 
-/** Lists customers by address. `beginning` is the typed beginning of an address. */
+/** Lists customers by address. */
 export async function listCustomers(db: Db, filter: CustomerFilter, now: Date): Promise<CustomerSummary[]> {
-  const beginning = filter.beginning?.trim().toLowerCase();
-  const sums = await listCustomerSums(db, { ...filter, beginning }, now);
+  return summarize(db, await listCustomerSums(db, filter, now));
+}
+
+/** Finds the summary of one customer; undefined without a licence. */
+export async function findCustomer(db: Db, address: string, now: Date): Promise<CustomerSummary | undefined> {
+  return (await summarize(db, await sumCustomers(db, [address], now)))[0];
+}
+
+async function summarize(db: Db, sums: Awaited<ReturnType<typeof sumCustomers>>): Promise<CustomerSummary[]> {
   const profiles = await findProfiles(
     db,
     sums.map(({ customer }) => customer),

@@ -20,6 +20,7 @@ import {
   type Visits,
 } from '../store/personal-data';
 import { toFields, type RowOf } from '../store/engine/row-fields';
+import { listWords } from '../store/search-words';
 import type { ShopMessage } from '../store/orders/shop-messages';
 import { listNetworksOf, listToldSitesOf } from '../store/told';
 import { fromRow, tableLayout, type KeyRecord, type RecordOf, type RecordType } from '../transfer/records';
@@ -49,6 +50,7 @@ export const SECTIONS = {
   sessions: sessionItems,
   sign_in_links: codeItems,
   link_requests: requestItems,
+  search_words: wordItems,
   operators: operatorItems,
 } as const satisfies Record<string, (db: Db, whose: Whose) => AsyncGenerator<object>>;
 export type Section = keyof typeof SECTIONS;
@@ -317,6 +319,16 @@ async function* codeItems(db: Db, whose: Whose): AsyncGenerator<object> {
 async function* requestItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for (const { requested_at } of (await visitsOf(db, whose)).requests)
     yield { requested_at: timeOf(requested_at) };
+}
+
+/** Yields the words by which the search finds the customer's licences. */
+async function* wordItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
+  for (const some of chunksOf(licenseIds)) {
+    const words = new Map<number, string[]>();
+    for (const { licenseId, word } of await listWords(db, some))
+      words.set(licenseId, [...(words.get(licenseId) ?? []), word]);
+    for (const [license_id, own] of words) yield { license_id, words: own };
+  }
 }
 
 function visitsOf(db: Db, { customer, licenseIds }: Whose): Promise<Visits> {

@@ -12,6 +12,7 @@ import { pruneLimitCounts } from '../store/limit-counts';
 import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
 import { pruneOutbox, type OutboxKind } from '../store/outbox';
+import { refreshChanged } from '../store/search-words';
 import { pruneSessions } from '../store/sessions';
 import { pruneMessages } from '../store/orders/shop-messages';
 import { pruneRefusedDays } from '../store/orders/shop-refusals';
@@ -75,6 +76,14 @@ export function startHousekeeping(
         return isKept;
       },
       failure: 'the figures of the overview could not be counted; it is tried again in a minute',
+    },
+    {
+      name: 'search words',
+      everyMs: HOUR_MS,
+      inBackground: true,
+      // Twice the interval: during an upgrade, the earlier version changes licences until its last instance ends.
+      run: () => refreshChanged(db, ago(2 * HOUR_MS)),
+      failure: 'the words of the search could not be refreshed; it is tried again in an hour',
     },
     {
       // This comes after the sums, because rows are only deleted after they are summed.

@@ -89,8 +89,13 @@ export async function readMigrations(db: Db, { tablePrefixChosen }: Config): Pro
 }
 
 /** Brings the tables up to date. @returns the migrations that it ran, and in words other prefixes that may have been meant */
-export async function bringUpToDate(db: Db, config: Config, { completed }: SchemaState) {
-  const run = await migrate(db, config.database);
+export async function bringUpToDate(
+  db: Db,
+  config: Config,
+  { completed }: SchemaState,
+  onProgress?: (done: number, all: number) => void,
+) {
+  const run = await migrate(db, config.database, onProgress);
   const others = config.tablePrefixChosen && completed.length === 0 ? await findOtherPrefixes(db) : [];
   return { run, others: describePrefixes(others) };
 }

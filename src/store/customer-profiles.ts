@@ -2,6 +2,7 @@ import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import { toColumns, toFields } from './engine/row-fields';
 import { tableBy } from './engine/statements';
+import { refreshWordsOf, refreshWordsOfCustomers } from './search-words';
 
 /** What is known of customers besides their addresses, by address. */
 
@@ -41,21 +42,6 @@ export async function findProfiles(db: Db, addresses: string[]): Promise<Map<str
   return new Map((await findByDigests(db, addresses)).map((one) => [one.address, one]));
 }
 
-/** Addresses of customers whose name begins like one of these. */
-export async function findAddressesByName(db: Db, beginnings: string[], limit: number): Promise<string[]> {
-  const found: string[] = [];
-  for (const beginning of beginnings)
-    for (const column of ['name', 'chosen_name'] as const)
-      found.push(
-        ...(await db(tableBy(db, 'customers', column))
-          .where(column, '>=', beginning)
-          .where(column, '<', `${beginning}\u{10ffff}`)
-          .limit(limit)
-          .pluck('address')),
-      );
-  return [...new Set(found)].slice(0, limit);
-}
-
 /**
  * Locks an address's row, and makes it first where there is none. Orders are locked before it, licences after it.
  * Whoever holds it knows that no order of the address is being recorded.
@@ -82,6 +68,8 @@ export async function setProfile(trx: Transaction, id: number, changes: ProfileC
   const columns = toColumns({ ...changes, ...digest }) as Record<string, unknown>;
   if (Object.values(columns).some((value) => value !== undefined))
     await trx(table(trx, 'customers')).where({ id }).update(columns);
+  if (changes.name !== undefined || changes.chosenName !== undefined || address !== undefined)
+    await refreshWordsOf(trx, 'customers', [id]);
 }
 
 /** Keeps what was told of a customer. What was told later, or chosen, stays. @param at when it was told */
@@ -130,16 +118,20 @@ export async function nameCustomers(trx: Transaction, named: ReadonlyMap<string,
     await trx(table(trx, 'customers'))
       .where({ id, name: null, chosen_name: null })
       .update({ name: byDigest.get(digest) as string });
-  return [...added, ...nameless].map(({ id }) => id);
+  const ids = [...added, ...nameless].map(({ id }) => id);
+  await refreshWordsOf(trx, 'customers', ids);
+  return ids;
 }
 
 /** Takes names back that only `nameCustomers` gave. A customer of whom nothing else is known is no more. */
 export async function unnameCustomers(trx: Transaction, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
   const named = () => trx(table(trx, 'customers')).whereIn('id', ids).whereNull('told_at');
+  const digests = await named().pluck('digest');
   const others = ['language', 'chosen_name', 'chosen_language', 'note'] as const;
   await others.reduce((query, column) => query.whereNull(column), named()).delete();
   await named().update({ name: null });
+  await refreshWordsOfCustomers(trx, digests);
 }
 
 async function findByDigests(db: Db, addresses: string[]): Promise<CustomerProfile[]> {
@@ -151,6 +143,7 @@ async function findByDigests(db: Db, addresses: string[]): Promise<CustomerProfi
   return rows.map(toFields);
 }
 
+/** Deletes the profile of an address. The caller changes the customer of the licences, and so their words. */
 export async function deleteProfile(db: Db, address: string): Promise<number> {
   return db(table(db, 'customers'))
     .where({ digest: customerDigest(address) })

@@ -1,7 +1,9 @@
+import { inChunks } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { table, type Db } from './engine/database';
-import { forceIndex, orderedJoin, rawRows, tableBy } from './engine/statements';
+import { forceIndex, isOneOf, orderedJoin, rawRows, tableBy } from './engine/statements';
 import { fromSqlTime, toSqlTime } from './engine/time';
+import { listSortedPositions, type LicenseSearchText } from './licenses/license-lists';
 
 interface CustomerSum {
   customer: string;
@@ -11,8 +13,8 @@ interface CustomerSum {
 }
 
 export interface CustomerFilter {
-  /** the beginning of an address, in lower case */
-  beginning?: string | undefined;
+  /** only those of licences that this finds */
+  search?: LicenseSearchText | undefined;
   /** cursor: only addresses behind this one */
   after?: string | undefined;
   /** from Z to A */
@@ -21,36 +23,69 @@ export interface CustomerFilter {
 }
 
 /** By address. */
-export async function listCustomerSums(
-  db: Db,
-  { beginning = '', after, isDown = false, limit }: CustomerFilter,
-  now: Date,
-): Promise<CustomerSum[]> {
+export async function listCustomerSums(db: Db, filter: CustomerFilter, now: Date): Promise<CustomerSum[]> {
+  const { search, after, isDown = false, limit } = filter;
+  if (search !== undefined) return sumCustomers(db, await findAddresses(db, search, filter, now), now);
   const [way, further] = isDown ? ['DESC', '<'] : ['ASC', '>'];
   const licenses = `${table(db, 'licenses')}${forceIndex(db, 'licenses', 'customer')}`;
-  // Not LIKE, which uses no index on SQLite.
-  const range = 'customer >= ? AND customer < ?';
   const addresses = await rawRows<{ customer: string }>(
     db,
     `SELECT DISTINCT customer FROM ${licenses}
-      WHERE ${range}${after === undefined ? '' : ` AND customer ${further} ?`} ORDER BY customer ${way} LIMIT ?`,
-    [beginning, `${beginning}\u{10ffff}`, ...(after === undefined ? [] : [after]), limit],
+      WHERE customer ${after === undefined ? 'IS NOT NULL' : `${further} ?`} ORDER BY customer ${way} LIMIT ?`,
+    [...(after === undefined ? [] : [after]), limit],
   );
-  const ends = [addresses[0], addresses.at(-1)].flatMap((one) => one?.customer ?? []);
-  if (ends.length === 0) return [];
-  // Of these alone: sums downwards would be made of all before the first is known.
-  const rows = await rawRows<{ customer: string; licenses: number; next_end: string | null }>(
+  return sumCustomers(
     db,
-    `SELECT customer, COUNT(*) AS licenses,
-            MIN(CASE WHEN status = 'active' AND renews_itself = 0 AND expires_at > ? THEN expires_at END) AS next_end
-       FROM ${licenses} WHERE customer >= ? AND customer <= ? GROUP BY customer ORDER BY customer`,
-    [toSqlTime(now), ...(isDown ? ends.reverse() : ends)],
+    addresses.map(({ customer }) => customer),
+    now,
   );
-  const sums = rows.map(({ next_end, ...row }) => ({
-    ...row,
-    nextEnd: next_end === null ? null : fromSqlTime(next_end),
-  }));
-  return isDown ? sums.reverse() : sums;
+}
+
+/** Finds the addresses of a page by the licences in the order of their customers. */
+async function findAddresses(
+  db: Db,
+  search: LicenseSearchText,
+  { after, isDown = false, limit }: CustomerFilter,
+  now: Date,
+): Promise<string[]> {
+  const sort = { column: 'customer', isDown } as const;
+  // Behind all licences of the address, and behind those without one, which come first downwards.
+  const id = isDown ? 0 : Number.MAX_SAFE_INTEGER;
+  // Most customers have one or two licences.
+  const most = 4 * limit;
+  const found: string[] = [];
+  for (let last = after ?? (isDown ? LAST_ADDRESS : undefined); found.length < limit;) {
+    const page = { sort, after: last === undefined ? undefined : { id, value: last }, limit: most };
+    const places = await listSortedPositions(db, { search }, page, now);
+    const addresses = [...new Set(places.flatMap(({ value }) => value ?? []))];
+    found.push(...addresses);
+    last = addresses.at(-1);
+    if (places.length < most || places.at(-1)?.value === null) break;
+  }
+  return found.slice(0, limit);
+}
+
+const LAST_ADDRESS = '\u{10ffff}';
+
+/** Sums up customers' licences, in the order of these addresses. */
+export async function sumCustomers(db: Db, addresses: string[], now: Date): Promise<CustomerSum[]> {
+  const rows = await inChunks(addresses, (some) =>
+    rawRows<{ customer: string; licenses: number; next_end: string | null }>(
+      db,
+      `SELECT customer, COUNT(*) AS licenses,
+              MIN(CASE WHEN status = 'active' AND renews_itself = 0 AND expires_at > ? THEN expires_at END) AS next_end
+         FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'customer')}
+        WHERE customer ${isOneOf(some.length)} GROUP BY customer`,
+      [toSqlTime(now), ...some],
+    ),
+  );
+  const sums = new Map(rows.map((row) => [row.customer, row]));
+  return addresses.flatMap((customer) => {
+    const row = sums.get(customer);
+    if (row === undefined) return [];
+    const { licenses, next_end: end } = row;
+    return [{ customer, licenses, nextEnd: end === null ? null : fromSqlTime(end) }];
+  });
 }
 
 /** The address of the customer with an id. */

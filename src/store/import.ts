@@ -11,6 +11,7 @@ import {
   rawChange,
   tableBy,
 } from './engine/statements';
+import { refreshWords } from './search-words';
 
 /** Values in one INSERT: SQLite allows 32,766. */
 const MAX_VALUES = 16_000;
@@ -102,6 +103,11 @@ export async function updateRows(
       [...bindings, ...ids],
     );
   }
+  if (name === 'licenses')
+    await refreshWords(
+      trx,
+      rows.flatMap(([id, changes]) => ('customer' in changes || 'reference' in changes ? [id] : [])),
+    );
 }
 
 export async function deleteRow(trx: Transaction, name: TableName, id: number): Promise<void> {

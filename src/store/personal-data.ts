@@ -4,6 +4,7 @@ import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type TableName, type TableRow, type Transaction } from './engine/database';
 import type { Row, SqlValue } from './export';
 import { idIndex, licenseIndex, tableBy } from './engine/statements';
+import { refreshWords, refreshWordsOf } from './search-words';
 
 /** Every column that can hold typed text. */
 export const TEXT_COLUMNS = {
@@ -47,6 +48,7 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   imports: "the source's plans, counts, and the operator who moved in",
   imported: 'ids, and digests of what an import brought',
   migrations: 'names of migrations',
+  search_words: 'words of what other tables hold, found by licence',
   shop_skus: "the shop's own article numbers",
   shops: "the seller's settings",
   security_notices: 'ids, counts, and the operator who told the customers',
@@ -214,6 +216,9 @@ export async function setTexts(
     .whereIn('id', ids)
     .where(seen)
     .update({ ...changes, ...digest });
+  if (name === 'licenses') await refreshWords(trx, ids);
+  else if (name === 'license_keys' || name === 'orders' || name === 'customers')
+    await refreshWordsOf(trx, name, ids);
 }
 
 /** Removes the IP addresses of licences from their activations, checks, accesses and history, and the sites that accesses told. */
@@ -264,6 +269,7 @@ export async function removeKeyLabels(trx: Transaction, licenseIds: number[]): P
     .whereIn('license_id', licenseIds)
     .whereNotNull('label')
     .update({ label: null });
+  await refreshWords(trx, licenseIds);
   const events = await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where((any) => any.where('before_json', 'like', LABEL).orWhere('after_json', 'like', LABEL))

@@ -8,15 +8,11 @@ import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { listLicensePage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { findActivationsOf } from '../store/licenses/activations';
-import { findAddressesByName } from '../store/customer-profiles';
 import type { Db } from '../store/engine/database';
-import {
-  findMeantKey,
-  findLicenseIdsByKeyStart,
-  findLicenseIdsByLabel,
-} from '../store/licenses/license-keys';
-import { findLicensesByIds, findLicensesOfCustomers, type License } from '../store/licenses/licenses';
-import { findOrderIdsByName, findOrdersNumbered, listOrderLicenses } from '../store/orders/orders';
+import { findMeantKey, findLicenseIdsByKeyStart, listLabels } from '../store/licenses/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses/licenses';
+import { findOrdersNumbered } from '../store/orders/orders';
+import { numberWord, wordsOf } from '../store/search-words';
 import { inSnapshot } from '../store/engine/transaction';
 import { explain, type WhyAnswer, type WhyOptions } from './why';
 
@@ -60,10 +56,14 @@ export async function find(db: Db, about: string, options: FindOptions): Promise
   const address = canonicalAddress(text.replace(/^\[(.*)\]$/, '$1'));
   return inSnapshot(db, async (trx) => {
     if (address === undefined) {
-      const found = (await findByKey(trx, key, options.now)) ?? (await findListed(trx, text, options));
+      const found = await findByKey(trx, key, options.now);
       if (found) return found;
     }
     const orders = await findOrdersNumbered(trx, text, MOST_FOUND);
+    if (address === undefined) {
+      const found = await findListed(trx, text, orders.length > 0, options);
+      if (found) return found;
+    }
     if (orders.length > 0) return { kind: 'orders', ids: orders.map(({ id }) => id) };
     const begun = address === undefined ? await findBegun(trx, text, options.language) : undefined;
     if (begun) return begun;
@@ -84,10 +84,14 @@ async function findByKey(db: Db, canonical: string, now: Date): Promise<FindResu
   };
 }
 
-/** By all that lists of licences find by; an exact e-mail address before those that begin like it. */
+/**
+ * Finds by all that lists of licences find by; an exact e-mail address before others with its words.
+ * @param isOrder an order has the text as its number, and its page has its licences
+ */
 async function findListed(
   db: Db,
   text: string,
+  isOrder: boolean,
   { language, now }: FindOptions,
 ): Promise<FindResult | undefined> {
   // A marked id or order, such as `id:12`, is never ambiguous.
@@ -103,7 +107,7 @@ async function findListed(
     : { items: [], next: null };
   const { items, next } = exact.items.length > 0 ? exact : await listLicensePage(db, { q: text }, page, now);
   const [only] = items;
-  if (only === undefined) return undefined;
+  if (only === undefined || (isOrder && items.every((one) => isNumbered(one, text)))) return undefined;
   if (items.length === 1) return { kind: 'license', id: only.id, key: null };
   return {
     kind: 'several',
@@ -113,48 +117,32 @@ async function findListed(
   };
 }
 
-/** By the beginning of a key, and by a name: an agency's client, or the customer of an order. */
+/** Finds by the beginning of a key, which is not repeated. */
 async function findBegun(db: Db, text: string, language: OperatorLanguage): Promise<FindResult | undefined> {
   const { several, foundAs } = OPERATORS[language].found;
   const start = asStart(text);
-  const limit = MOST_FOUND + 1;
-  const byStart = start === undefined ? [] : await findLicenseIdsByKeyStart(db, start, limit);
-  const names = start === undefined || byStart.length === 0 ? spellingsOfName(text) : [];
-  const byLabel = await findLicenseIdsByLabel(db, names, limit);
-  const orderIds = await findOrderIdsByName(db, names, limit);
-  const ordered = orderIds.length === 0 ? [] : await listOrderLicenses(db, orderIds);
-  const named = await findAddressesByName(db, names, limit);
-  const theirs = named.length === 0 ? [] : await findLicensesOfCustomers(db, { among: named }, limit);
-  const ways = new Map<number, string>();
-  for (const { id } of theirs) ways.set(id, foundAs.name);
-  for (const { licenseId } of ordered) ways.set(licenseId, foundAs.name);
-  for (const id of byLabel) ways.set(id, foundAs.label);
-  for (const id of byStart) ways.set(id, foundAs.start);
-  const licenses = await findLicensesByIds(db, [...ways.keys()].slice(0, MOST_FOUND));
+  const ids = start === undefined ? [] : await findLicenseIdsByKeyStart(db, start, MOST_FOUND + 1);
+  const licenses = await findLicensesByIds(db, ids.slice(0, MOST_FOUND));
   const [only] = licenses;
   if (only === undefined) return undefined;
   if (licenses.length === 1) return { kind: 'license', id: only.id, key: null };
-  const more = ways.size > licenses.length;
+  const more = ids.length > MOST_FOUND;
   return {
     kind: 'several',
-    // A part of a key is not repeated.
-    heading: several(
-      start === undefined || byStart.length === 0 ? text : foundAs.start,
-      licenses.length,
-      more,
-    ),
-    licenses: licenses.map((license) => ({ license, foundAs: ways.get(license.id) ?? null })),
+    heading: several(foundAs.start, licenses.length, more),
+    licenses: licenses.map((license) => ({ license, foundAs: foundAs.start })),
     more,
   };
 }
 
-/** Names are stored as they were written, and found in the usual spellings; shorter texts would find half the shop. */
-function spellingsOfName(text: string): string[] {
-  if (Array.from(text).length < 3 || text.length > 190 || hasAboutOwnShape(canonicalKey(text))) return [];
-  const lower = text.toLowerCase();
-  const capital = lower.replace(/^\p{L}/u, (letter) => letter.toUpperCase());
-  const each = lower.replace(/(?<![\p{L}\p{N}])\p{L}/gu, (letter) => letter.toUpperCase());
-  return [...new Set([text, lower, capital, each, text.toUpperCase()])];
+/** Reports whether a licence's reference has this number and another text around it. */
+function isNumbered({ id, reference }: License, text: string): boolean {
+  return (
+    String(id) !== text &&
+    reference !== null &&
+    reference !== text &&
+    numberWord(reference) === numberWord(`:${text}`)
+  );
 }
 
 function ignoreUnknown(error: unknown): undefined {
@@ -238,21 +226,32 @@ async function withFoundAs(
   const activations =
     identifiers.length === 0 ? [] : await findActivationsOf(db, identifiers, 2 * MOST_FOUND + 1);
   const activated = new Set(activations.map(({ licenseId }) => licenseId));
+  const words = wordsOf(text);
+  const begins = (named: string | null) => {
+    const own = wordsOf(named ?? '');
+    return words.length > 0 && words.every((word) => own.some((one) => one.startsWith(word)));
+  };
+  const ids = licenses.map(({ id }) => id);
+  const keys = await listLabels(db, ids, hint);
+  const hasKey = (license: License, is: (key: (typeof keys)[number]) => boolean) =>
+    keys.some((key) => key.licenseId === license.id && is(key));
   return licenses.map((license) => ({
     license,
     foundAs:
       license.customer === email
         ? foundAs.customer
-        : license.customer?.startsWith(email)
-          ? foundAs.beginning
-          : license.reference === text
-            ? foundAs.reference
-            : String(license.id) === text
-              ? foundAs.id
-              : activated.has(license.id)
-                ? foundAs.activated(license.plan.activationType)
-                : hint !== undefined
-                  ? foundAs.hint
-                  : foundAs.activated(license.plan.activationType),
+        : license.reference === text || isNumbered(license, text)
+          ? foundAs.reference
+          : String(license.id) === text
+            ? foundAs.id
+            : activated.has(license.id)
+              ? foundAs.activated(license.plan.activationType)
+              : hasKey(license, ({ keyHint }) => keyHint === hint)
+                ? foundAs.hint
+                : begins(license.customer)
+                  ? foundAs.beginning
+                  : hasKey(license, ({ label }) => begins(label))
+                    ? foundAs.label
+                    : foundAs.name,
   }));
 }

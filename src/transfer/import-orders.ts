@@ -1,6 +1,7 @@
 import { isSameOrigin, isSealedWith } from '../licensing/sealing';
 import { customerDigest } from '../store/customer-digest';
 import { withOrderRows, type Row } from '../store/export';
+import { refreshWordsOfCustomers } from '../store/search-words';
 import { findRows, insertCountedInChunks, insertInChunks } from '../store/import';
 import {
   changeRow,
@@ -294,4 +295,12 @@ export async function importCustomers(job: Job, records: Numbered<'customer'>[])
     else tally(job, 'customer', 'same');
   }
   await insertNew(job, 'customer', added);
+  // The words of the file's own licences are written at the end of the import.
+  if (job.writes && !job.empty.license)
+    job.last.push(() =>
+      refreshWordsOfCustomers(
+        job.trx,
+        records.map(({ value }) => value.digest),
+      ),
+    );
 }

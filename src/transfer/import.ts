@@ -2,6 +2,7 @@ import { OperatorError } from '../licensing/operator-error';
 import type { Db, Transaction } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import { recountMoney } from '../store/orders/money';
+import { refreshWords } from '../store/search-words';
 import { importBundles, importPlans, importProducts, importReleases } from './import-catalogue';
 import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
@@ -33,6 +34,7 @@ export function importRecords(
     await importBundles(job);
     if (job.writes) for (const work of job.last) await explainDuplicates(work, 'The file');
     if (job.writes && job.report.records.order.new > 0) await recountMoney(trx);
+    if (job.writes) await refreshWords(trx, [...job.licenses.values()]);
     if (job.report.conflicting > 0 && !options.dryRun) throw refusal(job.report);
     return job.report;
   };

@@ -42,6 +42,7 @@ interface Known {
   planId: number;
   status: string;
   customer: string | null;
+  label: string | null;
   reference: string | null;
   expiresAt: Date | null;
   hints: string[];
@@ -70,6 +71,7 @@ const licenseArbitrary = fc.record({
   hasReference: fc.boolean(),
   ends: fc.option(fc.integer({ min: -40, max: 40 })),
   otherHint: fc.option(fc.constantFrom(...HINTS)),
+  label: fc.option(fc.constantFrom('Ann & Shop', 'ben', 'Last one')),
   hint: fc.constantFrom(...HINTS),
   sites: fc.uniqueArray(fc.constantFrom(...SITES), { maxLength: 2 }),
   refused: fc.option(fc.integer({ min: -40, max: 0 })),
@@ -88,7 +90,7 @@ const queryArbitrary: fc.Arbitrary<LicenseQuery> = fc.oneof(
     refused: fc.constantFrom('1d', '30d', '1y'),
     q: fc.constantFrom(
       ...['a', 'ann@', 'A%_!', '12', 'order-7', 'ABCD1234', 'https://www.Shop.example/', 'last', 'none'],
-      ...['ann@shop.example', '\u{10ffff}', ' ben@example.org '],
+      ...['ann@shop.example', '\u{10ffff}', ' ben@example.org ', 'shop', 'SHOP ann', 'org be', 'ben'],
     ),
   }),
 );
@@ -142,9 +144,16 @@ function expected(known: Known[], query: LicenseQuery): number[] {
   const { productId, covers, planId, status, customer, reference, hint, expiring, refused, q } = query;
   const text = q?.trim() ?? '';
   const live = (one: Known) => liveStatus(one, NOW);
+  const wordsOf = (words: string) => words.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const words = wordsOf(text);
+  const hasWords = ({ customer, label }: Known) => {
+    const own = wordsOf(`${customer ?? ''} ${label ?? ''}`);
+    return words.length > 0 && words.every((word) => own.some((other) => other.startsWith(word)));
+  };
   const isFound = (one: Known) =>
-    (one.customer?.startsWith(text.toLowerCase()) ?? false) ||
+    hasWords(one) ||
     one.reference === text ||
+    one.reference === `order-${text}` ||
     String(one.id) === text ||
     one.hints.includes(text) ||
     (!text.includes('@') &&
@@ -459,7 +468,7 @@ async function insert(
         },
       })),
     );
-    for (const [i, { otherHint, sites, refusedAt }] of known.entries()) {
+    for (const [i, { otherHint, label, sites, refusedAt }] of known.entries()) {
       const licenseId = added[i]!;
       if (otherHint !== null)
         await insertKey(trx, {
@@ -471,7 +480,7 @@ async function insert(
             keySealed: null,
             foldedDigest: null,
           },
-          ...{ label: null, activationLimit: null, endsAt: null, createdAt: NOW },
+          ...{ label, activationLimit: null, endsAt: null, createdAt: NOW },
         });
       if (sites.length > 0) await insertActivationsOf(trx, licenseId, sites);
       if (refusedAt !== null)
@@ -483,6 +492,8 @@ async function insert(
     ...one,
     id: ids[i]!,
     hints: [one.hint, ...(one.otherHint === null ? [] : [one.otherHint])],
+    // It is the other key's.
+    label: one.otherHint === null ? null : one.label,
     identifiers: one.sites,
   }));
 }

@@ -505,7 +505,7 @@ Example Shop Ltd`,
     expect(await search('jane', 'de')).toMatchObject({
       kind: 'several',
       heading: 'jane: 2 Lizenzen',
-      licenses: [{ foundAs: 'Anfang der E-Mail' }, { foundAs: 'Anfang der E-Mail' }],
+      licenses: [{ foundAs: 'Teil der E-Mail' }, { foundAs: 'Teil der E-Mail' }],
     });
 
     const wrong = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;

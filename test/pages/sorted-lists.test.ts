@@ -52,7 +52,7 @@ const NAMES: Record<number, string> = { 42: 'Plan 10', 43: 'plan 2', 44: 'Äpfel
 const LISTS = {
   customers: list({
     sorts: CUSTOMER_SORTS,
-    read: ({ db }, page, sort) => listCustomerPage(db, { beginning: undefined, sort }, page, NOW),
+    read: ({ db }, page, sort) => listCustomerPage(db, { q: undefined, sort }, page, NOW),
     values: { customer: ({ customer }) => [customer, customer] },
     nameOf: (row) => row,
   }),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 /** The migration of the later version that NEXT_VERSION makes of the build. */
-export const NEXT_MIGRATION = '002_notes';
+export const NEXT_MIGRATION = '003_notes';
 
 /** For the environment of a process of the build. */
 export const NEXT_VERSION = {

@@ -1,12 +1,12 @@
 /**
- * Makes the build that loads this first (next-version.ts) a later version: with a second migration, which adds a
+ * Makes the build that loads this first (next-version.ts) a later version: with a third migration, which adds a
  * table, a column and an index, and fills both from the licences.
  */
 const { migrations } = require('../../dist/migrations');
 const { addColumns, addIndex, fillInPieces } = require('../../dist/migrations/steps');
 const { columnTypes, createTable, tableName } = require('../../dist/migrations/tables');
 
-migrations['002_notes'] = {
+migrations['003_notes'] = {
   config: { transaction: false },
   async up(knex) {
     const t = columnTypes(knex);

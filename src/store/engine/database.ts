@@ -61,6 +61,7 @@ export type TableName =
   | 'customers'
   | 'imports'
   | 'imported'
+  | 'search_words'
   | 'migrations';
 
 /** The default number of connections. On the usual small machine, more would only queue inside the server. */

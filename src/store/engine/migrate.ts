@@ -176,16 +176,22 @@ export function settingsForPrefixes(prefixes: string[]): string {
 
 /**
  * Runs the pending migrations under a lock, so that processes take turns. Instances of the earlier version keep running.
+ * @param onProgress is called for each piece of the rows that a migration fills
  * @returns the migrations that this call ran
  * @throws SchemaError if this code cannot migrate the tables
  */
-export async function migrate(db: Db, settings: DatabaseSettings): Promise<string[]> {
+export async function migrate(
+  db: Db,
+  settings: DatabaseSettings,
+  onProgress?: (done: number, all: number) => void,
+): Promise<string[]> {
   const unlock = await lockMigrations(settings, tablePrefix(db));
   try {
     const { pending, completed } = await prepareMigration(db);
     // Stop a service first on SQLite: after the migration, its earlier version would respond with 500.
     const isUsed = pending.length > 0 && completed.length > 0;
     const release = isUsed ? await claimDatabase(settings, servedMeanwhile) : undefined;
+    Object.assign(db.userParams as object, { onProgress });
     try {
       for (const name of pending) await db.migrate.up({ ...migrationConfig(tablePrefix(db)), name });
     } finally {

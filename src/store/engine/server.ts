@@ -146,6 +146,7 @@ const TABLES: TableName[] = [
   'order_lines',
   'order_licenses',
   'customers',
+  'search_words',
 ];
 /** The first columns of the tables without an id. */
 const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
@@ -160,6 +161,7 @@ const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
   refused_licenses: 'day',
   license_counts: 'product_id',
   license_months: 'license_id',
+  search_words: 'license_id',
   refused_counts: 'product_id',
   told_counts: 'product_id',
   end_sums: 'day',

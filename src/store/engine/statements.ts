@@ -116,9 +116,12 @@ export function idIndex(name: TableName): string[] {
   return name === 'license_keys' ? ['id'] : [];
 }
 
-/** Returns the keyword that joins tables in the written order, for the same reason as `forceIndex`. */
+/**
+ * Returns the keyword that joins tables in the written order, for the same reason as `forceIndex`. SQLite keeps the order of a
+ * CROSS JOIN.
+ */
 export function orderedJoin(db: Db): string {
-  return isSqlite(db) ? 'JOIN' : 'STRAIGHT_JOIN';
+  return isSqlite(db) ? 'CROSS JOIN' : 'STRAIGHT_JOIN';
 }
 
 /** Returns placeholders: `?, ?, ?`. */

@@ -20,6 +20,7 @@ import type { Release } from '../releases';
 import type { SecurityNotice } from '../security-notices';
 import type { EndSum, StateSum } from '../renewals';
 import type { RowOf } from './row-fields';
+import type { SearchWord } from '../search-words';
 import type { StoredSession } from '../sessions';
 import type { StoredSetting } from '../settings';
 import type { ShopLink, ShopMessage } from '../orders/shop-messages';
@@ -105,6 +106,7 @@ declare module 'knex/types/tables' {
     [order_licenses: `${string}licensing_order_licenses`]: RowOf<OrderLicense>;
     [imports: `${string}licensing_imports`]: RowOf<ImportRun>;
     [imported: `${string}licensing_imported`]: RowOf<ImportedItem>;
+    [search_words: `${string}licensing_search_words`]: RowOf<SearchWord>;
     [migrations: `${string}licensing_migrations`]: {
       id: number;
       name: string;

@@ -11,6 +11,7 @@ import {
   tableBy,
 } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
+import { refreshWords, refreshWordsOf } from '../search-words';
 
 /** A licence's key; only its digest is stored, and the key itself sealed where there is a secret. */
 export interface LicenseKey {
@@ -103,18 +104,17 @@ export async function findLicenseIdsByKeyStart(db: Db, start: string, limit: num
     .pluck('license_id');
 }
 
-/** Licences that have a key whose label begins like one of these. */
-export async function findLicenseIdsByLabel(db: Db, beginnings: string[], limit: number): Promise<number[]> {
-  const ids: number[] = [];
-  for (const beginning of beginnings) {
-    const found = await db(tableBy(db, 'license_keys', 'label'))
-      .where('label', '>=', beginning)
-      .where('label', '<', `${beginning}\u{10ffff}`)
-      .limit(limit)
-      .pluck('license_id');
-    ids.push(...found);
-  }
-  return [...new Set(ids)].slice(0, limit);
+/** Lists the keys of licences that have a label or this hint. */
+export async function listLabels(
+  db: Db,
+  licenseIds: number[],
+  hint: string | undefined,
+): Promise<Pick<LicenseKey, 'licenseId' | 'label' | 'keyHint'>[]> {
+  const rows = await db(tableBy(db, 'license_keys', 'license_id'))
+    .whereIn('license_id', licenseIds)
+    .where((any) => any.whereNotNull('label').orWhere('key_hint', hint ?? ''))
+    .select('license_id', 'label', 'key_hint');
+  return rows.map(toFields);
 }
 
 export async function findKeyByDigest(db: Db, keyDigest: string): Promise<LicenseKey | undefined> {
@@ -162,6 +162,7 @@ export async function findKeysByFoldedDigests(
 /** @throws a duplicate (`isDuplicate`) when the key exists already. @returns its id */
 export async function insertKey(trx: Transaction, key: NewKey): Promise<number> {
   const [id] = await trx(table(trx, 'license_keys')).insert(toColumns(key));
+  if (key.label !== null) await refreshWords(trx, [key.licenseId]);
   return id as number;
 }
 
@@ -188,6 +189,7 @@ export type KeyChanges = Partial<
 /** Changes a key: undefined keeps a value, null clears it. */
 export async function setKey(trx: Transaction, id: number, changes: KeyChanges): Promise<void> {
   await trx(table(trx, 'license_keys')).where({ id }).update(toColumns(changes));
+  if (changes.label !== undefined) await refreshWordsOf(trx, 'license_keys', [id]);
 }
 
 /** Makes `to` the key that took the place of `from`, also for those that `from` had replaced, with their activations. */
@@ -229,6 +231,7 @@ export async function giveKey(
     .where({ id })
     .update(toColumns({ licenseId: to, activationLimit }));
   await trx(table(trx, 'spreading_keys')).where({ key_id: id }).update({ license_id: to });
+  await refreshWords(trx, [from, to]);
 }
 
 /** Makes a key's activations those of another. @param to null: the main key */

@@ -27,12 +27,16 @@ export interface LicenseFilter {
 
 /** A text as all that it may name. */
 export interface LicenseSearchText {
-  /** of a customer's e-mail */
-  beginning: string;
+  /** beginnings of the licence's words, all of which it must have (search-words.ts) */
+  words: string[];
+  /** the word of another system's number */
+  number: string | undefined;
   reference: string;
   id: number | undefined;
   hint: string | undefined;
   identifiers: string[];
+  /** the licences that the text finds otherwise than by words, if they are few */
+  others?: number[];
 }
 
 /** By id, or for licences that expire by their end. */
@@ -91,6 +95,8 @@ interface Piece {
   says: Part[];
   /** a licence may be in it several times */
   repeats?: boolean;
+  /** the tables without licences, for a page that needs ids only */
+  bare?: string;
   /** what has those without an end, where this one does not */
   withoutEnd?: Piece;
 }
@@ -98,13 +104,13 @@ interface Piece {
 /** The ids of a page, in its order. An active licence past its end is expired at `now`. */
 export async function listLicensePositions(
   db: Db,
-  filter: LicenseFilter,
+  given: LicenseFilter,
   page: Page,
   now: Date,
   bounds = BOUNDS,
 ): Promise<LicensePosition[]> {
-  if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
-    return [];
+  if (isEmpty(given)) return [];
+  const filter = await withOthers(db, given, bounds.few);
   const checks = checksOf(db, filter, now);
   const runs = runsOf(db, filter, page.order, now);
   if (runs.every((run) => run.rest.length === 0 && remaining(run, checks).length === 0))
@@ -119,6 +125,8 @@ export async function listLicensePositions(
         return merge(db, pieces, checks, page);
     return merge(db, runs, checks, page);
   }
+  const searched = await findSearchable(db, ways, bounds);
+  if (searched !== undefined) return merge(db, searched, checks, page);
   // Nearly always there are enough near the page's start.
   const start = page.after?.id ?? (await findOutermost(db, page.order));
   const end = start + (page.order === 'newest' ? -bounds.window : bounds.window);
@@ -152,6 +160,11 @@ async function findBound(
   return ids.sort((a, b) => (order === 'newest' ? b - a : a - b))[limit - 1];
 }
 
+/** Reports whether no licence can match. */
+function isEmpty({ planIds, expiringBefore, status = 'active' }: LicenseFilter): boolean {
+  return planIds?.length === 0 || (expiringBefore !== undefined && status !== 'active');
+}
+
 function says(pieces: Piece[], part: Part): boolean {
   return pieces.every((one) => one.says.includes(part));
 }
@@ -177,13 +190,13 @@ interface SortedPage {
 /** The ids of a page, sorted by a column. Upwards those without a value come last, downwards first. */
 export async function listSortedPositions(
   db: Db,
-  filter: LicenseFilter,
+  given: LicenseFilter,
   page: SortedPage,
   now: Date,
   bounds = BOUNDS,
 ): Promise<SortedPosition[]> {
-  if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
-    return [];
+  if (isEmpty(given)) return [];
+  const filter = await withOthers(db, given, bounds.few);
   const checks = checksOf(db, filter, now);
   const ranges = rangesOf(db, filter, now);
   const ways = [
@@ -194,6 +207,8 @@ export async function listSortedPositions(
   if (few !== undefined) return pickSorted(db, few, [...checks.values()].flat(), page);
   const runs = runsInOrder(db, filter, page.sort, now);
   if (runs.every((run) => remaining(run, checks).length === 0)) return readParts(db, runs, checks, page);
+  const searched = await findSearchable(db, ways, bounds);
+  if (searched !== undefined) return readParts(db, searched, checks, page);
   // Nearly always there are enough near the page's start.
   const near = await readParts(db, runs, checks, page, bounds.window / 2);
   if (near.length >= page.limit) return near;
@@ -280,38 +295,58 @@ async function readSorted(
     const checked = [...one.rest, ...remaining(one, checks)];
     const ranged = [...one.range, segment, ...(after === undefined ? [] : [behind(sort, one.id, after)])];
     const by = isNull ? `${one.id}${way}` : `${column}${way}, ${one.id}${way}`;
-    const select = (where: Condition, most: number) =>
-      `SELECT ${one.repeats ? 'DISTINCT ' : ''}${one.id} AS id, ${column} AS value FROM ${one.from} WHERE ${where.sql} ORDER BY ${by} LIMIT ${most}`;
-    if (window === undefined) {
-      const where = all([...ranged, ...checked]);
-      rows.push(...(await rawRows<SortedPosition>(db, select(where, limit), where.bindings)));
-      continue;
-    }
-    const [near, where] = [all(ranged), all([...checked, ALWAYS])];
+    const select = (conditions: Condition[], part: string) => {
+      const { sql, bindings } = all(conditions);
+      const from = `${one.from} WHERE ${sql} ORDER BY ${by} ${part}`;
+      return rawRows<SortedPosition>(db, `SELECT ${one.id} AS id, ${column} AS value FROM ${from}`, bindings);
+    };
+    const [edge] = window === undefined ? [] : await select(ranged, `LIMIT 1 OFFSET ${window}`);
+    const until = edge === undefined ? [] : [behind(sort, one.id, edge, true)];
     rows.push(
-      ...(await rawRows<SortedPosition>(
-        db,
-        `SELECT l.id, ${column} AS value FROM (${select(near, window)}) near
-           ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = near.id
-          WHERE ${where.sql} ORDER BY ${column}${way}, l.id${way} LIMIT ${limit}`,
-        [...near.bindings, ...where.bindings],
+      ...(await eachOnce(limit, one.repeats, (most) =>
+        select([...ranged, ...until, ...checked], `LIMIT ${most}`),
       )),
     );
   }
-  const distinct = [...new Map(rows.map((one) => [one.id, one])).values()];
-  return distinct.sort(comparingBy(sort)).slice(0, limit);
+  return distinct(rows).sort(comparingBy(sort)).slice(0, limit);
 }
 
+function distinct<T extends { id: number }>(rows: T[]): T[] {
+  return [...new Map(rows.map((one) => [one.id, one])).values()];
+}
+
+/** The factor for the rows of a licence: few of its words have the same beginning. */
+const REPEATS = 4;
+
+/**
+ * Reads rows until `limit` licences are found, because a licence may have several rows. DISTINCT would first make a table of
+ * all rows.
+ */
+async function eachOnce<T extends { id: number }>(
+  limit: number,
+  repeats: boolean | undefined,
+  readFirst: (most: number) => Promise<T[]>,
+): Promise<T[]> {
+  for (let most = repeats ? limit * REPEATS : limit; ; most *= REPEATS) {
+    const rows = await readFirst(most);
+    const once = distinct(rows);
+    if (!repeats || once.length >= limit || rows.length < most) return once;
+  }
+}
+
+/** Returns the condition for rows behind a place, or with `isUntil` up to it. */
 function behind(
   { column, isDown }: LicenseSort,
   id: string,
   { id: place, value }: SortedPosition,
+  isUntil = false,
 ): Condition {
-  const further = isDown ? '<' : '>';
-  if (value === null) return { sql: `${id} ${further} ?`, bindings: [place] };
+  const further = isDown === isUntil ? '>' : '<';
+  const beyond = `${id} ${further}${isUntil ? '=' : ''} ?`;
+  if (value === null) return { sql: beyond, bindings: [place] };
   const name = `l.${column}`;
   return {
-    sql: `(${name} ${further}= ? AND (${name} ${further} ? OR ${id} ${further} ?))`,
+    sql: `(${name} ${further}= ? AND (${name} ${further} ? OR ${beyond}))`,
     bindings: [value, value, place],
   };
 }
@@ -334,7 +369,7 @@ async function pickSorted(
   { sort, after, limit }: SortedPage,
 ): Promise<SortedPosition[]> {
   const found = await inChunks(ids, (chunk) => {
-    const where = all([{ sql: `l.id IN (${placeholders(chunk.length)})`, bindings: chunk }, ...checks]);
+    const where = all([isAmong(chunk), ...checks]);
     return rawRows<SortedPosition>(
       db,
       `SELECT l.id, l.${sort.column} AS value FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE ${where.sql}`,
@@ -351,12 +386,12 @@ async function pickSorted(
 /** How many licences match, where a part of the filter leaves few; undefined: many, which are not counted one by one. */
 export async function countFewLicenses(
   db: Db,
-  filter: LicenseFilter,
+  given: LicenseFilter,
   now: Date,
   bounds = BOUNDS,
 ): Promise<number | undefined> {
-  if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
-    return 0;
+  if (isEmpty(given)) return 0;
+  const filter = await withOthers(db, given, bounds.few);
   const few = await findFew(db, waysOf(db, filter, now), bounds.few);
   if (few === undefined) return undefined;
   const checks = [...checksOf(db, filter, now).values()].flat();
@@ -387,13 +422,7 @@ function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<Part, Condition
   if (expiringBefore !== undefined)
     checks.set('expiringBefore', [equal('status', 'active'), ...expiring(now, expiringBefore)]);
   if (status !== undefined) {
-    const either = standings(filter, now).map((conditions) => all(conditions));
-    checks.set('status', [
-      {
-        sql: `(${either.map(({ sql }) => sql).join(' OR ')})`,
-        bindings: either.flatMap(({ bindings }) => bindings),
-      },
-    ]);
+    checks.set('status', [any(standings(filter, now).map((conditions) => all(conditions)))]);
   }
   return checks;
 }
@@ -402,11 +431,15 @@ function equal(column: string, value: Binding): Condition {
   return { sql: `l.${column} = ?`, bindings: [value] };
 }
 
-function all(conditions: Condition[]): Condition {
+function all(conditions: Condition[], operator = 'AND'): Condition {
   return {
-    sql: `(${conditions.map(({ sql }) => sql).join(' AND ')})`,
+    sql: `(${conditions.map(({ sql }) => sql).join(` ${operator} `)})`,
     bindings: conditions.flatMap(({ bindings }) => bindings),
   };
+}
+
+function any(conditions: Condition[]): Condition {
+  return all(conditions, 'OR');
 }
 
 /** What renews itself does not end. What ends has no grace: its end is the paid one. */
@@ -444,14 +477,32 @@ function hasHint(db: Db, hint: string): Condition {
 }
 
 /** As a range, since SQLite has no index for LIKE with an escape. Nothing sorts behind the last code point. */
-function begins(beginning: string): Condition {
-  return { sql: '(l.customer >= ? AND l.customer < ?)', bindings: [beginning, `${beginning}\u{10ffff}`] };
+function begins(alias: string, beginning: string): Condition {
+  const bindings = [beginning, `${beginning}\u{10ffff}`];
+  return { sql: `(${alias}.word >= ? AND ${alias}.word < ?)`, bindings };
 }
 
-function isFound(db: Db, { beginning, reference, id, hint, identifiers }: LicenseSearchText): Condition {
+function hasWord(db: Db, { sql, bindings }: Condition): Condition {
+  const words = `${table(db, 'search_words')} w${forceIndex(db, 'search_words')}`;
+  return { sql: `(SELECT COUNT(*) FROM ${words} WHERE w.license_id = l.id AND ${sql}) > 0`, bindings };
+}
+
+function isNumber(alias: string, number: string): Condition {
+  return { sql: `${alias}.word = ?`, bindings: [number] };
+}
+
+function isAmong(ids: number[]): Condition {
+  return { sql: `l.id IN (${placeholders(ids.length)})`, bindings: ids };
+}
+
+function isFound(db: Db, search: LicenseSearchText): Condition {
+  const { words, number, reference, id, hint, identifiers, others } = search;
   const activations = `${table(db, 'activations')} a${forceIndex(db, 'activations', 'license_id', 'identifier')}`;
-  const either = [
-    begins(beginning),
+  const named = words.length === 0 ? [] : [all(words.map((word) => hasWord(db, begins('w', word))))];
+  if (others !== undefined) return any([...named, ...(others.length === 0 ? [] : [isAmong(others)])]);
+  return any([
+    ...named,
+    ...(number === undefined ? [] : [hasWord(db, isNumber('w', number))]),
     equal('reference', reference),
     ...(id === undefined ? [] : [equal('id', id)]),
     ...(hint === undefined ? [] : [hasHint(db, hint)]),
@@ -459,11 +510,7 @@ function isFound(db: Db, { beginning, reference, id, hint, identifiers }: Licens
       sql: `(SELECT COUNT(*) FROM ${activations} WHERE a.license_id = l.id AND a.identifier = ?) > 0`,
       bindings: [identifier],
     })),
-  ];
-  return {
-    sql: `(${either.map(({ sql }) => sql).join(' OR ')})`,
-    bindings: either.flatMap(({ bindings }) => bindings),
-  };
+  ]);
 }
 
 /** Indexes read in the page's order: a piece for each plan and stored status. */
@@ -499,7 +546,7 @@ function waysOf(db: Db, filter: LicenseFilter, now: Date): Piece[][] {
   if (reference !== undefined) ways.push([byColumn(db, 'reference', reference, 'reference')]);
   if (customer !== undefined) ways.push([byColumn(db, 'customer', customer, 'customer')]);
   if (hint !== undefined) ways.push([byOther(db, 'license_keys', ['key_hint'], hint, 'hint')]);
-  if (search !== undefined) ways.push(searchPieces(db, search));
+  if (search !== undefined) ways.push(...searchWays(db, search));
   if (refusedSince !== undefined) ways.push([refused(db, refusedSince, 'at')]);
   if (issuedBy !== undefined) ways.push([byColumn(db, 'issued_by', issuedBy, 'issuedBy')]);
   const ranges = rangesOf(db, filter, now);
@@ -524,10 +571,26 @@ function eachPlan(planIds: number[] | undefined): { index: string[]; plan: Condi
   );
 }
 
-/** What a text finds, by an index for each meaning. A licence may be found twice. */
-function searchPieces(db: Db, { beginning, reference, id, hint, identifiers }: LicenseSearchText): Piece[] {
+/** Returns a way for each word: the licences with it, and those that the text finds otherwise. A licence may be in it twice. */
+function searchWays(db: Db, search: LicenseSearchText): Piece[][] {
+  const { words, others: ids } = search;
+  const others =
+    ids === undefined
+      ? otherPieces(db, search)
+      : ids.length === 0
+        ? []
+        : [piece(db, [], [isAmong(ids)], ['search'])];
+  if (words.length === 0) return [others];
+  return words.map((word) => {
+    const further = words.filter((other) => other !== word);
+    return [byWord(db, begins('o', word), further), ...others];
+  });
+}
+
+/** Returns the licences that the text finds otherwise than by words, with an index for each meaning. */
+function otherPieces(db: Db, { number, reference, id, hint, identifiers }: LicenseSearchText): Piece[] {
   return [
-    piece(db, ['customer'], [begins(beginning)], ['search']),
+    ...(number === undefined ? [] : [byWord(db, isNumber('o', number), [])]),
     byColumn(db, 'reference', reference, 'search'),
     ...(id === undefined ? [] : [piece(db, [], [equal('id', id)], ['search'])]),
     ...(hint === undefined ? [] : [byOther(db, 'license_keys', ['key_hint'], hint, 'search')]),
@@ -535,6 +598,40 @@ function searchPieces(db: Db, { beginning, reference, id, hint, identifiers }: L
       byOther(db, 'activations', ['identifier', 'license_id'], identifier, 'search'),
     ),
   ];
+}
+
+/** Looks the few licences up that a search finds otherwise than by words, so that no row needs these look-ups. */
+async function withOthers(db: Db, filter: LicenseFilter, few: number): Promise<LicenseFilter> {
+  const { search } = filter;
+  if (search === undefined || search.words.length === 0) return filter;
+  const others = await findFew(db, [otherPieces(db, search)], few);
+  return others === undefined ? filter : { ...filter, search: { ...search, others } };
+}
+
+/** Finds the way of a search with few rows: sorting them is faster than looking for matches near the page's start. */
+async function findSearchable(db: Db, ways: Piece[][], { sortable }: Bounds): Promise<Piece[] | undefined> {
+  for (const pieces of ways)
+    if (says(pieces, 'search') && (await areAtMost(db, pieces, sortable / 10))) return pieces;
+  return undefined;
+}
+
+/** @param further beginnings of other words of the licence */
+function byWord(db: Db, range: Condition, further: string[]): Piece {
+  const driver = `${table(db, 'search_words')} o${forceIndex(db, 'search_words', 'word', 'license_id')}`;
+  const own = table(db, 'search_words');
+  const others = further.map(
+    (_, n) =>
+      `${orderedJoin(db)} ${own} w${n}${forceIndex(db, 'search_words')} ON w${n}.license_id = o.license_id`,
+  );
+  const bare = [driver, ...others].join(' ');
+  return {
+    ...joined(db, driver, bare),
+    bare,
+    range: [range],
+    rest: further.map((word, n) => begins(`w${n}`, word)),
+    says: ['search'],
+    repeats: true,
+  };
 }
 
 function piece(db: Db, index: string[], range: Condition[], says: Part[]): Piece {
@@ -573,10 +670,10 @@ function refused(db: Db, since: Date, ...index: ['at'] | []): Piece {
   return { ...joined(db, driver), range: served, rest, says: ['refusedSince'] };
 }
 
-function joined(db: Db, driver: string): Pick<Piece, 'from' | 'driver' | 'id'> {
+function joined(db: Db, driver: string, bare = driver): Pick<Piece, 'from' | 'driver' | 'id'> {
   const licenses = `${table(db, 'licenses')} l${forceIndex(db, 'licenses')}`;
   return {
-    from: `${driver} ${orderedJoin(db)} ${licenses} ON l.id = o.license_id`,
+    from: `${bare} ${orderedJoin(db)} ${licenses} ON l.id = o.license_id`,
     driver,
     id: 'o.license_id',
   };
@@ -636,9 +733,12 @@ async function pick(
   const ordered = ids.filter(isAhead).sort((a, b) => (order === 'newest' ? b - a : a - b));
   for (const chunk of chunksOf(ordered)) {
     if (order !== 'soonest' && found.length >= limit) break;
-    const among = { sql: `l.id IN (${placeholders(chunk.length)})`, bindings: chunk };
     found.push(
-      ...(await read(db, [piece(db, [], [among, ...checks], [])], new Map(), { order, after, limit })),
+      ...(await read(db, [piece(db, [], [isAmong(chunk), ...checks], [])], new Map(), {
+        order,
+        after,
+        limit,
+      })),
     );
   }
   return found.sort(comparing(order)).slice(0, limit);
@@ -679,8 +779,9 @@ async function merge(
       checks,
       { ...span, until: last ?? span.until, limit },
     );
-    const distinct = new Map([...found, ...rows].map((one) => [one.id, one]));
-    found = [...distinct.values()].sort(compare).slice(0, limit);
+    found = distinct([...found, ...rows])
+      .sort(compare)
+      .slice(0, limit);
     i += batch.length;
   }
   return found;
@@ -715,24 +816,40 @@ async function read(
   checks: Map<Part, Condition[]>,
   { order, after, until, limit }: Span & { limit: number },
 ): Promise<(LicensePosition & { piece: number })[]> {
-  const bindings: Binding[] = [];
   const selects = pieces.map((one, n) => {
+    const further = remaining(one, checks);
     const where = all([
       ...one.range,
       ...one.rest,
-      ...remaining(one, checks),
+      ...further,
       ...(after === undefined ? [] : [beyond(order, one.id, after, false)]),
       ...(until === undefined ? [] : [beyond(order, one.id, until, true)]),
       ALWAYS,
     ]);
-    bindings.push(...where.bindings);
     const by = order === 'soonest' ? 'l.expires_at, l.id' : `${one.id}${order === 'newest' ? ' DESC' : ''}`;
     const end = order === 'soonest' ? 'l.expires_at' : 'NULL';
-    return `SELECT ${one.repeats ? 'DISTINCT ' : ''}${n} AS piece, ${one.id} AS id, ${end} AS expiresAt FROM ${one.from} WHERE ${where.sql} ORDER BY ${by} LIMIT ${limit}`;
+    const from = order !== 'soonest' && further.length === 0 ? (one.bare ?? one.from) : one.from;
+    const sql = `SELECT ${n} AS piece, ${one.id} AS id, ${end} AS expiresAt FROM ${from} WHERE ${where.sql} ORDER BY ${by}`;
+    return { sql, bindings: where.bindings };
   });
-  // SQLite takes no parentheses there, and without them the order would be that of all.
-  const sql = selects.map((select) => (isSqlite(db) ? `SELECT * FROM (${select})` : `(${select})`));
-  return rawRows(db, sql.join(' UNION ALL '), bindings);
+  // A piece with repeated licences may need more rows, so it has a statement of its own.
+  const [once, several] = [pieces, pieces].map((all, repeats) =>
+    selects.filter((_, n) => (all[n]?.repeats ?? false) === (repeats === 1)),
+  ) as [typeof selects, typeof selects];
+  const readAll = (some: typeof selects, most: number) => {
+    // SQLite takes no parentheses there, and without them the order would be that of all.
+    const sql = some.map((select) =>
+      isSqlite(db) ? `SELECT * FROM (${select.sql} LIMIT ${most})` : `(${select.sql} LIMIT ${most})`,
+    );
+    return rawRows<LicensePosition & { piece: number }>(
+      db,
+      sql.join(' UNION ALL '),
+      some.flatMap(({ bindings }) => bindings),
+    );
+  };
+  const rows = once.length === 0 ? [] : await readAll(once, limit);
+  for (const one of several) rows.push(...(await eachOnce(limit, true, (most) => readAll([one], most))));
+  return rows;
 }
 
 const ALWAYS: Condition = { sql: '1 = 1', bindings: [] };

@@ -18,6 +18,7 @@ import {
   tableBy,
 } from '../engine/statements';
 import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { refreshWords } from '../search-words';
 import { deleteTold } from '../told';
 import { toSqlTime } from '../engine/time';
 
@@ -240,6 +241,7 @@ export function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promis
         endsAt: null,
       })),
     );
+    await refreshWords(trx, added);
     return added;
   });
 }
@@ -254,6 +256,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
     .where({ id })
     .increment('revision', 1)
     .update(toColumns({ ...changes, ...digest }));
+  if (customer !== undefined || changes.reference !== undefined) await refreshWords(trx, [id]);
 }
 
 /** Gives locked licences to another customer, as one change of each. */
@@ -262,6 +265,7 @@ export async function moveLicenses(trx: Transaction, ids: number[], customer: st
     .whereIn('id', ids)
     .increment('revision', 1)
     .update({ customer, customer_digest: customerDigest(customer) });
+  await refreshWords(trx, ids);
 }
 
 /** The next licences of a plan with exactly this limit, by id. */
@@ -409,6 +413,7 @@ export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<v
     'access_log',
     'outbox',
     'license_months',
+    'search_words',
   ] as const)
     await trx(table(trx, name)).whereIn('license_id', ids).delete();
   await trx(table(trx, 'licenses')).whereIn('id', ids).delete();
@@ -423,7 +428,7 @@ export async function deleteTrialLicense(
 ): Promise<void> {
   const ids = [...(await findOwners(db, [keyDigest])).values()];
   await db(table(db, 'access_log')).where('id', '>', after).where({ user_agent: userAgent }).delete();
-  for (const name of ['license_refusals', 'license_months'] as const)
+  for (const name of ['license_refusals', 'license_months', 'search_words'] as const)
     await db(table(db, name)).whereIn('license_id', ids).delete();
   await db(table(db, 'license_keys')).whereIn('license_id', ids).delete();
   await db(table(db, 'licenses')).whereIn('id', ids).delete();

@@ -5,6 +5,7 @@ import { customerDigest } from '../customer-digest';
 import { toColumns, toFields, type FieldsOf, type RowOf } from '../engine/row-fields';
 import { insertCounted, insertRows, tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
+import { refreshWords, refreshWordsOf } from '../search-words';
 import { addMoney } from './money';
 
 /** Orders of shops, with their events, their lines, and what each line did to licences. */
@@ -130,20 +131,6 @@ export async function findOrdersNumbered(db: Db, number: string, limit: number):
   return listOrders(db, { number }, { limit });
 }
 
-/** Orders whose customer's name begins like one of these. */
-export async function findOrderIdsByName(db: Db, beginnings: string[], limit: number): Promise<number[]> {
-  const ids: number[] = [];
-  for (const beginning of beginnings) {
-    const found = await db(tableBy(db, 'orders', 'customer_name'))
-      .where('customer_name', '>=', beginning)
-      .where('customer_name', '<', `${beginning}\u{10ffff}`)
-      .limit(limit)
-      .pluck('id');
-    ids.push(...found);
-  }
-  return [...new Set(ids)].slice(0, limit);
-}
-
 const MAX_ORDER_LENGTH = 100;
 
 /** Locks an order's row; the transaction locks licences after it, never before. */
@@ -182,6 +169,7 @@ export async function setOrder(
   await trx(table(trx, 'orders'))
     .where({ id })
     .update(toColumns({ ...changes, ...digest }));
+  if (changes.customerName !== undefined) await refreshWordsOf(trx, 'orders', [id]);
 }
 
 export async function insertOrderEvent(trx: Transaction, event: Omit<OrderEvent, 'id'>): Promise<void> {
@@ -246,7 +234,13 @@ export async function insertOrderLicenses(
   trx: Transaction,
   licenses: Omit<OrderLicense, 'id'>[],
 ): Promise<number[]> {
-  return licenses.length === 0 ? [] : insertCounted(trx, 'order_licenses', licenses.map(toColumns));
+  if (licenses.length === 0) return [];
+  const ids = await insertCounted(trx, 'order_licenses', licenses.map(toColumns));
+  await refreshWords(
+    trx,
+    licenses.map(({ licenseId }) => licenseId),
+  );
+  return ids;
 }
 
 /** The licences of orders, in the order they were issued or renewed. */

@@ -16,7 +16,7 @@ export const customerListRoutes: Route<OperatorCall>[] = [
   { path: '/customers.csv', get: downloadList, hasDeadline: false },
 ];
 
-/** The beginning of an address, the order, and a cursor. */
+/** What was searched for, the order, and a cursor. */
 type Given = Partial<Record<'q' | 'after', string | undefined>> & {
   sort?: (typeof CUSTOMER_SORTS)[number] | undefined;
 };
@@ -78,7 +78,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
 }
 
 function listPage({ db, at }: OperatorCall, { q, sort, after }: Given, limit: number) {
-  return listCustomerPage(db, { beginning: q, sort }, { after, limit }, at);
+  return listCustomerPage(db, { q, sort }, { after, limit }, at);
 }
 
 function downloadList(call: OperatorCall): Answer {

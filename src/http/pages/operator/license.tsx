@@ -13,7 +13,7 @@ import { findProfile } from '../../../mail/customer-profile';
 import { listFailedMails } from '../../../mail/failed-mails';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
-import { listCustomers, type CustomerSummary } from '../../../privacy/customer-list';
+import { findCustomer } from '../../../privacy/customer-list';
 import { act, type DataOf } from '../act';
 import { formState } from '../form-state';
 import { ButtonLink, Form } from '../kit/fields';
@@ -68,7 +68,8 @@ async function readExtras(call: OperatorCall, license: License) {
   return {
     orders,
     /** undefined: there is none, or it is not known in time */
-    customer: customer === null ? undefined : await within(call, () => summaryOf(call, customer)),
+    customer:
+      customer === null ? undefined : await within(call, () => findCustomer(call.db, customer, call.at)),
     /** the seller's on the customer */
     note: customer === null ? undefined : (await within(call, () => findProfile(db, customer)))?.note,
     mails: (await within(call, () => mailsOf(call, id))) ?? [],
@@ -144,11 +145,6 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
       </OperatorPage>
     ),
   };
-}
-
-async function summaryOf({ db, at }: OperatorCall, customer: string): Promise<CustomerSummary | undefined> {
-  const [first] = await listCustomers(db, { beginning: customer, limit: 1 }, at);
-  return first?.customer === customer ? first : undefined;
 }
 
 async function mailOfOrder(

@@ -13,7 +13,7 @@ export const found: Translated<typeof en> = {
   },
   foundAs: {
     customer: 'Kunde',
-    beginning: 'Anfang der E-Mail',
+    beginning: 'Teil der E-Mail',
     reference: 'Bestellung',
     id: 'Nummer der Lizenz',
     hint: 'Ende eines Schlüssels',

@@ -13,7 +13,7 @@ export const licenses: Translated<typeof en> = {
   quickSuspended: 'Ausgesetzt',
   quickRefused: 'Diese Woche abgelehnt',
   filters: 'Lizenzen filtern',
-  q: 'E-Mail, Bestellung, Website oder Ende des Schlüssels',
+  q: 'Name, E-Mail, Bestellung, Website oder Ende des Schlüssels',
   product: 'Produkt',
   plan: 'Tarif',
   status: 'Status',

@@ -12,7 +12,7 @@ export const found = {
   },
   foundAs: {
     customer: 'customer',
-    beginning: 'beginning of the e-mail',
+    beginning: 'part of the e-mail',
     reference: 'order',
     id: 'licence number',
     hint: 'end of a key',

@@ -10,7 +10,7 @@ export const licenses = {
   quickSuspended: 'Suspended',
   quickRefused: 'Refused this week',
   filters: 'Filter licences',
-  q: 'E-mail, order, site or end of key',
+  q: 'Name, e-mail, order, site or end of key',
   product: 'Product',
   plan: 'Plan',
   status: 'Status',

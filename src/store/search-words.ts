@@ -1,0 +1,123 @@
+import { MOST_ROWS, namedSql, wordsById, type Named } from '../../migrations/search-words';
+import { chunksOf, inChunks } from '../base/chunks';
+import type { EventAction } from './events';
+import { toFields } from './engine/row-fields';
+import { inTransaction } from './engine/transaction';
+import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
+import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
+
+export { numberWord, wordsOf } from '../../migrations/search-words';
+
+/**
+ * The words by which licences are found: words of the customer's address and names, of the names on orders and the labels
+ * of keys, and another system's number. A function that changes one of them calls `refreshWords` in its transaction.
+ */
+export interface SearchWord {
+  licenseId: number;
+  word: string;
+}
+
+/** Lists the words of licences, by licence and word. */
+export async function listWords(db: Db, licenseIds: number[]): Promise<SearchWord[]> {
+  const words: SearchWord[] = [];
+  for (const ids of chunksOf(licenseIds))
+    words.push(
+      ...(await db(tableBy(db, 'search_words'))
+        .whereIn('license_id', ids)
+        .orderBy(['license_id', 'word'])
+        .select({ licenseId: 'license_id', word: 'word' })),
+    );
+  return words;
+}
+
+/**
+ * Updates the words of licences from the stored texts. It reads the old words first and writes only the difference, so that
+ * of two changes at the same time neither reverts the other.
+ */
+export async function refreshWords(trx: Transaction, licenseIds: number[]): Promise<void> {
+  for (const ids of chunksOf([...new Set(licenseIds)])) {
+    const stored = await listWords(trx, ids);
+    const are = `IN (${placeholders(ids.length)})`;
+    const sql = namedSql((name) => table(trx, name as TableName), are);
+    const wanted = wordsById(await rawRows<Named>(trx, sql, [...ids, ...ids, ...ids]));
+    // One statement for all licences that lose the same words, such as those of one customer.
+    const gone = new Map<string, number[]>();
+    const lost = new Map<number, string[]>();
+    for (const { licenseId: id, word } of stored)
+      if (wanted.get(id)?.delete(word) !== true) lost.set(id, [...(lost.get(id) ?? []), word]);
+    for (const [id, words] of lost) {
+      const key = JSON.stringify(words);
+      gone.set(key, [...(gone.get(key) ?? []), id]);
+    }
+    for (const [words, some] of gone)
+      await trx(table(trx, 'search_words'))
+        .whereIn('license_id', some)
+        .whereIn('word', JSON.parse(words) as string[])
+        .delete();
+    const added = [...wanted].flatMap(([id, words]) => [...words].map((word) => [id, word] as const));
+    for (const rows of chunksOf(added, MOST_ROWS))
+      await rawChange(
+        trx,
+        `INSERT ${isSqlite(trx) ? 'OR ' : ''}IGNORE INTO ${table(trx, 'search_words')} (license_id, word)
+          VALUES (?, ?)${', (?, ?)'.repeat(rows.length - 1)}`,
+        rows.flat(),
+      );
+  }
+}
+
+/** The number of latest events that `refreshChanged` reads. */
+const LATEST = 10_000;
+/** The changes after which a licence may have other words. */
+const NAMING: EventAction[] = ['issue', 'import', 'set-customer', 'erase-customer', 'add-key', 'edit-key'];
+
+/** Refreshes the words of licences that changed since a time. During an upgrade, the earlier version does not write words. */
+export async function refreshChanged(db: Db, since: Date): Promise<void> {
+  const events = await db(table(db, 'events'))
+    .orderBy('id', 'desc')
+    .limit(LATEST)
+    .select('license_id', 'at', 'action');
+  const changed = events.map(toFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
+  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], LICENSES_AT_ONCE))
+    await inTransaction(db, (trx) => refreshWords(trx, ids));
+}
+
+/** The licences of one transaction: few enough that others wait for a moment only. */
+const LICENSES_AT_ONCE = 100;
+
+/** Updates the words of the licences that take words from these changed rows of another table. */
+export async function refreshWordsOf(
+  trx: Transaction,
+  of: 'customers' | 'license_keys' | 'orders',
+  ids: number[],
+): Promise<void> {
+  for (const some of chunksOf(ids)) {
+    if (of === 'license_keys')
+      await refreshWords(
+        trx,
+        await trx(tableBy(trx, of, ...idIndex(of)))
+          .whereIn('id', some)
+          .pluck('license_id'),
+      );
+    else if (of === 'orders')
+      await refreshWords(
+        trx,
+        await trx(tableBy(trx, 'order_licenses', 'order_id'))
+          .whereIn('order_id', some)
+          .pluck('license_id'),
+      );
+    else {
+      const digests = await trx(tableBy(trx, of)).whereIn('id', some).pluck('digest');
+      await refreshWordsOfCustomers(trx, digests);
+    }
+  }
+}
+
+/** Updates the words of the licences of customers whose names have changed. */
+export async function refreshWordsOfCustomers(trx: Transaction, digests: string[]): Promise<void> {
+  const ids = await inChunks(digests, (some) =>
+    trx(tableBy(trx, 'licenses', 'customer_digest'))
+      .whereIn('customer_digest', some)
+      .pluck<number[]>('id'),
+  );
+  await refreshWords(trx, ids);
+}

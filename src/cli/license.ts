@@ -8,6 +8,7 @@ import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
 import { nextPayment, paidEnd, STORED_STATUSES } from '../licensing/core/states';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
+import { ORDER_EVENTS } from '../orders/order-events';
 import { licenseKeyOperations } from '../operations/license-keys';
 import { licenseOperations } from '../operations/licenses';
 import {
@@ -255,6 +256,8 @@ interface ListOptions {
   reference?: string;
   hint?: string;
   expiring?: string;
+  issuedSince?: string;
+  suspendedBy?: string;
   limit: number;
   after?: number;
 }
@@ -277,6 +280,15 @@ function addList(license: Command): void {
       '--expiring <duration>',
       'only those that end within this time, such as 30d, until the end of its last day (UTC), and do not renew themselves',
       duration,
+    )
+    .option(
+      '--issued-since <time>',
+      'only those that were issued at this time (UTC) or later, and not imported',
+    )
+    .option(
+      '--suspended-by <event>',
+      'only those that this event of their order suspended, such as charged_back',
+      oneOf(ORDER_EVENTS),
     )
     .option('--limit <n>', 'how many at the most', positiveInteger, 100)
     .option('--after <id>', 'only ids above this one: the next page', positiveInteger)

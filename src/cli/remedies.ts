@@ -52,6 +52,8 @@ const OF_ACTIONS: {
     `${'slip' in facts ? 'If so, the' : 'The'} customer needs the new key: licensing license reveal ${license_id}${key_id === undefined ? '' : ` --key-id ${key_id}`}`,
   send_key: ({ license_id }) =>
     `Once that is mended, or the customer's address is: licensing mail send ${license_id}`,
+  rekey: ({ license_id, key_id }) =>
+    `A new key stops the others: licensing license rekey ${license_id} --key-id ${key_id} --overlap 14d`,
   add_key: ({ license_id }) =>
     `If the customer may go on, they need another key: licensing license key add ${license_id}`,
   change_limit: ({ license_id, activation_limit }, { facts }) =>

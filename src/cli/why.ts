@@ -6,7 +6,7 @@ import { hasCause, REQUEST_FIELDS } from '../support/explain-accesses';
 import type { Finding, AccessFinding } from '../support/finding-model';
 import { openCase } from '../support/open-case';
 import { support } from '../texts/operators/en/support';
-import { sentenceOf, withBothForms } from '../support/sentences';
+import { sentenceOf, inWords } from '../support/sentences';
 import type { SupportCase } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
@@ -34,7 +34,8 @@ export function addWhyCommand(program: Command): void {
     )
     .action((what: string, { limit, all = false }: { limit: number; all?: boolean }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
-        const options = { now, limit, logDays: config.logDays };
+        const { logDays, spreadFactor } = config;
+        const options = { now, limit, logDays, spreadFactor };
         const found = await openCase(db, await readValue(what, 'What to look for'), options);
         output.print(caseJson(found, now), () => formatCase(found, now, all));
       }),
@@ -67,7 +68,7 @@ function findingJson(finding: Finding) {
 }
 
 function textOf(finding: Finding): string {
-  return sentenceOf(support, { ...finding, facts: withBothForms(finding.facts) });
+  return sentenceOf(support, { ...finding, facts: inWords(finding.facts, 'en') });
 }
 
 function formatCase(

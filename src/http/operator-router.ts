@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import Router from '@koa/router';
 import type { Authenticate } from '../access/authenticate';
 import { API_PATH } from '../licensing/api';
@@ -31,6 +32,9 @@ export interface OperatorRouterDependencies {
   /** where the guides' site is, if it was built; undefined: the pages have no help */
   guideFolder?: string;
 }
+
+/** Figures that pages keep: each of the overview for some products, periods and languages. */
+const MOST_FIGURES = 1_000;
 
 /**
  * What customers' software does not call: the operator's API, shops' messages, pages, documents. A router of its own, because
@@ -69,6 +73,7 @@ export function createOperatorRouter({
         settings: pages.settings,
         asset: mountAssets(router, pages.assetsFolder),
         guide: mountGuide(router, guideFolder),
+        lastFigures: { kept: new LRUCache({ max: MOST_FIGURES }), running: new Map() },
       });
   }
   if (document) mountDocument(router, document);

@@ -11,6 +11,7 @@ import { spellings } from './core/identifiers';
 import { asHint } from './core/keys';
 import { OperatorError } from './operator-error';
 import { STORED_STATUSES } from './core/states';
+import { parseMoment } from './timestamps';
 
 /** Which licences are listed; all that is said must hold. */
 export interface LicenseQuery {
@@ -28,6 +29,10 @@ export interface LicenseQuery {
   expiring?: string | undefined;
   /** with a refused request within this duration */
   refused?: string | undefined;
+  /** issued here, not imported, at this time or later */
+  issuedSince?: string | undefined;
+  /** suspended by this event of their order */
+  suspendedBy?: string | undefined;
   /** the name of the token that issued them */
   issuedBy?: string | undefined;
   /** beginnings of words, a reference or its number, an id, the end of a key or an activated identifier */
@@ -41,7 +46,7 @@ export const SORTS = ['id', '-id', 'customer', '-customer', 'expires_at', '-expi
 
 /** @throws OperatorError, naming the field of the query */
 export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): Promise<LicenseFilter> {
-  const { status, customer, reference, hint, expiring, refused, issuedBy } = query;
+  const { status, customer, reference, hint, expiring, refused, issuedSince, suspendedBy, issuedBy } = query;
   if (status !== undefined && !STATUSES.includes(status))
     throw new OperatorError(`It must be one of ${STATUSES.join(', ')}.`, {
       code: 'INVALID_REQUEST',
@@ -49,7 +54,7 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
     });
   return {
     planIds: await plansOf(db, query),
-    status,
+    status: status ?? (suspendedBy === undefined ? undefined : 'suspended'),
     customer: customer === undefined ? undefined : storedCustomer(customer),
     reference,
     hint: hint === undefined ? undefined : (asHint(hint) ?? hint),
@@ -59,6 +64,9 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
         : endOfDay(addDuration(now, requireDuration(expiring, 'expiring'), 'expiring')),
     refusedSince:
       refused === undefined ? undefined : subtractDuration(now, requireDuration(refused, 'refused')),
+    issuedSince:
+      issuedSince === undefined ? undefined : parseMoment(issuedSince, 'first', 'utc', 'issued_since'),
+    suspendedBy,
     issuedBy,
     search: query.q === undefined ? undefined : readSearch(query.q),
   };

@@ -126,6 +126,8 @@ interface LicenseSearch {
   hint?: string | undefined;
   /** active licences that expire within this duration, until the end of its last day (UTC) */
   expiring?: string | undefined;
+  issuedSince?: string | undefined;
+  suspendedBy?: string | undefined;
   /** only ids above this one */
   after?: number | undefined;
   limit: number;

@@ -165,10 +165,17 @@ export async function listSpreadingPage(
   return sortRows(rows, valueOf, isDown, page);
 }
 
-/** Keys in many hands now, in no order. Those that have ended or were replaced are not. */
-export async function listSpreadingKeys(db: Db, spreadFactor: number, now: Date): Promise<Spreading[]> {
+/** Lists keys in many hands now, or those of one licence, in no order. Ended and replaced keys are left out. */
+export async function listSpreadingKeys(
+  db: Db,
+  spreadFactor: number,
+  now: Date,
+  licenseId?: number,
+): Promise<Spreading[]> {
   const since = daysBefore(now, SPREAD_DAYS);
-  const found = new Map((await listSpreading(db, since, MOST_LISTED)).map((one) => [one.keyId, one]));
+  const found = new Map(
+    (await listSpreading(db, since, MOST_LISTED, licenseId)).map((one) => [one.keyId, one]),
+  );
   const counts = await countNetworks(db, [...found.keys()], since);
   const keys = await findKeys(db, [...found.keys()]);
   const used = keys.filter(

@@ -1,4 +1,5 @@
 import { refuseForeignReference } from '../orders/whose';
+import { ORDER_EVENTS } from '../orders/order-events';
 import { Type } from '@sinclair/typebox';
 import { amendLicense } from '../licensing/amend';
 import { requireDuration } from '../licensing/durations';
@@ -52,6 +53,12 @@ const Filters = {
   ),
   refused: Type.Optional(
     Type.String({ ...DurationGiven, description: 'Those that were refused within this time, such as 7d.' }),
+  ),
+  issued_since: Type.Optional(
+    Type.String({ ...TimeGiven, description: 'Issued at this time or later, and not imported.' }),
+  ),
+  suspended_by: Type.Optional(
+    oneOf(ORDER_EVENTS, { description: 'Suspended by this event of their order, such as charged_back.' }),
   ),
   q: Type.Optional(
     Type.String({
@@ -176,11 +183,13 @@ export const licenseOperations = {
       data: LicenseSchema,
     },
     async ({ db, query, caller, now }) => {
-      const { limit, after, product_id, plan_id, ...filters } = query;
+      const { limit, after, product_id, plan_id, issued_since, suspended_by, ...filters } = query;
       const filter = {
         ...filters,
         productId: product_id,
         planId: plan_id,
+        issuedSince: issued_since,
+        suspendedBy: suspended_by,
         issuedBy: caller.scope === 'issue' ? caller.name : undefined,
       };
       const { items, next } = await listLicensePage(db, filter, pageOf({ limit, after }), now);

@@ -66,8 +66,9 @@ export const whyOperations = {
       data: Explained,
     },
     async ({ db, body, settings, now, language }) => {
-      const { packagesDir, logDays } = settings;
-      return { data: await explain(db, body.about, { language, packagesDir, logDays, now, limit: LATEST }) };
+      const { packagesDir, logDays, spreadFactor } = settings;
+      const options = { language, packagesDir, logDays, spreadFactor, now, limit: LATEST };
+      return { data: await explain(db, body.about, options) };
     },
   ),
 };

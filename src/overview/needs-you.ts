@@ -11,6 +11,7 @@ import { liveStatus } from '../licensing/core/states';
 import { findOffered } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/engine/database';
+import { listLicensePositions } from '../store/licenses/license-lists';
 import { countWaiting, countWithoutAddress, findFailed } from '../store/orders/orders';
 import { countUnmatched } from '../store/orders/unmatched';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
@@ -33,7 +34,15 @@ export type Need =
   /** `orders`: those that wait; `failed`: orders that are tried again */
   | { type: CountedNeed; count: number; sentence: string };
 
-type CountedNeed = 'without_address' | 'spreading' | 'mails' | 'webhooks' | 'unmatched' | 'orders' | 'failed';
+type CountedNeed =
+  | 'without_address'
+  | 'disputed'
+  | 'spreading'
+  | 'mails'
+  | 'webhooks'
+  | 'unmatched'
+  | 'orders'
+  | 'failed';
 
 /** Licences by what refuses them now, the most first. */
 export interface RefusedNow {
@@ -59,38 +68,58 @@ const REFUSED_WITHIN = '7d';
 /** Some 20 ms to read: the overview should answer within 100 ms. */
 const MOST_REFUSED = 2_000;
 const MOST_WITHOUT_ADDRESS = 1_000;
+const MOST_DISPUTED = 100;
+/** The licences of the list to which the action item leads. */
+const DISPUTED = { status: 'suspended', suspendedBy: 'charged_back' };
 
 /** Nothing needs the seller when it is empty. */
 export async function needsYou(
   db: Db,
   { home, failedMails, stoppedWebhooks, spreadFactor, language, now }: NeedsOptions,
 ): Promise<Need[]> {
-  const { needsYou: texts, language: written } = OPERATORS[language];
   const refused = await findRefused(db, language, now);
-  const unmatched = (await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
-  const waiting = (await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
-  const failed = await findFailed(db, 0);
-  const withoutAddress = await countWithoutAddress(db, MOST_WITHOUT_ADDRESS + 1);
+  const page = { order: 'newest', after: undefined, limit: MOST_DISPUTED + 1 } as const;
+  const disputed = await listLicensePositions(db, DISPUTED, page, now);
   const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
+  const needs = (type: CountedNeed, found: number, most?: number) => counted(language, type, found, most);
   return [
     // Customers who paid and have nothing come first.
-    ...counted('failed', failed.count),
-    ...counted('orders', waiting),
-    ...counted('without_address', withoutAddress, MOST_WITHOUT_ADDRESS),
-    ...counted('unmatched', unmatched),
+    ...(await needsOfOrders(db, undefined, language)),
+    ...needs('disputed', disputed.length, MOST_DISPUTED),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
-    ...counted('spreading', spreading),
-    ...counted('mails', failedMails),
-    ...counted('webhooks', stoppedWebhooks),
+    ...needs('spreading', spreading),
+    ...needs('mails', failedMails),
+    ...needs('webhooks', stoppedWebhooks),
   ];
+}
 
-  /** @param most more are not counted */
-  function counted(type: CountedNeed, found: number, most = Infinity): Need[] {
-    const count = Math.min(found, most);
-    const number = written.number(count) + (found > most ? '+' : '');
-    return count === 0 ? [] : [{ type, count, sentence: texts[type](count, number) }];
-  }
+/** Returns what orders need, or those of one shop, whose page shows it too. */
+export async function needsOfOrders(
+  db: Db,
+  shop: string | undefined,
+  language: OperatorLanguage,
+): Promise<Need[]> {
+  const ofShop = <Row extends { shop: string }>(rows: Row[]) =>
+    rows.filter((row) => shop === undefined || row.shop === shop);
+  const unmatched = ofShop(await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
+  const waiting = ofShop(await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
+  const failed = await findFailed(db, 0, shop);
+  const withoutAddress = await countWithoutAddress(db, MOST_WITHOUT_ADDRESS + 1, shop);
+  return [
+    ...counted(language, 'failed', failed.count),
+    ...counted(language, 'orders', waiting),
+    ...counted(language, 'without_address', withoutAddress, MOST_WITHOUT_ADDRESS),
+    ...counted(language, 'unmatched', unmatched),
+  ];
+}
+
+/** @param most more are not counted */
+function counted(language: OperatorLanguage, type: CountedNeed, found: number, most = Infinity): Need[] {
+  const { needsYou: texts, language: written } = OPERATORS[language];
+  const count = Math.min(found, most);
+  const number = written.number(count) + (found > most ? '+' : '');
+  return count === 0 ? [] : [{ type, count, sentence: texts[type](count, number) }];
 }
 
 /** Published, but the update XML lacks it. A product whose XML is not set up is not among them. */

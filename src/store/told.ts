@@ -280,8 +280,14 @@ export async function recordSpreading(db: Db, { keyId, licenseId, at }: Spreadin
 }
 
 /** Keys that were found in many hands since a moment, the latest first. */
-export async function listSpreading(db: Db, since: Date, limit: number): Promise<SpreadingKey[]> {
-  const rows = await db(tableBy(db, 'spreading_keys', 'at'))
+export async function listSpreading(
+  db: Db,
+  since: Date,
+  limit: number,
+  licenseId?: number,
+): Promise<SpreadingKey[]> {
+  const rows = await db(tableBy(db, 'spreading_keys', licenseId === undefined ? 'at' : 'license_id'))
+    .where(licenseId === undefined ? {} : { license_id: licenseId })
     .where('at', '>=', toSqlTime(since))
     .orderBy([
       { column: 'at', order: 'desc' },

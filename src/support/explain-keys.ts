@@ -1,5 +1,6 @@
 import { isOpen } from '../licensing/license-keys';
 import { liveStatus } from '../licensing/core/states';
+import { SPREAD_DAYS, type Spreading } from '../licensing/told';
 import type { LicenseKey } from '../store/licenses/license-keys';
 import type { License } from '../store/licenses/licenses';
 import { cause, finding, timeOf } from './findings';
@@ -64,6 +65,15 @@ export function explainAskedKey(
         : finding('KEY_SLOTS', slotsOf(known)),
     );
   return findings;
+}
+
+/** Explains that a key is used in more networks than its slots explain. */
+export function explainShared({ key, license, networks, slots }: Spreading): Finding {
+  return finding(
+    'KEY_SHARED',
+    { key_id: key.id, key_hint: key.keyHint, networks, days: SPREAD_DAYS, slots },
+    { action: { type: 'rekey', license_id: license.id, key_id: key.id } },
+  );
 }
 
 /** Why an activation by a key with a limit of its own was refused, when the limit of the licence is not reached. */

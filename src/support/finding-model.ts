@@ -190,6 +190,8 @@ export interface StateFacts {
     KeyName & { license_id: number; ends_at: string; successor: { key_hint: string | null } | null };
   KEY_SLOTS_FULL: KeyName & Slots;
   KEY_SLOTS: KeyName & Slots;
+  /** used in more networks than its slots explain */
+  KEY_SHARED: { key_id: number; key_hint: string | null; networks: number; days: number; slots: number };
   UNKNOWN_KEY: Record<string, never>;
   NEAR_EMAIL: { license_id: number; customer: string; matched: Name };
   SEVERAL_LICENSES: { matched: { by: Name; license_ids: number[] }[]; more: boolean };
@@ -280,6 +282,7 @@ export type Action =
   /** without a key's id: the main key */
   | { type: 'reveal'; license_id: number; key_id?: number }
   | { type: 'add_key'; license_id: number }
+  | { type: 'rekey'; license_id: number; key_id: number }
   | { type: 'send_key'; license_id: number }
   | { type: 'change_limit'; license_id: number; activation_limit: number }
   | { type: 'change_key_limit'; license_id: number; key_id: number; activation_limit: number }

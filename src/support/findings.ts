@@ -20,6 +20,7 @@ const TYPES: Record<Action['type'], true> = {
   issue: true,
   reveal: true,
   add_key: true,
+  rekey: true,
   send_key: true,
   change_limit: true,
   change_key_limit: true,

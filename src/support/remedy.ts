@@ -78,9 +78,10 @@ function stepsFor(
 
 /** The licence's limit, the key's, or both, whichever is reached. */
 function moreSlots(
-  { fullKey: key }: SortedAnswer,
+  { about, fullKey: key }: SortedAnswer,
   { activationLimit, activationsUsed }: License,
 ): RemedyStep[] {
+  if (about.has('KEY_SHARED')) return [];
   return [
     ...(activationLimit !== 0 && activationsUsed >= activationLimit
       ? [{ type: 'raise_limit' as const, slots: activationsUsed + 1 }]

@@ -2,7 +2,8 @@ import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { Code } from './finding-model';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
-import type { ReplyCase, ReplyFacts } from '../texts/customers/reply';
+import { STOPPING_EVENTS, type ReplyCase, type ReplyFacts } from '../texts/customers/reply';
+import { readOrderReason } from '../texts/order-reason';
 import type { Entry } from './what-happened';
 import type { SortedAnswer } from './sorted-answer';
 
@@ -41,6 +42,7 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
   const { language, license, product, shopName, now, myUrl } = options;
   const { greeting, closing, subject, ask, page, cases } = CUSTOMERS[language].reply;
   const replyCase = options.isAddress ? 'unknown_address' : caseOf(answer, happened, license, now);
+  const stopReason = readOrderReason(answer.stop?.facts.reason ?? null);
   const facts: ReplyFacts = {
     product: license?.product.name ?? null,
     entries: options.entries ?? license?.product.name ?? null,
@@ -51,6 +53,7 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
     endedOn: license ? paidEnd(license) : null,
     nextPayment: license ? nextPayment(license, now) : null,
     stoppedOn: stoppedOn(answer),
+    stoppedBy: STOPPING_EVENTS.find((event) => event === stopReason?.event) ?? null,
     slots: slotsOf(answer, license),
     activationType: license?.plan.activationType ?? 'domain',
     version: happened.find(({ kind }) => kind === 'refused')?.client.version ?? null,

@@ -2,6 +2,9 @@ import { inBothForms } from '../licensing/core/identifiers';
 import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { SupportTexts } from '../texts/operators/support';
+import type { OperatorTexts } from '../texts/operators/texts';
+import { uncapitalized } from '../texts/case';
+import { readOrderReason } from '../texts/order-reason';
 import type { Code, RequestFacts, StateFacts } from './finding-model';
 
 /** All codes, for a schema. */
@@ -50,18 +53,28 @@ type Sentences<Result> = Record<
   ((facts: object, tell: (code: Code, facts: object) => string) => Result) | undefined
 >;
 
-/** Writes the facts of a finding, or of the present, as a page does: days as `12 Nov 2026`, and sites in both forms. */
+/** Writes the facts of a finding, or of the present, as a page does: days as `12 Nov 2026`, the rest as `inWords`. */
 export function asOnPages<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   const written = OPERATORS[language].language;
+  return rewritten(inWords(facts, language), (name, value) =>
+    DAYS.has(name) ? written.day(new Date(value)) : value,
+  );
+}
+
+/** Writes sites in both forms, and words for a reason and an actor. */
+export function inWords<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   return rewritten(facts, (name, value) => {
     if (SITES.has(name)) return inBothForms(value);
-    return DAYS.has(name) ? written.day(new Date(value)) : value;
+    if (name === 'reason') return reasonInWords(value, OPERATORS[language]);
+    return name === 'actor' ? value.replace(/^(?:operator|token|shop):/, '') : value;
   });
 }
 
-/** The same for a terminal and for programs: sites in both forms, and times as they are. */
-export function withBothForms<Facts extends object>(facts: Facts): Facts {
-  return rewritten(facts, (name, value) => (SITES.has(name) ? inBothForms(value) : value));
+/** Returns a person's reason unchanged, and words for the event of an order. */
+export function reasonInWords(reason: string, { orders }: Pick<OperatorTexts, 'orders'>): string {
+  const { shop, number, event } = readOrderReason(reason) ?? {};
+  const what = orders.events[event ?? ''];
+  return what === undefined ? reason : orders.because(shop ?? '', number ?? '', uncapitalized(what));
 }
 
 /** Facts with each text written anew, also in lists and in facts among them. */

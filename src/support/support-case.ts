@@ -2,13 +2,14 @@ import { keyHint } from '../licensing/core/keys';
 import { latestOf, listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
 import { networkOfText } from '../licensing/ip-addresses';
 import { isOpen } from '../licensing/license-keys';
+import { listSpreadingKeys, SPREAD_FACTOR } from '../licensing/told';
 import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
 import { listKeys, type LicenseKey } from '../store/licenses/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findOrdersNumbered, listOrderLicenses } from '../store/orders/orders';
 import { explainAccesses, explainLogged } from './explain-accesses';
-import { explainAskedKey } from './explain-keys';
+import { explainAskedKey, explainShared } from './explain-keys';
 import { explainLicense, explainNearEmail, explainSeveral } from './explain-license';
 import { explainOrder, explainOrdersOf } from './explain-orders';
 import { explainUnknownKey } from './explain-unknown-key';
@@ -45,6 +46,8 @@ export interface CaseOptions {
   logDays: number;
   /** of a licence that is named by its number: the key that it is judged by; by default its main key */
   keyId?: number | undefined;
+  /** see LICENSING_SPREAD_FACTOR */
+  spreadFactor?: number;
   /** the latest accesses searched for a refused identifier */
   searched?: number;
 }
@@ -64,7 +67,7 @@ export async function openLicenseCase(
   options: CaseOptions,
   { logged = [], asked }: { logged?: LoggedAccess[]; asked?: AskedKey | undefined } = {},
 ): Promise<SupportCase> {
-  const { now, limit, logDays } = options;
+  const { now, limit, logDays, spreadFactor = SPREAD_FACTOR } = options;
   const stored = await listKeys(db, license.id);
   const { openHints, formerHints } = await hintsOf(db, license, stored, now);
   const own = await listAccesses(db, { licenseId: license.id }, limit);
@@ -98,6 +101,10 @@ export async function openLicenseCase(
       ]);
   }
   const key = asked && (await findAsked(db, stored, asked, now));
+  const shared = await listSpreadingKeys(db, spreadFactor, now, license.id);
+  // More slots would help those who share the key.
+  const withoutSlots = <One extends Finding>(one: One): One =>
+    shared.length > 0 && /^change_.*limit$/.test(one.action?.type ?? '') ? { ...one, action: null } : one;
   return {
     license,
     keyDigest: key?.key.keyDigest ?? license.keyDigest,
@@ -106,6 +113,7 @@ export async function openLicenseCase(
       ...explainLogged(logged, known),
       ...(asked && key ? explainAskedKey(key, license, { by: asked.by, now }) : []),
       ...explainLicense(license, await readCircumstances(db, license, network, now)),
+      ...shared.map(explainShared),
       ...(await explainOrdersOf(db, license.id)),
       ...(own.length > 0
         ? []
@@ -114,8 +122,8 @@ export async function openLicenseCase(
               ? finding('ONLY_NEARBY', { license_id: license.id, log_days: logDays })
               : silence({ about: 'license', license_id: license.id }, logDays),
           ]),
-    ],
-    accesses: explainAccesses(accesses, known),
+    ].map(withoutSlots),
+    accesses: explainAccesses(accesses, known).map(withoutSlots),
     nearby: explainAccesses(nearby, known),
   };
 }

@@ -16,14 +16,7 @@ import type { Action, Code, Finding, Name } from './finding-model';
 import { openCase } from './open-case';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
-import {
-  adviceOf,
-  sentenceOf,
-  untracedSentences,
-  asOnPages,
-  withBothForms,
-  type UntracedCode,
-} from './sentences';
+import { adviceOf, sentenceOf, untracedSentences, asOnPages, inWords, type UntracedCode } from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
 /** What `licensing why` says, as data (docs/operator-api.md). */
@@ -75,7 +68,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
   const { now, language, packagesDir, pageDays = false } = options;
   const dated = <Facts extends object>(facts: Facts) =>
-    pageDays ? asOnPages(facts, language) : withBothForms(facts);
+    pageDays ? asOnPages(facts, language) : inWords(facts, language);
   return inSnapshot(db, async (trx) => {
     const {
       license,
@@ -127,7 +120,7 @@ type Dated = <Facts extends object>(facts: Facts) => Facts;
 export function explained(
   { code, facts, since, count, action }: Finding,
   language: OperatorLanguage,
-  dated: Dated = withBothForms,
+  dated: Dated = (facts) => inWords(facts, language),
 ): ExplainedFinding {
   const { support } = OPERATORS[language];
   const sayable = { code, facts: dated(facts) };

@@ -3,6 +3,7 @@ import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { Entry } from './what-happened';
+import { inWords } from './sentences';
 import type { SortedAnswer } from './sorted-answer';
 import type { WhyAnswer } from './why';
 
@@ -87,7 +88,7 @@ function updatesLine(answer: SortedAnswer, again: Entry[], { language, now, zone
   const { allowed, code, sentence } = (answer.now as NonNullable<WhyAnswer['now']>).updates;
   const { worksNow: texts, language: written } = OPERATORS[language];
   if (!allowed) {
-    const facts = answer.stop?.facts;
+    const facts = answer.stop && inWords(answer.stop.facts, language);
     const notes = [
       facts?.stopped_at
         ? texts.stopped(

@@ -21,6 +21,7 @@ import { createAccessLog } from '../../src/licensing/access-log';
 import { setCustomer, setLimit } from '../../src/licensing/amend';
 import { addKey } from '../../src/licensing/license-keys';
 import { insertAccesses } from '../../src/store/access-log';
+import { insertEvents } from '../../src/store/events';
 import { insertActivations, listActivations } from '../../src/store/licenses/activations';
 import { replaceIncludes, setProduct } from '../../src/store/catalogue';
 import { table, type Db, type Transaction } from '../../src/store/engine/database';
@@ -48,6 +49,10 @@ interface Known {
   hints: string[];
   identifiers: string[];
   refusedAt: Date | null;
+  createdAt: Date;
+  isImported: boolean;
+  /** the event of its order that suspended it */
+  stop: string | null;
 }
 
 /** Product 1 has many plans. Products 2 and 3 include it, the latter with all others. */
@@ -75,6 +80,9 @@ const licenseArbitrary = fc.record({
   hint: fc.constantFrom(...HINTS),
   sites: fc.uniqueArray(fc.constantFrom(...SITES), { maxLength: 2 }),
   refused: fc.option(fc.integer({ min: -40, max: 0 })),
+  created: fc.integer({ min: -40, max: 0 }),
+  isImported: fc.boolean(),
+  stop: fc.option(fc.constantFrom('charged_back', 'refunded')),
 });
 
 const queryArbitrary: fc.Arbitrary<LicenseQuery> = fc.oneof(
@@ -88,6 +96,8 @@ const queryArbitrary: fc.Arbitrary<LicenseQuery> = fc.oneof(
     hint: fc.constantFrom(...HINTS, 'abcd1234', 'none'),
     expiring: fc.constantFrom('1d', '30d', '1y'),
     refused: fc.constantFrom('1d', '30d', '1y'),
+    issuedSince: fc.integer({ min: -45, max: 1 }).map((n) => days(n).toISOString().slice(0, 10)),
+    suspendedBy: fc.constantFrom('charged_back', 'refunded'),
     q: fc.constantFrom(
       ...['a', 'ann@', 'A%_!', '12', 'order-7', 'ABCD1234', 'https://www.Shop.example/', 'last', 'none'],
       ...['ann@shop.example', '\u{10ffff}', ' ben@example.org ', 'shop', 'SHOP ann', 'org be', 'ben'],
@@ -142,6 +152,7 @@ const requestQueryArbitrary: fc.Arbitrary<RequestQuery> = fc.oneof(
 /** What the filters say, in plain code. */
 function expected(known: Known[], query: LicenseQuery): number[] {
   const { productId, covers, planId, status, customer, reference, hint, expiring, refused, q } = query;
+  const { issuedSince, suspendedBy } = query;
   const text = q?.trim() ?? '';
   const live = (one: Known) => liveStatus(one, NOW);
   const wordsOf = (words: string) => words.toLowerCase().match(/[a-z0-9]+/g) ?? [];
@@ -173,6 +184,8 @@ function expected(known: Known[], query: LicenseQuery): number[] {
           one.expiresAt <= endOfDay(addDuration(NOW, expiring)))) &&
       (refused === undefined ||
         (one.refusedAt !== null && one.refusedAt >= subtractDuration(NOW, refused))) &&
+      (issuedSince === undefined || (!one.isImported && one.createdAt >= new Date(issuedSince))) &&
+      (suspendedBy === undefined || (one.status === 'suspended' && one.stop === suspendedBy)) &&
       (text === '' || isFound(one)),
   );
   const byEnd = (one: Known) => (expiring === undefined ? 0 : one.expiresAt!.getTime());
@@ -442,12 +455,13 @@ async function insert(
     reference: one.hasReference ? `order-${i}` : null,
     expiresAt: one.ends === null ? null : days(one.ends),
     refusedAt: one.refused === null ? null : days(one.refused),
+    createdAt: days(one.created),
   }));
   const digest = (text: string) => text.padStart(64, '0');
   const ids = await db.transaction(async (trx) => {
     const added = await insertLicenses(
       trx,
-      known.map(({ planId, status, customer, reference, expiresAt, hint }, i) => ({
+      known.map(({ planId, status, customer, reference, expiresAt, hint, createdAt }, i) => ({
         ...{
           planId,
           status,
@@ -459,7 +473,7 @@ async function insert(
           activationLimit: 3,
         },
         ...{
-          createdAt: NOW,
+          createdAt,
           keyDigest: digest(`a${i}`),
           keyHint: hint,
           keyStart: null,
@@ -468,8 +482,16 @@ async function insert(
         },
       })),
     );
-    for (const [i, { otherHint, label, sites, refusedAt }] of known.entries()) {
+    for (const [i, { otherHint, label, sites, refusedAt, ...one }] of known.entries()) {
       const licenseId = added[i]!;
+      const of = { licenseId, at: one.createdAt, actor: 'operator:test', before: null };
+      const reason = (event: string) => ({ after: { reason: `acme 1: ${event}` } });
+      await insertEvents(trx, [
+        { ...of, action: one.isImported ? 'import' : 'issue', after: {} },
+        // Each but the last suspension has another reason.
+        { ...of, action: 'suspend', ...reason(one.stop === 'refunded' ? 'charged_back' : 'refunded') },
+        { ...of, action: 'suspend', ...(one.stop === null ? { after: {} } : reason(one.stop)) },
+      ]);
       if (otherHint !== null)
         await insertKey(trx, {
           ...{

@@ -13,7 +13,8 @@ import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/su
 import { sentenceOf } from '../../src/support/sentences';
 import { OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
-import { insertAccesses, listAccessesNearby } from '../../src/store/access-log';
+import { createTold } from '../../src/licensing/told';
+import { insertAccesses, listAccessesNearby, type Access } from '../../src/store/access-log';
 import { table } from '../../src/store/engine/database';
 import { recordToldSites } from '../../src/store/told';
 import { packageFileName } from '../../src/packages/package-files';
@@ -247,7 +248,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       { code: 'SUSPENDED', remedy: `licensing license reinstate ${suspended.id}` },
     ]);
     expect(first.findings[0]?.text).toMatch(
-      /was suspended on \d{4}-\d\d-\d\d by operator:\w+ \("invoice 77 open"\), 1 download refused since\./,
+      /was suspended on \d{4}-\d\d-\d\d by \w+ \("invoice 77 open"\), 1 download refused since\./,
     );
     expect(codes(first.accesses)).toEqual(['SUSPENDED']);
     const second = await why(revoked.id);
@@ -1454,6 +1455,27 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(codes((await why(id)).findings)).toContain('MAIL_NOT_DELIVERED');
     await settle({ sent_at: '2026-11-24 00:00:00' });
     expect(await told(id)).not.toContain('mail send');
+  });
+
+  test('a key in many hands needs a new key, and no slots', async () => {
+    const { id } = await give({}, 1);
+    const [keyId] = (await service
+      .db(table(service.db, 'license_keys'))
+      .where({ license_id: id })
+      .pluck('id')) as [number];
+    const download = (n: number): Access => ({
+      ...{ at: new Date(), endpoint: 'download', outcome: 'ok', licenseId: id, keyId, keyHint: null },
+      ...{ productId: 42, version: null, identifier: null, ip: `203.0.${n}.1`, userAgent: null, site: null },
+      installedVersion: null,
+    });
+    await createTold(service.db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
+    await shop.json(['activation', 'add', String(id), 'full.example']);
+    expect((await why(id)).findings).toMatchObject([
+      { code: 'ACTIVE' },
+      { code: 'SLOTS_FULL', remedy: null },
+      { code: 'KEY_SHARED', remedy: expect.stringContaining(`rekey ${id} --key-id ${keyId} --overlap 14d`) },
+      { code: 'NOTHING_RECORDED' },
+    ]);
   });
 
   test('what sites told they run', async () => {

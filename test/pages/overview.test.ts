@@ -118,7 +118,11 @@ describe('the overview', () => {
     expect(textOf(html)).toContain(
       'Monday, 23 November 2026. The last 7 days, compared with the 7 days before.',
     );
-    expect(figureOf(html, 'Sold')).toEqual(['5', '2 in the 7 days before', '/licenses']);
+    expect(figureOf(html, 'Sold')).toEqual([
+      '5',
+      '2 in the 7 days before',
+      '/licenses?issued_since=2026-11-17',
+    ]);
     expect(figureOf(html, 'Renewed')).toEqual(['1', '0 in the 7 days before', undefined]);
     expect(figureOf(html, 'End within 30 days')).toEqual(['1', 'of 6 active', '/licenses?expiring=30d']);
     expect(figureOf(html, 'Licences refused')).toEqual([

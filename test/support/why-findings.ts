@@ -57,8 +57,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       expired_at: null,
     },
     action: { type: 'reinstate', license_id: 0 },
-    en: 'Licence 0 (Example Shop, Developer) was suspended on DAY by ACTOR ("invoice 0 open"), 0 download refused since.',
-    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von ACTOR („invoice 0 open“) ausgesetzt, seitdem wurde ein Download abgelehnt.',
+    en: 'Licence 0 (Example Shop, Developer) was suspended on DAY by root ("invoice 0 open"), 0 download refused since.',
+    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von root („invoice 0 open“) ausgesetzt, seitdem wurde ein Download abgelehnt.',
   },
   REVOKED: {
     facts: {
@@ -75,8 +75,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       expired_at: null,
     },
     action: { type: 'issue', plan_id: 0, customer: 'refunded@example.com' },
-    en: 'Licence 0 (Example Shop, Developer) was revoked on DAY by ACTOR, which is final, 0 download refused since.',
-    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von ACTOR endgültig entzogen, seitdem wurde ein Download abgelehnt.',
+    en: 'Licence 0 (Example Shop, Developer) was revoked on DAY by root, which is final, 0 download refused since.',
+    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von root endgültig entzogen, seitdem wurde ein Download abgelehnt.',
   },
   CANCELLED: {
     facts: {
@@ -93,8 +93,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       expired_at: null,
     },
     action: { type: 'issue', plan_id: 0, customer: null },
-    en: 'Licence 0 (Example Shop, Developer) was cancelled on DAY by ACTOR, which is final, 0 download refused since.',
-    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von ACTOR endgültig storniert, seitdem wurde ein Download abgelehnt.',
+    en: 'Licence 0 (Example Shop, Developer) was cancelled on DAY by test, which is final, 0 download refused since.',
+    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von test endgültig storniert, seitdem wurde ein Download abgelehnt.',
   },
   COVERS: {
     facts: { product_id: 0, includes: [{ id: 0, name: 'Example Shop' }] },
@@ -201,6 +201,12 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     action: { type: 'change_key_limit', license_id: 0, key_id: 0, activation_limit: 0 },
     en: 'The one slot of key 0 ("Bakery") is in use (0). By this key nothing more can be activated.',
     de: 'Der einzige Platz von Schlüssel 0 („Bakery“) ist belegt (0). Mit diesem Schlüssel ist kein weiterer möglich.',
+  },
+  KEY_SHARED: {
+    facts: { key_id: 0, key_hint: 'HINT', networks: 0, days: 0, slots: 0 },
+    action: { type: 'rekey', license_id: 0, key_id: 0 },
+    en: 'The key that ends in HINT is probably shared: it was used in 0 networks within 0 days, and has one slot.',
+    de: 'Der Schlüssel mit dem Ende HINT wird vermutlich geteilt: Er wurde in 0 Tagen in 0 Netzen benutzt und hat einen Platz.',
   },
   KEY_SLOTS: {
     facts: { key_id: 0, label: null, activation_limit: 0, activations_used: 0 },

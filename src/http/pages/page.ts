@@ -15,6 +15,7 @@ import type { AssetAddress } from './assets';
 import type { Cell } from './csv';
 import type { GuideAddress } from './guide';
 import type { Said, View } from './view';
+import type { LastFigures } from './within';
 
 /** What a page is made of: a route says what its GET shows and what its POST does. */
 
@@ -27,6 +28,7 @@ export interface PagesDependencies {
   settings: PagesSettings;
   asset: AssetAddress;
   guide: GuideAddress;
+  lastFigures: LastFigures;
   isTrusted: (request: Context['req']) => boolean;
 }
 

@@ -1,6 +1,6 @@
 import { chunksOf, inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db } from '../engine/database';
-import { forceIndex, orderedJoin, placeholders, rawRows } from '../engine/statements';
+import { forceIndex, likePattern, orderedJoin, placeholders, rawRows } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
 /**
@@ -20,6 +20,10 @@ export interface LicenseFilter {
   expiringBefore?: Date | undefined;
   /** licences with a refused request since this */
   refusedSince?: Date | undefined;
+  /** licences that were issued, not imported, since this */
+  issuedSince?: Date | undefined;
+  /** licences whose latest suspension names this event of their order as its reason (`reasonOf` in orders/draft.ts) */
+  suspendedBy?: string | undefined;
   /** the name of the token that issued them */
   issuedBy?: string | undefined;
   search?: LicenseSearchText | undefined;
@@ -404,6 +408,7 @@ function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<Part, Condition
   const checks = new Map<Part, Condition[]>();
   const { planIds, status, customer, reference, hint, expiringBefore, refusedSince, issuedBy, search } =
     filter;
+  const { issuedSince, suspendedBy } = filter;
   if (planIds !== undefined)
     checks.set('planIds', [{ sql: `l.plan_id IN (${placeholders(planIds.length)})`, bindings: planIds }]);
   if (customer !== undefined) checks.set('customer', [equal('customer', customer)]);
@@ -416,6 +421,22 @@ function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<Part, Condition
       {
         sql: `(SELECT r.at FROM ${table(db, 'license_refusals')} r WHERE r.license_id = l.id) >= ?`,
         bindings: [toSqlTime(refusedSince)],
+      },
+    ]);
+  const events = `${table(db, 'events')} e${forceIndex(db, 'events', 'license_id', 'at')}`;
+  if (issuedSince !== undefined)
+    checks.set('issuedSince', [
+      {
+        sql: `l.created_at >= ? AND (SELECT COUNT(*) FROM ${events} WHERE e.license_id = l.id AND e.action = 'issue') > 0`,
+        bindings: [toSqlTime(issuedSince)],
+      },
+    ]);
+  if (suspendedBy !== undefined)
+    checks.set('suspendedBy', [
+      {
+        sql: `l.status = 'suspended' AND (SELECT e.after_json FROM ${events} WHERE e.license_id = l.id AND e.action = 'suspend'
+                 ORDER BY e.at DESC, e.id DESC LIMIT 1) LIKE ? ESCAPE '!'`,
+        bindings: [likePattern(`: ${suspendedBy}"`)],
       },
     ]);
   if (search !== undefined) checks.set('search', [isFound(db, search)]);
@@ -541,13 +562,17 @@ const STANDING: Part[] = ['planIds', 'status', 'expiringBefore'];
 
 /** Ranges of indexes, one way for each part of the filter: all licences that the part leaves. */
 function waysOf(db: Db, filter: LicenseFilter, now: Date): Piece[][] {
-  const { customer, reference, hint, search, refusedSince, issuedBy } = filter;
+  const { customer, reference, hint, search, refusedSince, issuedSince, issuedBy } = filter;
   const ways: Piece[][] = [];
   if (reference !== undefined) ways.push([byColumn(db, 'reference', reference, 'reference')]);
   if (customer !== undefined) ways.push([byColumn(db, 'customer', customer, 'customer')]);
   if (hint !== undefined) ways.push([byOther(db, 'license_keys', ['key_hint'], hint, 'hint')]);
   if (search !== undefined) ways.push(...searchWays(db, search));
   if (refusedSince !== undefined) ways.push([refused(db, refusedSince, 'at')]);
+  if (issuedSince !== undefined)
+    ways.push([
+      piece(db, ['created_at'], [{ sql: 'l.created_at >= ?', bindings: [toSqlTime(issuedSince)] }], []),
+    ]);
   if (issuedBy !== undefined) ways.push([byColumn(db, 'issued_by', issuedBy, 'issuedBy')]);
   const ranges = rangesOf(db, filter, now);
   if (ranges.length > 0 && ranges.length <= PIECES_AT_ONCE) ways.push(ranges);

@@ -344,8 +344,9 @@ function lacksAddress(db: Db): Knex.QueryCallback {
 }
 
 /** Counts orders whose keys could not be mailed for want of an address, up to `most`. */
-export async function countWithoutAddress(db: Db, most: number): Promise<number> {
+export async function countWithoutAddress(db: Db, most: number, shop?: string): Promise<number> {
   const orders = db(tableBy(db, 'orders', 'mail', 'customer_digest')).where(lacksAddress(db));
+  if (shop !== undefined) orders.where({ shop });
   return (await orders.limit(most).pluck('id')).length;
 }
 
@@ -422,8 +423,14 @@ export async function listRetried(
 }
 
 /** The oldest orders that failed, and how many there are. */
-export async function findFailed(db: Db, limit: number): Promise<{ orders: Order[]; count: number }> {
-  const failed = () => db(tableBy(db, 'orders', 'state')).where({ state: 'failed' });
+export async function findFailed(
+  db: Db,
+  limit: number,
+  shop?: string,
+): Promise<{ orders: Order[]; count: number }> {
+  const of = shop === undefined ? {} : { shop };
+  const failed = () =>
+    db(tableBy(db, 'orders', ...Object.keys(of), 'state')).where({ ...of, state: 'failed' });
   const [counted] = await failed().count({ count: '*' });
   const orders = await failed().orderBy('id').limit(limit);
   return { orders: orders.map(toOrder), count: Number(counted?.count ?? 0) };

@@ -23,6 +23,10 @@ export type ReplyCase =
   /** nothing was bought with the address */
   | 'unknown_address';
 
+/** The events of an order that may suspend its licence. */
+export const STOPPING_EVENTS = ['refunded', 'charged_back', 'subscription_ended', 'cancelled'] as const;
+export type StoppingEvent = (typeof STOPPING_EVENTS)[number];
+
 export interface ReplyFacts {
   /** null: no licence is known */
   product: string | null;
@@ -37,6 +41,8 @@ export interface ReplyFacts {
   nextPayment: NextPayment;
   /** when it was suspended, revoked or cancelled */
   stoppedOn: Date | null;
+  /** the event of its order that stopped it; null: another reason */
+  stoppedBy: StoppingEvent | null;
   slots: number;
   activationType: string;
   /** the version that was asked for last */

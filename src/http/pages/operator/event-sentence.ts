@@ -1,6 +1,7 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
 import type { RecordedEvent } from '../../../licensing/license-view';
 import { paidEnd } from '../../../licensing/core/states';
+import { reasonInWords } from '../../../support/sentences';
 import type { Format } from '../format';
 import type { Texts } from '../../../texts/operators/texts';
 
@@ -17,7 +18,8 @@ export interface EventWords {
 export function eventSentence(event: RecordedEvent, t: Texts, format: Format, words: EventWords): string {
   const { history } = t;
   const { reason } = event.after ?? {};
-  const [what, told] = [changeOf(event, t, format, words), typeof reason === 'string' ? reason : ''];
+  const what = changeOf(event, t, format, words);
+  const told = typeof reason === 'string' ? reasonInWords(reason, t) : '';
   const sentence = told === '' ? what : history.because(what, told);
   if (event.times < 2 || event.lastAt === null) return sentence;
   return history.repeated(sentence, format.number(event.times), format.moment(event.lastAt));

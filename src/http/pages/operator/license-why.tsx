@@ -7,12 +7,12 @@ import { isOpen } from '../../../licensing/license-keys';
 import { JoomlaSays } from './joomla-says';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
-import { sortAnswer } from '../../../support/sorted-answer';
+import { sortAnswer, type SortedAnswer } from '../../../support/sorted-answer';
 import { whatHappened, type Entry } from '../../../support/what-happened';
 import { worksNow, type Line, type WorksNow } from '../../../support/works-now';
 import { explain, type WhyAnswer } from '../../../support/why';
 import { formState } from '../form-state';
-import { Form, Submit } from '../kit/fields';
+import { ButtonLink, Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import type { OperatorCall } from '../page';
 import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
@@ -35,6 +35,8 @@ export interface Why {
   replyLanguage: CustomerLanguage;
   /** the key that is judged, where it is not the main key */
   key: { id: number; hint: string; label: string | null } | undefined;
+  /** a key in many hands */
+  shared: { keyId: number; sentence: string } | undefined;
   /** why no mail can be sent; undefined: it can */
   mailOff: string | undefined;
   /** whether the address chose the language of the reply */
@@ -51,12 +53,13 @@ export async function readWhy(
 ): Promise<Why> {
   const { db, at, settings, view, query } = call;
   const { operatorLanguage: language } = view;
-  const { packagesDir, logDays, timeZone: zone, shopName } = settings;
+  const { packagesDir, logDays, spreadFactor, timeZone: zone, shopName } = settings;
   const judge = (keyId: number | undefined) =>
     explain(db, `id:${license.id}`, {
       language,
       packagesDir,
       logDays,
+      spreadFactor,
       now: at,
       limit: LATEST,
       pageDays: true,
@@ -101,11 +104,31 @@ export async function readWhy(
       keyHint: use?.key.keyHint,
       myUrl: settings.publicUrl && myPageUrl(settings.publicUrl),
     }),
+    shared: sharedOf(sorted),
     mailOff: mailOffReason(call),
     key: use && { id: use.key.id, hint: use.key.keyHint ?? view.t.license.keys.noHint, label: use.key.label },
     replyLanguage,
     isReplyAsked: asCustomerLanguage(asked) !== undefined,
   };
+}
+
+function sharedOf({ about }: SortedAnswer): Why['shared'] {
+  const found = about.get('KEY_SHARED');
+  return found && { keyId: (found.facts as { key_id: number }).key_id, sentence: found.sentence };
+}
+
+/** Shows that a key is in many hands, with what ends it. */
+export function SharedKey({ license, why: { shared } }: { license: License; why: Why }) {
+  const { t, mayWrite } = useView();
+  if (shared === undefined) return null;
+  const path = pathOf(license, `/keys/${shared.keyId}/new`);
+  const label = t.told.spreading.rekey;
+  return (
+    <p class="alert alert-warning">
+      {shared.sentence}{' '}
+      {mayWrite ? <ButtonLink path={path} query={{ overlap: '14d' }} label={label} /> : null}
+    </p>
+  );
 }
 
 /** The customer's, else that of mails. */

@@ -2,6 +2,7 @@ import { DAY_MS } from '../../../base/days';
 import { inBothForms } from '../../../licensing/core/identifiers';
 import { readLicenseMonths } from '../../../figures/kept-figures';
 import { findLastSeen } from '../../../support/last-seen';
+import { reasonInWords } from '../../../support/sentences';
 import { customerDigest } from '../../../licensing/customer-email';
 import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
@@ -35,7 +36,7 @@ import { keyChangeRoutes } from './license-key-changes';
 import { licenseSiteRoutes, SitePanel } from './license-sites';
 import { FailedMails } from './failed-mails';
 import { AddressNeeded, MailFact } from './order-mail';
-import { readWhy, WhyPanel } from './license-why';
+import { readWhy, SharedKey, WhyPanel } from './license-why';
 import { mailOperations } from '../../../operations/mails';
 
 /** One licence: does it work, and if not, why? Then its facts, keys, sites and history. */
@@ -123,6 +124,7 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
           />
         )}
         <FailedMails mails={extras.failedMails} back={pathOf(license)} />
+        <SharedKey license={license} why={why} />
         <div class="cols cols-side">
           <WhyPanel license={license} why={why} />
           <UsePanel months={extras.months} seen={extras.seen} />
@@ -305,7 +307,9 @@ function stoppedFact({ t, format }: View, stopped: Extras['stopped']) {
     titles[stopped.action] ?? '',
     <>
       {format.localDay(stopped.at)}
-      {typeof reason === 'string' ? <strong class="d-block fw-normal">{reason}</strong> : null}
+      {typeof reason === 'string' ? (
+        <strong class="d-block fw-normal">{reasonInWords(reason, t)}</strong>
+      ) : null}
       <Beside>{eventActor(stopped.actor, t)}</Beside>
     </>,
   ] as const;

@@ -36,6 +36,8 @@ const NAMES = [
   'hint',
   'expiring',
   'refused',
+  'issued_since',
+  'suspended_by',
 ] as const;
 type FilterName = (typeof NAMES)[number];
 type Given = Partial<Record<FilterName | 'sort' | 'after', string | undefined>>;
@@ -84,7 +86,7 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
             fields={filterFields(view, { ...filters, sort }, products, plans)}
           />
         }
-        tags={<Chips filters={filters} />}
+        tags={<Chips filters={filters} products={products} />}
         {...licenseTable(view, {
           licenses: items,
           isSoonest: given.expiring !== undefined,
@@ -158,8 +160,11 @@ function readGiven(query: URLSearchParams): Given {
 }
 
 function toQuery({ product_id, plan_id, covers, after: _after, ...others }: Given): LicenseQuery {
+  const { issued_since: issuedSince, suspended_by: suspendedBy } = others;
   return {
     ...others,
+    issuedSince,
+    suspendedBy,
     productId: filterId(product_id),
     planId: filterId(plan_id),
     covers: filterId(covers),
@@ -232,15 +237,22 @@ function filterFields({ t }: View, filters: Given, products: Product[], plans: P
 }
 
 /** Filters that no field shows. */
-function Chips({ filters }: { filters: Given }) {
-  const { t, to } = useView();
+function Chips({ filters, products }: { filters: Given; products: Product[] }) {
+  const { t, to, format } = useView();
   const { names, filteredBy } = t.licenses;
+  const since = new Date(filters.issued_since ?? '');
+  const inWords: Given = {
+    refused: /^\d+[dmy]$/.test(filters.refused ?? '') ? format.duration(filters.refused ?? '') : undefined,
+    issued_since: Number.isNaN(since.getTime()) ? undefined : format.day(since),
+    suspended_by: t.orders.events[filters.suspended_by ?? ''],
+    covers: products.find(({ id }) => String(id) === filters.covers)?.name,
+  };
   const hidden = NAMES.filter((name) => filters[name] !== undefined && Object.hasOwn(names, name));
   if (hidden.length === 0) return null;
   return (
     <p class="chips">
       {hidden.map((name) => (
-        <span class="tag">{filteredBy(names[name] ?? name, filters[name] ?? '')}</span>
+        <span class="tag">{filteredBy(names[name] ?? name, inWords[name] ?? filters[name] ?? '')}</span>
       ))}
       <a href={to('/licenses')}>{t.common.clearFilters}</a>
     </p>

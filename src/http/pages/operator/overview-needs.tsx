@@ -72,10 +72,12 @@ const NEED_LISTS = {
   failed: '/orders',
   without_address: '/orders',
   unmatched: '/unmatched',
+  disputed: '/licenses',
   spreading: '/spreading',
 } as const satisfies Record<Need['type'], string>;
 
-function NeedLine({ need }: { need: Need }) {
+/** @param shop the shop whose page it is; undefined: the overview */
+export function NeedLine({ need, shop }: { need: Need; shop?: string }) {
   const { t, to } = useView();
   const { type, sentence } = need;
   const query: Query =
@@ -83,11 +85,13 @@ function NeedLine({ need }: { need: Need }) {
       ? { product_id: need.productId }
       : type === 'refused'
         ? { refused: '7d' }
-        : ['webhooks', 'unmatched', 'spreading'].includes(type)
-          ? {}
-          : type === 'without_address'
-            ? { without_address: 'true' }
-            : { state: type === 'orders' ? 'waiting' : 'failed' };
+        : type === 'disputed'
+          ? { suspended_by: 'charged_back' }
+          : ['webhooks', 'unmatched', 'spreading'].includes(type)
+            ? { shop }
+            : type === 'without_address'
+              ? { shop, without_address: 'true' }
+              : { shop, state: type === 'orders' ? 'waiting' : 'failed' };
   return (
     <li>
       <Icon name="warning" />

@@ -26,7 +26,7 @@ import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
-import { LONG_PATIENCE_MS, within } from '../within';
+import { countOrLast } from '../within';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { MoneyPanel } from './money-panel';
 import { NeedsYou } from './overview-needs';
@@ -42,28 +42,33 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
   const gaps = await gapsOf(call, goods);
   const query = readQuery(call.query, goods);
   const waits = call.query.get('wait') === '1';
-  const counted = <T,>(load: (on: typeof db) => Promise<T>) =>
-    within(call, load, waits ? LONG_PATIENCE_MS : undefined);
   const { operatorLanguage: language } = view;
+  const found: (Date | undefined)[] = [];
+  const counted = async <T,>(name: string, load: (on: typeof db) => Promise<T>): Promise<T | undefined> => {
+    const of = [name, query.productId, query.days].join(' ');
+    const figure = await countOrLast(call, of, load, waits);
+    found.push(figure?.at);
+    return figure?.value;
+  };
   const [figures, needs, refused, ending, reasons, arrivals, trend, installed, rate, money] =
     await Promise.all([
       readFigures(db, query, at),
-      counted(async (on) => {
+      counted(`needs ${language}`, async (on) => {
         const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
         const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
         const home = settings.updateXml;
         const { spreadFactor } = settings;
         return needsYou(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
       }),
-      counted((on) => readRefused(on, query)),
-      counted((on) => countEndingSoon(on, goods, query.productId, at)),
-      counted((on) => refusalsByReason(on, query, at, language)),
-      counted((on) => readArrivals(on, goods, query, at)),
-      counted((on) => readTrend(on, query, at)),
-      counted((on) => readInstalled(on, goods, query.productId)),
-      counted((on) => readRenewalRate(on, goods, query.productId, at)),
+      counted('refused', (on) => readRefused(on, query)),
+      counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),
+      counted(`reasons ${language}`, (on) => refusalsByReason(on, query, at, language)),
+      counted('arrivals', (on) => readArrivals(on, goods, query, at)),
+      counted('trend', (on) => readTrend(on, query, at)),
+      counted('installed', (on) => readInstalled(on, goods, query.productId)),
+      counted('rate', (on) => readRenewalRate(on, goods, query.productId, at)),
       // An order's amount is not of one product.
-      query.productId === undefined ? counted((on) => readMoney(on, at)) : undefined,
+      query.productId === undefined ? counted('money', (on) => readMoney(on, at)) : undefined,
     ]);
   const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
     what: `${productName(goods.products, productId)} ${version}`,
@@ -73,11 +78,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
     page: (
       <OperatorPage title={view.t.overview.title} nav="overview">
         <Top query={query} products={goods.products} />
-        {[needs, refused, ending, reasons, arrivals, trend, installed, rate].some(
-          (one) => one === undefined,
-        ) ? (
-          <LateNote query={query} waits={waits} />
-        ) : null}
+        <LateNote query={query} found={found} />
         <NeedsYou needs={needs} gaps={gaps} />
         <FiguresPanel query={query} figures={figures} refused={refused} ending={ending} />
         <div class="cols cols-2">
@@ -106,19 +107,28 @@ export function gapsOf({ db, settings: { config } }: OperatorCall, goods: Goods)
   return listGaps(db, goods, { address: config.publicUrl !== undefined, mail: config.mail !== undefined });
 }
 
-/** Some figures are missing. @param waits the page has waited for them already */
-function LateNote({ query: { productId, days }, waits }: { query: OverviewQuery; waits: boolean }) {
-  const { t, to } = useView();
+/** Kept figures are as old, too. */
+const FRESH_MS = 60_000;
+
+/** Shows the time of the oldest figure, if counting takes longer than a moment. @param found undefined: never counted */
+function LateNote({
+  query: { productId, days },
+  found,
+}: {
+  query: OverviewQuery;
+  found: (Date | undefined)[];
+}) {
+  const { t, to, format, now } = useView();
   const texts = t.overview;
+  const older = found.filter(
+    (one): one is Date => one !== undefined && Number(now) - Number(one) >= FRESH_MS,
+  );
+  const [oldest] = older.sort((a, b) => a.getTime() - b.getTime());
+  if (oldest === undefined && !found.includes(undefined)) return null;
   return (
     <p class="alert alert-warning" role="status">
-      {waits ? (
-        texts.lateStill
-      ) : (
-        <>
-          {texts.lateNote} <a href={to('/', { product_id: productId, days, wait: 1 })}>{texts.wait}</a>
-        </>
-      )}
+      {texts.counting} {oldest === undefined ? '' : texts.asOf(format.moment(oldest))}{' '}
+      <a href={to('/', { product_id: productId, days, wait: 1 })}>{texts.wait}</a>
     </p>
   );
 }
@@ -185,7 +195,7 @@ function FiguresPanel({
   refused: Compared | undefined;
   ending: number | undefined;
 }) {
-  const { t, format } = useView();
+  const { t, format, now } = useView();
   const { figures: texts, late } = t.overview;
   const { sold, renewed, active, refused: requests } = figures;
   const before = (count: number) => texts.before(format.number(count), format.number(query.days));
@@ -194,7 +204,12 @@ function FiguresPanel({
   return (
     <Panel id="figures" kind="mb-3">
       <dl class="figs">
-        <Figure title={texts.sold} value={sold.now} note={before(sold.before)} link={product} />
+        <Figure
+          title={texts.sold}
+          value={sold.now}
+          note={before(sold.before)}
+          link={{ ...product, issued_since: daysBefore(now, query.days - 1) }}
+        />
         <Figure title={texts.renewed} value={renewed.now} note={before(renewed.before)} />
         <Figure
           title={texts.ending}

@@ -1,12 +1,11 @@
-import type { Child } from 'hono/jsx';
+import { needsOfOrders, type Need } from '../../../overview/needs-you';
 import type { Effect } from '../../../orders/order-events';
 import { plansOf } from '../../../licensing/catalogue';
 import { countUnreadable, readRefused, type Refused } from '../../../orders/refused-messages';
-import { countUnmatched } from '../../../orders/unmatched-views';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
-import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
+import { listMessages, type ShopMessage } from '../../../orders/views';
 import type { Failure } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { hookAddress } from '../address';
@@ -21,6 +20,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { reasonText } from './reason';
+import { NeedLine } from './overview-needs';
 import { notDone, planOptions, shopOf } from './shop-map';
 import { ApiAccessFields, CatchUpPanel } from './shop-catch-up';
 import { ShopPluginPanel } from './shop-plugin';
@@ -72,8 +72,7 @@ async function showShop(call: OperatorCall): Promise<Answer> {
   const { db } = call;
   const shop = await requireShop(db, shopOf(call));
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
-  const waiting = (await countWaiting(db)).find((one) => one.shop === shop.name)?.orders ?? 0;
-  const unmatched = (await countUnmatched(db)).find((one) => one.shop === shop.name)?.count ?? 0;
+  const needs = await needsOfOrders(db, shop.name, call.view.operatorLanguage);
   const skus = await listSkus(db, shop.name);
   const receives = isPosting(shop.kind) ? undefined : await readMessages(call, shop.name);
   const isMailOn = call.settings.mailing !== undefined;
@@ -83,8 +82,7 @@ async function showShop(call: OperatorCall): Promise<Answer> {
       <ShopPage
         shop={shop}
         plans={plans}
-        waiting={waiting}
-        unmatched={unmatched}
+        needs={needs}
         skus={skus}
         receives={receives}
         isMailOn={isMailOn}
@@ -283,8 +281,7 @@ async function remove(call: OperatorCall, sent: URLSearchParams, { name }: Shop)
 function ShopPage({
   shop,
   plans,
-  waiting,
-  unmatched,
+  needs,
   skus,
   receives,
   isMailOn,
@@ -292,8 +289,7 @@ function ShopPage({
 }: {
   shop: Shop;
   plans: Plans;
-  waiting: number;
-  unmatched: number;
+  needs: Need[];
   skus: ShopSku[];
   /** undefined: it posts with a token */
   receives: Receives | undefined;
@@ -304,6 +300,7 @@ function ShopPage({
   const { t, to, format } = useView();
   const { shops: texts, columns } = t.orders;
   const { name } = shop;
+  const waiting = needs.flatMap((need) => (need.type === 'orders' ? need.count : []))[0] ?? 0;
   return (
     <OperatorPage
       title={name}
@@ -328,6 +325,15 @@ function ShopPage({
           <p class="mb-0">{texts.mailOff}</p>
         </div>
       ) : null}
+      {needs.length === 0 ? null : (
+        <Panel id="needs" title={t.overview.needs.title}>
+          <ul class="todo">
+            {needs.map((need) => (
+              <NeedLine need={need} shop={name} />
+            ))}
+          </ul>
+        </Panel>
+      )}
       {/* Its steps come first until it has posted. */}
       {shop.owner === null ? <ShopPluginPanel shop={shop} /> : null}
       <div class="cols cols-side">
@@ -344,28 +350,13 @@ function ShopPage({
                       format.number(0)
                     ) : (
                       <>
-                        <a
-                          class="btn btn-quiet btn-sm"
-                          href={to('/orders', { shop: name, state: 'waiting' })}
-                        >
-                          {t.orders.waiting.count(waiting, format.number(waiting))}
-                        </a>{' '}
+                        {format.number(waiting)}{' '}
                         <Form path={`/shops/${name}/run`} form={formState()}>
                           <Submit kind="quiet" small busy={texts.runBusy} label={texts.run} />
                         </Form>
                       </>
                     ),
                   ],
-                  ...(unmatched === 0
-                    ? []
-                    : [
-                        [
-                          t.orders.unmatched.title,
-                          <a class="btn btn-quiet btn-sm" href={to('/unmatched', { shop: name })}>
-                            {t.orders.unmatched.count(unmatched, format.number(unmatched))}
-                          </a>,
-                        ] as [string, Child],
-                      ]),
                   [texts.mail, texts.mails[mailOf(shop)]],
                   [texts.grace, texts.graceOf(shop.graceDays ?? graceDays, shop.graceDays === null)],
                   [

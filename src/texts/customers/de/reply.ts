@@ -1,4 +1,4 @@
-import { joomlaError, type ReplyFacts, type ReplyTexts } from '../reply';
+import { joomlaError, type ReplyFacts, type ReplyTexts, type StoppingEvent } from '../reply';
 import { german, thing } from './words';
 
 export const reply: ReplyTexts = {
@@ -29,8 +29,10 @@ export const reply: ReplyTexts = {
         : 'Nach einer Verlängerung erhalten Sie sofort die neueste Version, mit demselben Schlüssel. Wenn Sie verlängern möchten, antworten Sie einfach auf diese Mail.',
     ],
     suspended: (facts) => [
-      `${your(facts)} ist${facts.stoppedOn ? ` seit dem ${german.longDay(facts.stoppedOn)}` : ''} ausgesetzt. Bis sie wieder freigegeben ist, meldet Joomla beim Update „${joomlaError(403)}“. Die Websites selbst laufen weiter wie bisher.`,
-      'Bitte antworten Sie auf diese Mail, damit wir den offenen Punkt klären können. Danach funktioniert das Update sofort, mit demselben Schlüssel.',
+      `${your(facts)} ist${facts.stoppedOn ? ` seit dem ${german.longDay(facts.stoppedOn)}` : ''} ausgesetzt${facts.stoppedBy === null ? '' : `, weil ${BECAUSE[facts.stoppedBy]}`}. Bis sie wieder freigegeben ist, meldet Joomla beim Update „${joomlaError(403)}“. Die Websites selbst laufen weiter wie bisher.`,
+      facts.stoppedBy === null || facts.stoppedBy === 'charged_back'
+        ? 'Bitte antworten Sie auf diese Mail, damit wir den offenen Punkt klären können. Danach funktioniert das Update sofort, mit demselben Schlüssel.'
+        : NEW_ORDER,
     ],
     revoked: (facts) => [
       `${your(facts)} wurde${on(facts.stoppedOn)} entzogen. Joomla meldet beim Update „${joomlaError(403)}“. Was installiert ist, bleibt, wie es ist.`,
@@ -38,7 +40,7 @@ export const reply: ReplyTexts = {
     ],
     cancelled: (facts) => [
       `${your(facts)} wurde${on(facts.stoppedOn)} storniert. Joomla meldet beim Update „${joomlaError(403)}“. Was installiert ist, bleibt, wie es ist.`,
-      'Eine neue Bestellung bekommt einen neuen Schlüssel. Falls Sie das für einen Irrtum halten, antworten Sie bitte auf diese Mail.',
+      NEW_ORDER,
     ],
     full: (facts) => [
       `${your(facts)} ist gültig, und Updates funktionieren. Allerdings ${all(facts)} belegt. Neues wird abgelehnt, bis ein Platz frei ist. Was belegt ist, läuft weiter.`,
@@ -88,6 +90,16 @@ export const reply: ReplyTexts = {
     ],
   },
 };
+
+const BECAUSE: Record<StoppingEvent, string> = {
+  refunded: 'ihre Zahlung erstattet wurde',
+  charged_back: 'ihre Zahlung zurückgebucht wurde',
+  subscription_ended: 'ihr Abo beendet ist',
+  cancelled: 'ihre Bestellung storniert wurde',
+};
+
+const NEW_ORDER =
+  'Eine neue Bestellung bekommt einen neuen Schlüssel. Falls Sie das für einen Irrtum halten, antworten Sie bitte auf diese Mail.';
 
 const PASTE =
   'Bitte öffnen Sie in Joomla System > Aktualisieren > Aktualisierungsquellen, wählen Sie die Erweiterung und fügen Sie den ganzen Schlüssel noch einmal in das Feld Downloadschlüssel ein, ohne Leerzeichen davor oder dahinter.';

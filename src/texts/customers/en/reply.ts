@@ -1,4 +1,4 @@
-import { joomlaError, type ReplyFacts, type ReplyTexts } from '../reply';
+import { joomlaError, type ReplyFacts, type ReplyTexts, type StoppingEvent } from '../reply';
 import { english, thing } from './words';
 
 export const reply: ReplyTexts = {
@@ -29,8 +29,10 @@ export const reply: ReplyTexts = {
         : 'After a renewal you get the newest version at once, with the same key. If you want to renew, just answer this mail.',
     ],
     suspended: (facts) => [
-      `${your(facts)} has been paused${facts.stoppedOn ? ` since ${english.longDay(facts.stoppedOn)}` : ''}. Until it is active again, Joomla answers an update with "${joomlaError(403)}". The sites themselves are as before.`,
-      'Please answer this mail, so that we can settle what is open. Afterwards the update works at once, with the same key.',
+      `${your(facts)} has been paused${facts.stoppedOn ? ` since ${english.longDay(facts.stoppedOn)}` : ''}${facts.stoppedBy === null ? '' : `, because ${BECAUSE[facts.stoppedBy]}`}. Until it is active again, Joomla answers an update with "${joomlaError(403)}". The sites themselves are as before.`,
+      facts.stoppedBy === null || facts.stoppedBy === 'charged_back'
+        ? 'Please answer this mail, so that we can settle what is open. Afterwards the update works at once, with the same key.'
+        : NEW_ORDER,
     ],
     revoked: (facts) => [
       `${your(facts)} was withdrawn${on(facts.stoppedOn)}. Joomla answers an update with "${joomlaError(403)}". What is installed stays as it is.`,
@@ -38,7 +40,7 @@ export const reply: ReplyTexts = {
     ],
     cancelled: (facts) => [
       `${your(facts)} was cancelled${on(facts.stoppedOn)}. Joomla answers an update with "${joomlaError(403)}". What is installed stays as it is.`,
-      'A new order gets a new key. If you think this is a mistake, please answer this mail.',
+      NEW_ORDER,
     ],
     full: (facts) => [
       `${your(facts)} is valid and updates work, but ${all(facts)} in use. A new one is refused until another is removed. What is in use goes on working.`,
@@ -88,6 +90,15 @@ export const reply: ReplyTexts = {
     ],
   },
 };
+
+const BECAUSE: Record<StoppingEvent, string> = {
+  refunded: 'its payment was refunded',
+  charged_back: 'its payment was charged back',
+  subscription_ended: 'its subscription has ended',
+  cancelled: 'its order was cancelled',
+};
+
+const NEW_ORDER = 'A new order gets a new key. If you think this is a mistake, please answer this mail.';
 
 const PASTE =
   'In Joomla, please open System > Update > Update Sites, select the extension and paste the whole key again into Download Key, without a space before or after it.';

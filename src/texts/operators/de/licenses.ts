@@ -25,8 +25,10 @@ export const licenses: Translated<typeof en> = {
     customer: 'Kunde',
     reference: 'Bestellung',
     hint: 'Schlüssel endet auf',
-    refused: 'Abgelehnt innerhalb',
+    refused: 'Abgelehnt im Zeitraum',
     covers: 'Deckt ab',
+    issued_since: 'Verkauft seit',
+    suspended_by: 'Grund der Aussetzung',
   },
   orders: {
     '-id': 'Neueste zuerst',

@@ -22,6 +22,10 @@ export const needsYou: Translated<typeof en> = {
     `${written} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse: Es ging kein Schlüssel hinaus.`,
   unmatched: (count, written) =>
     `${written} ${count === 1 ? 'Meldung eines Shops betrifft' : 'Meldungen von Shops betreffen'} Geld und ${count === 1 ? 'gehört' : 'gehören'} zu nichts, was hier bekannt ist.`,
+  disputed: (count, written) =>
+    count === 1
+      ? '1 Lizenz ist ausgesetzt, weil ihre Zahlung zurückgebucht wurde.'
+      : `${written} Lizenzen sind ausgesetzt, weil ihre Zahlungen zurückgebucht wurden.`,
   spreading: (count, written) =>
     `${written} ${count === 1 ? 'Schlüssel ist' : 'Schlüssel sind'} in vielen Händen.`,
   mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,

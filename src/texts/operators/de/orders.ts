@@ -124,6 +124,7 @@ export const orders: Translated<typeof english> = {
     part: 'ein Teil des Geldes',
     of: (line, what) => `Position ${line}: ${what}`,
   },
+  because: (shop, number, what) => `Bestellung ${number} von ${shop}: ${what}`,
   events: capitalizedEach(orderEvents),
   actions: {
     issued: 'ausgestellt',
@@ -213,7 +214,6 @@ export const orders: Translated<typeof english> = {
       bad_article: 'der Name des Artikels ist zu lang oder sieht aus wie ein Lizenzschlüssel',
       unreadable: 'die Nachricht sagt nicht, welche Position es ist',
     },
-    count: (count, shown) => (count === 1 ? '1 Ereignis' : `${shown} Ereignisse`),
     assign: 'Gehört zu…',
     issue: 'Lizenz ausstellen…',
     leave: 'So lassen…',

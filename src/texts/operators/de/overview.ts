@@ -9,11 +9,10 @@ export const overview: Translated<typeof en> = {
   days: (count) => `${count} Tage`,
   length: 'Zeitraum',
   show: 'Zeigen',
-  late: 'Noch nicht gezählt.',
-  lateNote: 'Auf Zahlen, die länger als einen Moment brauchen, hat die Seite nicht gewartet.',
+  late: 'Wird gezählt.',
+  counting: 'Einige Zahlen werden noch berechnet.',
+  asOf: (moment) => `Gezeigter Stand: ${moment}.`,
   wait: 'Auf sie warten',
-  lateStill:
-    'Einige Zahlen ließen sich nicht innerhalb von 4 Sekunden ermitteln. Sie kommen wieder, sobald die Datenbank weniger zu tun hat.',
   needs: {
     title: 'Zu erledigen',
     count: (count, written) => (count === 1 ? '1 Punkt' : `${written} Punkte`),
@@ -23,6 +22,7 @@ export const overview: Translated<typeof en> = {
     mails: 'Mails ansehen',
     webhooks: 'Webhooks ansehen',
     unmatched: 'Zahlungen zuordnen',
+    disputed: 'Lizenzen ansehen',
     spreading: 'Schlüssel ansehen',
     without_address: 'Bestellungen ansehen',
     orders: 'Bestellungen ansehen',

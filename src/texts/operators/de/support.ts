@@ -64,6 +64,8 @@ export const support: SupportTexts = {
       successor
         ? `${thisKey(facts)} endet am ${day(ends_at)}. An seine Stelle ist ein anderer getreten${endsIn(successor)}.`
         : `${thisKey(facts)} ist ${keyName(facts)} der Lizenz ${license_id} und endet am ${day(ends_at)}.`,
+    KEY_SHARED: ({ key_hint, networks, days, slots }) =>
+      `Der Schlüssel${key_hint === null ? '' : ` mit dem Ende ${key_hint}`} wird vermutlich geteilt: Er wurde in ${days} Tagen in ${networks} Netzen benutzt und hat ${slots === 1 ? 'einen Platz' : `${slots} Plätze`}.`,
     KEY_SLOTS_FULL: ({ activation_limit, activations_used, ...key }) =>
       `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Mit diesem Schlüssel ist kein weiterer möglich.`,
     KEY_SLOTS: ({ activation_limit, activations_used, ...key }) =>

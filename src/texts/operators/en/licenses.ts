@@ -24,6 +24,8 @@ export const licenses = {
     hint: 'Key ends in',
     refused: 'Refused within',
     covers: 'Covers',
+    issued_since: 'Sold since',
+    suspended_by: 'Cause of the suspension',
   } as Record<string, string>,
   orders: {
     '-id': 'Newest first',

@@ -21,6 +21,10 @@ export const needsYou = {
     `${written} paid ${count === 1 ? 'order has' : 'orders have'} no e-mail address: no key was sent.`,
   unmatched: (count: number, written: string) =>
     `${written} ${count === 1 ? 'message of a shop is' : 'messages of shops are'} about money, and belong${count === 1 ? 's' : ''} to nothing that is known here.`,
+  disputed: (count: number, written: string) =>
+    count === 1
+      ? '1 licence is suspended, because its payment was charged back.'
+      : `${written} licences are suspended, because their payments were charged back.`,
   spreading: (count: number, written: string) =>
     `${written} ${count === 1 ? 'key is' : 'keys are'} in many hands.`,
   mails: (count: number, written: string) =>

@@ -104,6 +104,8 @@ export const orders = {
     part: 'a part of the money',
     of: (line: string, what: string) => `Line ${line}: ${what}`,
   },
+  /** @param what one of `events` */
+  because: (shop: string, number: string, what: string) => `order ${number} of ${shop}: ${what}`,
   events: {
     paid: 'Paid',
     renewed: 'Renewed',
@@ -211,7 +213,6 @@ export const orders = {
       bad_article: 'the article’s name is too long, or looks like a licence key',
       unreadable: 'the message does not say which line it is',
     } as Record<string, string>,
-    count: (count: number, shown: string) => (count === 1 ? '1 event' : `${shown} events`),
     assign: 'It belongs to…',
     issue: 'Issue a licence…',
     leave: 'Leave it…',

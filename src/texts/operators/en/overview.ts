@@ -7,11 +7,10 @@ export const overview = {
   days: (count: string) => `${count} days`,
   length: 'Period',
   show: 'Show',
-  late: 'Not counted yet.',
-  lateNote: 'The page did not wait for figures that take longer than a moment.',
+  late: 'Being counted.',
+  counting: 'Some figures are still being counted.',
+  asOf: (moment: string) => `Shown: as of ${moment}.`,
   wait: 'Wait for them',
-  lateStill:
-    'Some figures could not be counted within 4 seconds. They come back when the database has less to do.',
   needs: {
     title: 'Needs you',
     count: (count: number, written: string) => (count === 1 ? '1 thing' : `${written} things`),
@@ -21,6 +20,7 @@ export const overview = {
     mails: 'See the mails',
     webhooks: 'See the webhooks',
     unmatched: 'Assign the payments',
+    disputed: 'See the licences',
     spreading: 'See the keys',
     without_address: 'See the orders',
     orders: 'See the orders',

@@ -53,6 +53,8 @@ export const support: SupportTexts = {
       successor
         ? `${thisKey(facts)} ends on ${day(ends_at)}; another took its place${endsIn(successor)}.`
         : `${thisKey(facts)} is ${keyName(facts)} of licence ${license_id}, and ends on ${day(ends_at)}.`,
+    KEY_SHARED: ({ key_hint, networks, days, slots }) =>
+      `The key${key_hint === null ? '' : ` that ends in ${key_hint}`} is probably shared: it was used in ${networks} networks within ${days} days, and has ${slots === 1 ? 'one slot' : `${slots} slots`}.`,
     KEY_SLOTS_FULL: ({ activation_limit, activations_used, ...key }) =>
       `${allSlots(activation_limit, keyName(key))} in use (${activations_used}). By this key nothing more can be activated.`,
     KEY_SLOTS: ({ activation_limit, activations_used, ...key }) =>

@@ -1,0 +1,14 @@
+/** The event of an order that changed a licence. */
+interface OrderReason {
+  shop: string;
+  number: string;
+  event: string;
+}
+
+/** Reads a reason that an order gave (`reasonOf` in orders/draft.ts); undefined if a person wrote it. */
+export function readOrderReason(reason: string | null): OrderReason | undefined {
+  const [, shop, number, event] = /^(\S+) (.+): ([a-z_]+)$/s.exec(reason ?? '') ?? [];
+  return shop === undefined || number === undefined || event === undefined
+    ? undefined
+    : { shop, number, event };
+}

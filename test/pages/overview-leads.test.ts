@@ -64,7 +64,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
     const before = await issue('before@example.com');
     service.clock.now = NOW;
     const sold = [await issue('a@example.com'), await issue('b@example.com'), await issue('c@example.com')];
-    // What is imported was sold elsewhere.
+    // An imported licence was sold elsewhere.
     const file = `reference,plan,customer\nold-1,${plan},imported@example.com\n`;
     await service.write.send('POST /imports', { body: file, headers: { 'Content-Type': 'text/csv' } });
     await sumAll(service.db);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { requireActivationOf } from '../licensing/activations';
+import { listFollowers, requireActivationOf } from '../licensing/activations';
 import { OperatorError } from '../licensing/operator-error';
 import { findLicense, type License } from '../licensing/licenses';
 import { activationOperations } from '../operations/activations';
@@ -84,12 +84,13 @@ function addRemove(activation: Command): void {
       withSession(command, async (session) => {
         const license = await requireLicense(session.db, key);
         const { id } = license;
-        const { id: activation_id } = await requireActivationOf(session.db, license, text);
-        const path = { id, activation_id };
+        const activation = await requireActivationOf(session.db, license, text);
+        const followers = (await listFollowers(session.db, activation)).map(inBothForms);
+        const path = { id, activation_id: activation.id };
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${inBothForms(removed.identifier)} is removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
+          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );

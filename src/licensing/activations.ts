@@ -1,9 +1,14 @@
 import type { Db } from '../store/engine/database';
 import type { License } from '../store/licenses/licenses';
-import { findActivation, type StoredActivation } from '../store/licenses/activations';
+import {
+  findActivation,
+  findActivationsOfSites,
+  type Activation,
+  type StoredActivation,
+} from '../store/licenses/activations';
 import { normalizeIdentifier } from './core/identifiers';
 import { createLedger } from './core/ledger';
-import type { SlotAnswer } from './core/slot-changes';
+import { followersOf, type SlotAnswer } from './core/slot-changes';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { isRefusal } from './core/verdict';
@@ -48,6 +53,18 @@ function notActivated(id: number): never {
     code: 'NOT_FOUND',
     facts: { reason: 'not-activated', license: id },
   });
+}
+
+/** Lists the identifiers that would be removed together with one: staging sites that it carries. */
+export async function listFollowers(
+  db: Db,
+  { licenseId, identifier, site }: Pick<Activation, 'licenseId' | 'identifier' | 'site'>,
+): Promise<string[]> {
+  if (site === null) return [];
+  const ofDomain = await findActivationsOfSites(db, [{ licenseId, site }]);
+  const own = ofDomain.find((one) => one.identifier === identifier);
+  const followers = own ? followersOf(own, ofDomain, ({ free }) => free) : [];
+  return followers.map((one) => one.identifier);
 }
 
 /** @throws OperatorError when the identifier is not activated */

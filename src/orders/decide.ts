@@ -240,14 +240,20 @@ const UNRESOLVED: Meanings = { base: { duration: null, count: 1 }, upgrades: new
 
 /** Updates the stored outcomes of earlier events whose lines no longer wait. */
 function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ToldEvent[], settled: Settled[]): void {
+  // A shop may report one payment twice: with the order and with its subscription.
+  const issued = new Set<string>();
   for (const event of stored) {
-    if (!event.outcomeJson?.includes('"waiting"')) continue;
-    const outcomes = JSON.parse(event.outcomeJson) as LineOutcome[];
-    const revised = outcomes.map((outcome) => {
-      const found = settled.find(({ line }) => line.line === outcome.line);
-      return outcome.action !== 'waiting' || found === undefined
-        ? outcome
-        : { ...outcome, ...revisedOutcome(draft, event, told, found) };
+    if (!/"(?:waiting|issued)"/.test(event.outcomeJson ?? '')) continue;
+    const outcomes = JSON.parse(event.outcomeJson as string) as LineOutcome[];
+    const revised = outcomes.map((outcome): LineOutcome => {
+      const { line, action } = outcome;
+      const found = action === 'waiting' ? settled.find((one) => one.line.line === line) : undefined;
+      const now =
+        found === undefined ? outcome : { ...outcome, ...revisedOutcome(draft, event, told, found) };
+      if (now.action !== 'issued') return now;
+      const isRepeated = found !== undefined && issued.has(line);
+      issued.add(line);
+      return isRepeated ? { line, ...none('issued') } : now;
     });
     setOutcomes(draft, event, revised);
   }

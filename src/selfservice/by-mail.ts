@@ -1,3 +1,4 @@
+import { listFollowers } from '../licensing/activations';
 import { readCatalogue } from '../licensing/bundles';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { spellings } from '../licensing/core/identifiers';
@@ -236,13 +237,14 @@ export async function readMySite(
   licenseId: number,
   activationId: number,
   now: Date,
-): Promise<{ license: License; site: MySite; removals: Removals } | undefined> {
+): Promise<{ license: License; site: MySite; removals: Removals; followers: string[] } | undefined> {
   const license = await findTheirs(db, email, licenseId);
   const [site] = license ? await searchActivations(db, [licenseId], { id: activationId, limit: 1 }) : [];
   if (!license || !site) return undefined;
   const allowed = (await listPlans(db)).find(({ id }) => id === license.plan.id)?.selfServiceMoves ?? 0;
   const removed = (await findRemovals(db, [licenseId], now)).get(licenseId) ?? [];
-  return { license, site: toMySite(site), removals: removalsOf(allowed, removed) };
+  const followers = await listFollowers(db, site);
+  return { license, site: toMySite(site), removals: removalsOf(allowed, removed), followers };
 }
 
 /** Returns an open key of a licence of this address, for the confirmation before it is replaced. */

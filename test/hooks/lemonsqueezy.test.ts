@@ -110,6 +110,22 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     },
   );
 
+  it('says once that it issued, for an order and its subscription whose article is mapped later', async () => {
+    const item = { ...(message('order_created').data.attributes.first_order_item as Thing), variant_id: 97 };
+    await send('order_created', { first_order_item: item });
+    await send('subscription_created', { variant_id: 97 });
+    expect((await shop.order(number())).lines).toMatchObject([{ sku: '97', licenses: [] }]);
+    await shop.service.write.ok('POST /shops/lemonsqueezy/map', { sku: '97', plan_id: shop.plan }, 201);
+    await shop.service.write.ok('POST /shops/lemonsqueezy/run', {});
+    const { lines, events } = await shop.order(number());
+    expect((lines as Thing[])[0]?.licenses).toHaveLength(2);
+    const outcomes = (events as Thing[]).flatMap((event) => event.outcomes as Thing[]);
+    expect(outcomes).toMatchObject([
+      { action: 'issued', reason: null },
+      { action: 'none', reason: 'issued' },
+    ]);
+  });
+
   it('ends with the trial, and goes on when it is paid', async () => {
     await send('order_created');
     const trial = { status: 'on_trial', trial_ends_at: '2026-12-08T10:00:00.000000Z' };

@@ -5,6 +5,7 @@ import { temporaryFolder } from '../support/processes';
 import { startManaged, type Managed } from '../support/manage';
 import { makePackage } from '../support/packages';
 import { giveLicense, PREFIX, rows } from '../support/service';
+import { pagesClient } from './support/session';
 
 /** The pages of versions, products and plans, over HTTP as a browser sends their forms. */
 
@@ -238,6 +239,32 @@ describe('products and plans', () => {
     const refused = await pages.post(`/products/${productId}/delete`, {});
     expect(refused.status).toBe(409);
     expect((await pages.send(`${location}/delete`, {})).html).toContain('The product Bundle is removed.');
+  });
+
+  test('a plan has the same fields, words and usual values in the first steps', async () => {
+    const own = await startManaged({});
+    try {
+      await own.write.ok('POST /products', { id: 7, name: 'Forms' }, 201);
+      for (const language of ['en', 'de'] as const) {
+        const seller = await pagesClient(own, { language });
+        const fieldsOf = ({ html }: { html: string }) =>
+          html.slice(
+            html.indexOf('name="name"'),
+            html.indexOf('</div>', html.indexOf('name="free_staging"')),
+          );
+        const [first, later] = [await seller.get('/start'), await seller.get('/plans/new?product_id=7')];
+        expect(fieldsOf(first)).toContain('name="duration_own"');
+        expect(fieldsOf(first)).toBe(fieldsOf(later));
+      }
+      // The box of staging sites is ticked, and counts where it is shown.
+      const seller = await pagesClient(own);
+      await seller.get('/start');
+      const plan = { name: 'Single', activation_type: 'device', activation_limit: '1', duration: '1y' };
+      expect((await seller.post('/start/plan', { ...plan, free_staging: '1' })).status).toBe(303);
+      expect(await rows(own.db, 'plans')).toMatchObject([{ activation_type: 'device', free_staging: 0 }]);
+    } finally {
+      await own.stop();
+    }
   });
 
   test('a plan is copied to another product, with all that it says', async () => {

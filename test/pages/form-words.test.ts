@@ -84,7 +84,6 @@ describe('a form with a wrong value', () => {
         ['after_expiry', 'x'],
         ['self_service_moves', 'x'],
         ['self_service_moves', '99999999999'],
-        ['free_staging', '1'],
         ['upgrade_url', 'http://shop.example/upgrade'],
       ] as const
     ).map(([field, value]) => ({
@@ -94,7 +93,6 @@ describe('a form with a wrong value', () => {
       others: planFields({
         product_id: 'PRODUCT',
         ...(field === 'duration_own' ? { duration: 'own' } : {}),
-        ...(field === 'free_staging' ? { activation_type: 'device' } : {}),
       }),
     }));
   const many = (form: string, field: string, values: string[], others: Fields = {}): Wrong[] =>

@@ -11,6 +11,7 @@ import { startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import { countTimes, givePlan, PREFIX, rows, storedLicense } from '../support/service';
+import { pagesClient } from './support/session';
 
 /** The page of one licence, and its actions, over HTTP as a browser without script uses them. */
 
@@ -64,6 +65,28 @@ describe('the page of a licence', () => {
     (await rows<{ license_id: number; action: string; actor: string }>(service.db, 'events'))
       .filter((one) => one.license_id === id)
       .map(({ action }) => action);
+
+  it('names the test sites that went with a removed site', async () => {
+    const { id: planId } = await service.write.ok(
+      'POST /plans',
+      {
+        ...{ product_id: 42, name: 'Staging', activation_type: 'domain', activation_limit: 2 },
+        free_staging: true,
+      },
+      201,
+    );
+    const { id } = await service.write.ok('POST /licenses', { plan_id: planId as number }, 201);
+    for (const identifier of ['acme.net', 'staging.acme.net'])
+      await service.write.ok(`POST /licenses/${id}/activations`, { identifier }, 201);
+    const [site] = (await service.read.all(`/licenses/${id}/activations`)).filter(
+      (one) => one.identifier === 'acme.net',
+    );
+    const seller = await pagesClient(service);
+    await seller.get(`/licenses/${id}`);
+    const { html } = await seller.send(`/licenses/${id}/sites/${site!.id}/remove`);
+    expect(textOf(html)).toContain('acme.net is removed, and with it staging.acme.net.');
+    expect(await service.read.all(`/licenses/${id}/activations`)).toEqual([]);
+  });
 
   it('says whether the licence works now, why not, and what mends it', async () => {
     const { get, post } = await browser();

@@ -469,6 +469,22 @@ describe('the customer’s pages', () => {
       expect((await customer.get(path(one))).status).toBe(404);
     });
 
+    it('names the test sites that go with the last site of their domain, before and after', async () => {
+      const { db } = service;
+      const free = await givePlan(db, { freeStaging: true, selfServiceMoves: 3 }, NOW);
+      const license = await giveLicense(db, free, { customer: STUDIO }, NOW);
+      await activate(license, 'shop.example.org', 'staging.shop.example.org', 'dev.shop.example.org');
+      const customer = await byMail();
+      const path = (site: number) => `/my/licenses/${license.id}/sites/${site}/remove`;
+      const question = async (name: string) => (await customer.get(path(await siteIdOf(name)))).html;
+      expect(await question('shop.example.org')).toMatch(
+        /The test sites (?:dev|staging)\.shop\.example\.org, (?:dev|staging)\.shop\.example\.org are removed/,
+      );
+      expect(await question('dev.shop.example.org')).not.toContain('removed with it');
+      await activate(license, 'www.example.org');
+      expect(await question('shop.example.org')).not.toContain('removed with it');
+    });
+
     it('makes a new key, shows it, and ends the old one at once or in 14 days', async () => {
       const email = 'keys@example.net';
       const license = await issue(email);
@@ -508,7 +524,10 @@ describe('the customer’s pages', () => {
     expect(asked[2]).toEqual(asked[0]);
     const customer = await byKey(license);
     const { location } = await customer.post('/my/link');
-    expect((await customer.get(location!)).html).not.toContain('known@');
+    const { html } = await customer.get(location!);
+    // The customer typed no address, so none is spoken of.
+    expect(html).toContain('If this licence has an e-mail address, a link is on its way there.');
+    expect(html).not.toMatch(/known@|address you bought with/);
     expect(mails).toEqual([
       { type: 'customer_link', email: 'known@example.net' },
       { type: 'customer_link', email: 'nobody@example.net' },

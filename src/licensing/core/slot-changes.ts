@@ -246,11 +246,16 @@ function placesOfSite({ places }: LicenseSlots, site: string | null | undefined)
   return site ? [...places.values()].filter(({ current }) => current?.site === site) : [];
 }
 
-/** Lists the sites that a deactivation removes: the site, and if it is the last with a slot, its domain's free sites. */
+/** Lists the sites that a deactivation removes: the site and its followers. */
 function companionsOf(slots: LicenseSlots, place: Place): Place[] {
-  if (place.current?.free !== false) return [place];
-  const others = placesOfSite(slots, place.current.site).filter((one) => one !== place);
-  return others.some(({ current }) => current?.free === false) ? [place] : [place, ...others];
+  const ofDomain = placesOfSite(slots, place.current?.site);
+  return [place, ...followersOf(place, ofDomain, ({ current }) => current?.free === true)];
+}
+
+/** Lists the sites that go with a site: the free ones of its domain, if it is the last one with a slot. */
+export function followersOf<T>(site: T, ofDomain: T[], isFree: (site: T) => boolean): T[] {
+  const others = ofDomain.filter((one) => one !== site);
+  return !isFree(site) && others.every(isFree) ? others : [];
 }
 
 function latestHold(places: Place[]): Date | undefined {

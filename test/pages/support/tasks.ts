@@ -218,7 +218,7 @@ export const addAndRemoveSite: Task = async (desk) => {
   await hands.follow(button(desk, t.license.sites.addButton));
   expect(await said(desk)).toBe(t.said.licenseSiteAdded(host, '1 of 25'));
   await hands.follow(button(desk, `${t.license.sites.remove} ${host}`));
-  expect(await said(desk)).toBe(t.said.licenseSiteRemoved(host, ''));
+  expect(await said(desk)).toBe(t.said.licenseSiteRemoved(host, '', ''));
   expect(await storedLicense(site.service.db, id)).toMatchObject({ activations_used: 0 });
 };
 

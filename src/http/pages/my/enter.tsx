@@ -52,9 +52,10 @@ const askForLink: Route<PageCall> = {
     const { queueMail: queue } = call.settings;
     if (queue === undefined) throw notFound('page');
     await countInDownloads(call);
-    const email = sent.has('email') ? fieldOf(sent, 'email') : await findAddress(call);
+    const isByKey = !sent.has('email');
+    const email = isByKey ? await findAddress(call) : fieldOf(sent, 'email');
     await requestCustomerLink(call.db, email, { now: call.at, language: call.view.language, queue });
-    return done('/my', 'linkAsked');
+    return done('/my', isByKey ? 'linkAskedByKey' : 'linkAsked');
   },
 };
 

@@ -21,7 +21,7 @@ async function ask(call: MailCall): Promise<Answer> {
   const { t, now } = view;
   const { sites } = t.my;
   const id = toId(path.id);
-  const { license, site, removals } = found(await readMySite(db, email, id, toId(path.site), at));
+  const { license, site, removals, followers } = found(await readMySite(db, email, id, toId(path.site), at));
   const { activationType } = license.plan;
   if (site.heldUntil !== null && site.heldUntil > at) return showHeld(call, site.heldUntil);
   const sentences = t.sentences;
@@ -36,6 +36,9 @@ async function ask(call: MailCall): Promise<Answer> {
         <Panel id="remove" inside>
           <ul>
             <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
+            {followers.length === 0 ? null : (
+              <li>{sites.goWithIt(followers.length, followers.map(inBothForms).join(', '))}</li>
+            )}
             <li>{sites.stays}</li>
           </ul>
           <form method="post" action={view.to(`/my/licenses/${id}/sites/${site.id}/remove`)}>

@@ -1,6 +1,6 @@
 import { capitalized } from '../../../texts/case';
 import { inBothForms } from '../../../licensing/core/identifiers';
-import { findActivation } from '../../../licensing/activations';
+import { findActivation, listFollowers } from '../../../licensing/activations';
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { searchSitePage, SITE_SORTS } from '../../../licensing/lists';
@@ -124,9 +124,11 @@ async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   return unlessGone(pathOf(license), async () => {
     const site = await findActivation(call.db, license.id, { id });
     if (site === undefined) throw notFound('activation');
+    const followers = (await listFollowers(call.db, site)).map(inBothForms).join(', ');
     const path = { id: license.id, activation_id: id };
     await act(call, sent, activationOperations.removeLicenseActivation, { path });
-    return done(pathOf(license), 'licenseSiteRemoved', inBothForms(site.identifier), site.free ? 'free' : '');
+    const free = site.free ? 'free' : '';
+    return done(pathOf(license), 'licenseSiteRemoved', inBothForms(site.identifier), free, followers);
   });
 }
 

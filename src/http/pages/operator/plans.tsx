@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import {
   countLicensesOnPlans,
   listProducts,
@@ -16,6 +17,7 @@ import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, Choices, Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
 import { chosenProduct, productCrumbs, slotsInWords } from './catalogue';
 
 /** Adding, changing and deleting a plan of a product. */
@@ -24,14 +26,14 @@ import { chosenProduct, productCrumbs, slotsInWords } from './catalogue';
 const hasDeadline = false;
 
 export const planRoutes: Route<OperatorCall>[] = [
-  formRoute('/plans/new', { hasDeadline, show: showNew, work: add, explain }),
-  formRoute('/plans/:id', { hasDeadline, find: planOf, show: showEdit, work: edit, explain }),
+  formRoute('/plans/new', { hasDeadline, show: showNew, work: add, explain: explainPlan }),
+  formRoute('/plans/:id', { hasDeadline, find: planOf, show: showEdit, work: edit, explain: explainPlan }),
   formRoute('/plans/:id/delete', {
     hasDeadline,
     find: planOf,
     show: askRemove,
     work: remove,
-    explain,
+    explain: explainPlan,
     gone: '/products',
   }),
 ];
@@ -48,7 +50,7 @@ async function planOf(call: OperatorCall): Promise<PlanOfProduct> {
 }
 
 /** @param plan as it was; undefined: a new one */
-function bodyOf(
+export function planBody(
   { view: { t } }: OperatorCall,
   sent: URLSearchParams,
   plan: Plan | undefined,
@@ -61,7 +63,8 @@ function bodyOf(
   return {
     ...filled(sent, 'name', 'activation_type', 'activation_limit', 'after_expiry', 'self_service_moves'),
     duration: duration === 'life' ? null : duration === 'own' ? own : duration,
-    free_staging: sent.get('free_staging') === '1',
+    // The box is ticked at first, and hidden where no sites are counted.
+    free_staging: sent.get('activation_type') === 'domain' && sent.get('free_staging') === '1',
     upgrade_url: sent.get('upgrade_url')?.trim() || null,
   };
 }
@@ -71,13 +74,13 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
     sent.get('copy') === null
       ? undefined
       : await planOf({ ...call, path: { id: sent.get('copy') as string } });
-  const body = { ...filled(sent, 'product_id'), ...bodyOf(call, sent, template?.plan) };
+  const body = { ...filled(sent, 'product_id'), ...planBody(call, sent, template?.plan) };
   const data = await act(call, sent, planOperations.addPlan, { body });
   return done(`/products/${data.product_id}`, 'planAdded', data.name);
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams, { plan }: PlanOfProduct): Promise<Answer> {
-  const body = { ...bodyOf(call, sent, plan), ...filled(sent, 'licenses') };
+  const body = { ...planBody(call, sent, plan), ...filled(sent, 'licenses') };
   const data = await act(call, sent, planOperations.updatePlan, { path: { id: plan.id }, body });
   return done(`/products/${String(data.product_id)}`, 'saved');
 }
@@ -91,7 +94,10 @@ async function remove(
   return done(`/products/${productId}`, 'planRemoved', name);
 }
 
-function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failure): string | undefined {
+export function explainPlan(
+  { view: { t } }: OperatorCall,
+  { status, error, facts }: Failure,
+): string | undefined {
   const texts = t.products.plans.refused;
   switch (facts?.reason) {
     case 'plan-in-use':
@@ -108,7 +114,6 @@ function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failur
     ...(status === 409 && { name: texts.name }),
     duration: texts.duration,
     activation_limit: texts.slots,
-    free_staging: texts.staging,
     upgrade_url: texts.upgradeUrl,
   };
   return byField[error.field ?? ''];
@@ -124,7 +129,9 @@ async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
   }
   const given = form.value('product_id') ?? call.query.get('product_id') ?? '';
   const { product } = await chosenProduct({ ...call, query: new URLSearchParams({ product_id: given }) });
-  return product === undefined ? { to: '/products/new' } : showForm(call, form, { product });
+  if (product === undefined) return { to: '/products/new' };
+  const { plans } = await readProduct(call.db, product.id);
+  return showForm(call, form, { product, isFirst: plans.length === 0 });
 }
 
 async function showEdit(
@@ -141,6 +148,72 @@ async function showEdit(
 const DURATIONS = ['1y', '6m', 'life', 'own'];
 
 /**
+ * Shows the fields that each plan needs, here and in the first steps.
+ * @param plan undefined: a new one, with the usual values
+ * @param name the name of a new one
+ * @param children a question below the limit
+ */
+export function PlanFields({
+  plan,
+  name,
+  children,
+}: {
+  plan?: Plan | undefined;
+  name: string;
+  children?: Child;
+}) {
+  const { t } = useView();
+  const { plans: texts } = t.products;
+  const duration = plan === undefined ? '1y' : (plan.duration ?? 'life');
+  const isUsual = DURATIONS.includes(duration);
+  return (
+    <>
+      <TextField name="name" label={texts.name} hint={texts.nameHint} value={plan?.name ?? name} required />
+      <Select
+        name="activation_type"
+        label={texts.counts}
+        hint={texts.countsHint}
+        value={plan?.activationType ?? 'domain'}
+        options={ACTIVATION_TYPES.map((type) => ({ value: type, label: t.common.sites(type) }))}
+        required
+      />
+      <TextField
+        name="activation_limit"
+        inputmode="numeric"
+        label={texts.slots}
+        hint={texts.slotsHint}
+        value={plan?.activationLimit ?? 1}
+        required
+      />
+      {children}
+      <Select
+        name="duration"
+        label={texts.runs}
+        value={isUsual ? duration : 'own'}
+        options={DURATIONS.map((value) => ({ value, label: texts.durations[value] ?? value }))}
+        required
+      />
+      <div class="with-own">
+        <TextField
+          name="duration_own"
+          label={texts.ownDuration}
+          hint={texts.ownDurationHint}
+          value={isUsual ? '' : duration}
+        />
+      </div>
+      <div class="with-sites">
+        <Checkbox
+          name="free_staging"
+          label={texts.freeStaging}
+          hint={texts.freeStagingHint}
+          checked={plan?.freeStaging ?? true}
+        />
+      </div>
+    </>
+  );
+}
+
+/**
  * @param plan undefined: a new one
  * @param copiesTo the form makes another plan like this one, of one of these products
  * @param withLimit licences that have its limit, if it is changed; 0: none, or not asked
@@ -153,20 +226,21 @@ function showForm(
     plan,
     copiesTo,
     canCopy = false,
+    isFirst = false,
     withLimit = 0,
   }: {
     product: PlanOfProduct['product'];
     plan?: Plan;
     copiesTo?: PlanOfProduct['product'][];
     canCopy?: boolean;
+    /** the product has no plan yet */
+    isFirst?: boolean;
     withLimit?: number;
   },
 ): Answer {
   const { t, format } = view;
   const { plans: texts } = t.products;
-  const duration = plan === undefined ? '1y' : (plan.duration ?? 'life');
-  const isUsual = DURATIONS.includes(duration);
-  const { afterExpiry, freeStaging, selfServiceMoves } = plan ?? PLAN_DEFAULTS;
+  const { afterExpiry, selfServiceMoves } = plan ?? PLAN_DEFAULTS;
   const limit = slotsInWords(view, plan?.activationLimit ?? 0);
   const isNew = plan === undefined || copiesTo !== undefined;
   return {
@@ -205,58 +279,20 @@ function showForm(
             />
           </>
         )}
-        <TextField name="name" label={texts.name} hint={texts.nameHint} value={plan?.name ?? ''} required />
-        <Select
-          name="activation_type"
-          label={texts.counts}
-          hint={texts.countsHint}
-          value={plan?.activationType ?? 'domain'}
-          options={ACTIVATION_TYPES.map((type) => ({ value: type, label: t.common.sites(type) }))}
-          required
-        />
-        <TextField
-          name="activation_limit"
-          inputmode="numeric"
-          label={texts.slots}
-          hint={texts.slotsHint}
-          value={plan?.activationLimit ?? 5}
-          required
-        />
-        {withLimit === 0 ? null : (
-          // What becomes of the licences that have the plan's limit.
-          <Choices
-            name="licenses"
-            label={withLimit === 1 ? texts.followOne(limit) : texts.follow(format.number(withLimit), limit)}
-            value=""
-            options={[
-              { value: 'follow', label: texts.followYes },
-              { value: 'keep', label: texts.followNo },
-            ]}
-          />
-        )}
-        <Select
-          name="duration"
-          label={texts.runs}
-          value={isUsual ? duration : 'own'}
-          options={DURATIONS.map((value) => ({ value, label: texts.durations[value] ?? value }))}
-          required
-        />
-        <div class="with-own">
-          <TextField
-            name="duration_own"
-            label={texts.ownDuration}
-            hint={texts.ownDurationHint}
-            value={isUsual ? '' : duration}
-          />
-        </div>
-        <div class="with-sites">
-          <Checkbox
-            name="free_staging"
-            label={texts.freeStaging}
-            hint={texts.freeStagingHint}
-            checked={freeStaging}
-          />
-        </div>
+        <PlanFields plan={plan} name={isFirst ? texts.usual : ''}>
+          {withLimit === 0 ? null : (
+            // Asks whether the licences that have the plan's limit follow it.
+            <Choices
+              name="licenses"
+              label={withLimit === 1 ? texts.followOne(limit) : texts.follow(format.number(withLimit), limit)}
+              value=""
+              options={[
+                { value: 'follow', label: texts.followYes },
+                { value: 'keep', label: texts.followNo },
+              ]}
+            />
+          )}
+        </PlanFields>
         <Choices
           name="after_expiry"
           label={texts.afterExpiry}

@@ -1,4 +1,3 @@
-import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import type { Child } from 'hono/jsx';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import type { Release } from '../../../packages/releases';
@@ -6,17 +5,16 @@ import type { ReadUpdateXml } from '../../../joomla/follow-xml';
 import type { FormState } from '../form-state';
 import {
   ButtonLink,
-  Checkbox,
   FileField,
   Form,
   FormErrors,
-  Select,
   Submit,
   TextArea,
   TextField,
   UploadProgress,
 } from '../kit/fields';
 import { Icon } from '../kit/icons';
+import { PlanFields } from './plans';
 import { Allowances, lacksLines } from './release-new';
 import { useView } from '../view';
 import { ManifestLines } from './start-joomla';
@@ -118,43 +116,13 @@ export function ProductForm({ form }: { form: FormState }) {
   );
 }
 
-export const LIFETIME = 'lifetime';
-const DURATIONS = ['1y', '2y', '6m', '1m'];
-
 export function PlanForm({ form }: { form: FormState }) {
-  const { t, format } = useView();
-  const texts = t.start.plan;
+  const { t } = useView();
   return (
     <Form path="/start/plan" form={form}>
       <FormErrors form={form} />
-      <TextField name="name" label={texts.name} hint={texts.nameHint} value={texts.usual} required />
-      <Select
-        name="activation_type"
-        label={texts.counts}
-        hint={texts.countsHint}
-        required
-        options={ACTIVATION_TYPES.map((value) => ({ value, label: texts.types(value) }))}
-      />
-      <TextField
-        name="activation_limit"
-        inputmode="numeric"
-        label={texts.slots}
-        hint={texts.slotsHint}
-        value={1}
-        required
-      />
-      <Select
-        name="duration"
-        label={texts.duration}
-        value="1y"
-        required
-        options={[
-          ...DURATIONS.map((value) => ({ value, label: format.duration(value) })),
-          { value: LIFETIME, label: t.common.lifetime },
-        ]}
-      />
-      <Checkbox name="free_staging" label={texts.staging} hint={texts.stagingHint} checked />
-      <Submit busy={t.start.saving} label={texts.submit} />
+      <PlanFields name={t.products.plans.usual} />
+      <Submit busy={t.start.saving} label={t.start.plan.submit} />
     </Form>
   );
 }

@@ -19,9 +19,10 @@ import { CopyText } from '../kit/copy';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { gapsOf } from './overview';
+import { explainPlan, planBody } from './plans';
 import { GapLine } from './overview-needs';
 import { explainPackage, keptAsDraft, uploadPackage, withRemarks } from './release-new';
-import { LIFETIME, PackageForm, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
+import { PackageForm, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
 import { licenseOperations } from '../../../operations/licenses';
 import { planOperations } from '../../../operations/plans';
@@ -33,7 +34,7 @@ export const startRoutes: Route<OperatorCall>[] = [
   { path: '/start', get: (call) => showStart(call) },
   step('package', beginWithPackage, { upload: true, explain: explainPackage }),
   step('product', addProduct),
-  step('plan', addPlan),
+  step('plan', addPlan, { explain: explainPlan }),
   step('release', addRelease, { upload: true, goesOn: true, explain: explainPackage }),
   step('license', issue, { goesOn: true }),
 ];
@@ -49,7 +50,7 @@ export interface Sent {
 function step(
   name: StepName,
   work: (call: OperatorCall, sent: URLSearchParams) => Promise<Answer>,
-  more: { goesOn?: true; upload?: true; explain?: typeof explainPackage } = {},
+  more: { goesOn?: true; upload?: true; explain?: typeof explainPackage | typeof explainPlan } = {},
 ): Route<OperatorCall> {
   return formRoute(`/start/${name}`, {
     scope: undefined,
@@ -95,17 +96,8 @@ async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<An
 
 async function addPlan(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const { product } = await stepsOf(call);
-  const duration = sent.get('duration') ?? '';
-  const isByDomain = sent.get('activation_type') === 'domain';
-  await act(call, sent, planOperations.addPlan, {
-    body: {
-      ...filled(sent, 'activation_type', 'activation_limit'),
-      product_id: product?.id,
-      name: sent.get('name') ?? '',
-      duration: duration === LIFETIME ? null : duration,
-      free_staging: isByDomain && sent.get('free_staging') === '1',
-    },
-  });
+  const body = { ...planBody(call, sent, undefined), product_id: product?.id };
+  await act(call, sent, planOperations.addPlan, { body });
   return done('/start', 'saved');
 }
 

@@ -30,6 +30,7 @@ export const kit: Translated<typeof en> = {
   said: {
     linkAsked: () =>
       'Wenn diese Adresse Lizenzen hat, ist eine E-Mail unterwegs. Verwenden Sie die Adresse, mit der Sie gekauft haben.',
+    linkAskedByKey: () => 'Wenn zu dieser Lizenz eine E-Mail-Adresse gehört, ist ein Link dorthin unterwegs.',
     mySiteRemoved: (sentence) => sentence,
     signedOut: () => 'Sie sind abgemeldet.',
   },

@@ -142,6 +142,10 @@ export const my: Translated<typeof en> = {
     ask: (site) => `${site} entfernen?`,
     freeAtOnce: 'Der Platz ist sofort frei.',
     takesNoSlot: 'Sie belegt keinen Platz: Das Entfernen gibt keinen frei und zählt nicht.',
+    goWithIt: (count, names) =>
+      count === 1
+        ? `Die Testseite ${names} wird mit entfernt.`
+        : `Die Testseiten ${names} werden mit entfernt.`,
     stays:
       'Was dort installiert ist, bleibt. Joomla aktualisiert es weiter, solange der Schlüssel dort eingetragen ist; damit das aufhört, entfernen Sie den Schlüssel in Joomla.',
     removing: 'Wird entfernt...',

@@ -28,6 +28,7 @@ export const kit = {
   /** what an action says when it is done */
   said: {
     linkAsked: () => 'If this address has licences, a mail is on its way. Use the address you bought with.',
+    linkAskedByKey: () => 'If this licence has an e-mail address, a link is on its way there.',
     mySiteRemoved: (sentence: string) => sentence,
     signedOut: () => 'You are signed out.',
   },

@@ -139,6 +139,10 @@ export const my = {
     ask: (site: string) => `Remove ${site}?`,
     freeAtOnce: 'Its slot is free at once.',
     takesNoSlot: 'It takes no slot, so removing it frees none and does not count.',
+    goWithIt: (count: number, names: string) =>
+      count === 1
+        ? `The test site ${names} is removed with it.`
+        : `The test sites ${names} are removed with it.`,
     stays:
       'What is installed there stays. Joomla goes on updating it as long as the key is entered there; to stop that, remove the key in Joomla.',
     removing: 'Removing...',

@@ -96,6 +96,7 @@ export const products: Translated<typeof en> = {
     editTitle: (plan) => `Tarif ${plan} bearbeiten`,
     name: 'Name',
     nameHint: 'Zum Beispiel Developer. Kunden sehen ihn.',
+    usual: 'Einzeln',
     counts: 'Was einen Platz belegt',
     countsHint: 'Websites nach ihrer Domain; die anderen für Software, die keine Website ist.',
     slots: 'Plätze',
@@ -106,7 +107,8 @@ export const products: Translated<typeof en> = {
     ownDuration: 'Andere Zeit',
     ownDurationHint: 'Nur für „eine andere Zeit“: Jahre, Monate oder Tage, zum Beispiel 2y, 18m oder 14d.',
     freeStaging: 'Lokale und Testseiten belegen keinen Platz',
-    freeStagingHint: 'Zum Beispiel localhost, oder staging.example.com neben example.com.',
+    freeStagingHint:
+      'Weniger Anfragen an Sie. Gilt für localhost und für staging.example.com einer Lizenz für example.com, wo Websites gezählt werden.',
     afterExpiry: 'Wenn eine Lizenz abgelaufen ist',
     nothing: 'kann nichts heruntergeladen werden',
     lastRelease: 'können die Versionen weiter heruntergeladen werden, die vor ihrem Ende erschienen',
@@ -138,7 +140,6 @@ export const products: Translated<typeof en> = {
         'Sie haben eine andere Zeit eingegeben. Wählen Sie „eine andere Zeit“ oder leeren Sie das Feld.',
       slots: 'Bitte geben Sie eine ganze Zahl ein; 0 heißt unbegrenzt.',
       upgradeUrl: 'Bitte geben Sie eine Adresse ein, die mit https:// beginnt.',
-      staging: 'Testseiten können nur frei sein, wo Websites die Plätze belegen.',
       counts:
         'Seine Lizenzen haben schon Aktivierungen, deshalb kann sich nicht ändern, was einen Platz belegt. Fügen Sie einen anderen Tarif hinzu.',
     },

@@ -28,8 +28,8 @@ export const said: Translated<typeof en> = {
     'Verlängert. Die Lizenz ist unbefristet. „Verlängern“ gibt ihr wieder ein Ende.',
   licenseRevoked: () => 'Die Lizenz ist entzogen.',
   licenseSiteAdded: (name, used) => `${name} ist hinzugefügt. ${used} belegt.`,
-  licenseSiteRemoved: (name, free) =>
-    `${name} ist entfernt. ${free === 'free' ? 'Es belegte keinen Platz, also wurde keiner frei.' : 'Der Platz ist frei.'} Sie können es unten wieder hinzufügen.`,
+  licenseSiteRemoved: (name, free, followers) =>
+    `${name} ist entfernt${followers === '' ? '' : `, und damit auch ${followers}`}. ${free === 'free' ? 'Es belegte keinen Platz, also wurde keiner frei.' : 'Der Platz ist frei.'} Sie können es unten wieder hinzufügen.`,
   licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
   mailAgain: () => 'Die Mail ist wieder unterwegs.',

@@ -1,8 +1,5 @@
 import type { start as en } from '../en/start';
-import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
-
-const WHICH: Record<string, string> = { domain: ' (Domains)', seat: ' (E-Mail-Adressen)' };
 
 /** Die ersten Schritte. */
 export const start: Translated<typeof en> = {
@@ -66,19 +63,6 @@ export const start: Translated<typeof en> = {
     doneTitle: (name) => `Tarif: ${name}`,
     doneSub: (slots, written, duration) =>
       `${slots === 0 ? 'Plätze unbegrenzt' : slots === 1 ? '1 Platz' : `${written} Plätze`}, ${duration}.`,
-    name: 'Name',
-    nameHint: 'Kunden lesen ihn.',
-    usual: 'Einzeln',
-    counts: 'Was gezählt wird',
-    countsHint: 'Für Joomla: Websites.',
-    types: (activationType) => `${thing(activationType).many}${WHICH[activationType] ?? ''}`,
-    slots: 'Wie viele eine Lizenz belegen darf',
-    slotsHint:
-      '0 heißt unbegrenzt. Das begrenzt, was eine Erweiterung aktiviert; Joomlas Updates bekommt jede Website, die den Schlüssel hat.',
-    duration: 'Laufzeit',
-    staging: 'Test- und lokale Websites belegen keinen Platz',
-    stagingHint:
-      'Weniger Anfragen an Sie. Gilt für localhost und staging.ihrewebsite.de, wo Websites gezählt werden.',
     submit: 'Tarif speichern',
   },
   release: {

@@ -24,8 +24,8 @@ export const said = {
   licenseRenewedForLife: () => 'Renewed. The licence has no end any more. “Renew” gives it one.',
   licenseRevoked: () => 'The licence is revoked.',
   licenseSiteAdded: (name, used) => `${name} is added. ${used} used.`,
-  licenseSiteRemoved: (name, free) =>
-    `${name} is removed. ${free === 'free' ? 'It took no slot, so none is free now.' : 'Its slot is free.'} You can add it again below.`,
+  licenseSiteRemoved: (name, free, followers) =>
+    `${name} is removed${followers === '' ? '' : `, and with it ${followers}`}. ${free === 'free' ? 'It took no slot, so none is free now.' : 'Its slot is free.'} You can add it again below.`,
   licenseSlots: (slots) => `The licence has ${slots} slots now.`,
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
   mailAgain: () => 'The mail is on its way again.',

@@ -1,8 +1,3 @@
-import { thing } from '../../customers/en/words';
-import { capitalized } from '../../case';
-
-const WHICH: Record<string, string> = { domain: ' (domains)', seat: ' (e-mail addresses)' };
-
 /** The first steps. */
 export const start = {
   title: 'Three steps to the first licence',
@@ -66,20 +61,6 @@ export const start = {
     doneTitle: (name: string) => `Plan: ${name}`,
     doneSub: (slots: number, written: string, duration: string) =>
       `${slots === 0 ? 'Unlimited slots' : slots === 1 ? '1 slot' : `${written} slots`}, ${duration}.`,
-    name: 'Name',
-    nameHint: 'Customers read it.',
-    usual: 'Single',
-    counts: 'What is counted',
-    countsHint: 'For Joomla: sites.',
-    types: (activationType: string) =>
-      `${capitalized(thing(activationType).many)}${WHICH[activationType] ?? ''}`,
-    slots: 'How many a licence may use',
-    slotsHint:
-      '0 means without limit. It limits what an extension activates; Joomla’s updates go to every site that has the key.',
-    duration: 'Runs for',
-    staging: 'Staging and local sites take no slot',
-    stagingHint:
-      'Fewer support mails. Covers localhost and staging.theirsite.com; only where sites are counted.',
     submit: 'Save the plan',
   },
   release: {

@@ -35,7 +35,10 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
     settings = { ...(await newPlace(kind)), LICENSING_PUBLIC_URL: 'https://shop.example' };
     service = await startManaged(settings, NOW);
     const { id: product_id } = await service.write.ok('POST /products', { name: 'Shop' }, 201);
-    const body = { product_id, name: 'One', activation_type: 'domain', activation_limit: 1, duration: '1y' };
+    const body = {
+      ...{ product_id: product_id as number, name: 'One', activation_type: 'domain' },
+      ...{ activation_limit: 1, duration: '1y' },
+    };
     plan = (await service.write.ok('POST /plans', body, 201)).id as number;
     await giveRelease(service, { productId: product_id as number, version: '1.0.0' });
     [pages, german] = [await pagesClient(service), await pagesClient(service, { language: 'de' })];
@@ -54,7 +57,8 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
   const buy = async (order: string): Promise<number> => {
     const customer = { email: `${order}@example.com` };
     const { lines } = await post(order, 'paid', { customer, lines: [{ line: '1', plan_id: plan }] });
-    return (lines as Thing[])[0]!.licenses[0].id as number;
+    const [line] = lines as { licenses: { id: number }[] }[];
+    return line!.licenses[0]!.id;
   };
   const linkOf = (html: string, text: string) =>
     new RegExp(`href="[^"]*/pages([^"]*)">${text}<`).exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
@@ -64,7 +68,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
     const before = await issue('before@example.com');
     service.clock.now = NOW;
     const sold = [await issue('a@example.com'), await issue('b@example.com'), await issue('c@example.com')];
-    // An imported licence was sold elsewhere.
+    // The list leaves out imported licences, which another shop sold.
     const file = `reference,plan,customer\nold-1,${plan},imported@example.com\n`;
     await service.write.send('POST /imports', { body: file, headers: { 'Content-Type': 'text/csv' } });
     await sumAll(service.db);
@@ -83,12 +87,12 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
       const listed = await service.read.all(`/licenses?issued_since=2026-11-18${sort}`, 2);
       expect([sort, listed.map(({ id }) => id as number).sort((a, b) => a - b)]).toEqual([sort, sold]);
     }
-    const older = (await service.read.all('/licenses?issued_since=2026-01-01')).map(({ id }) => id);
+    const older = (await service.read.all('/licenses?issued_since=2026-01-01')).map(({ id }) => id as number);
     expect(older).toContain(before);
     await service.read.refused('GET /licenses?issued_since=x', undefined, 'INVALID_REQUEST', 'issued_since');
     const { json } = operator(settings);
     const told = await json<Thing[]>(['license', 'list', '--issued-since', '2026-11-18']);
-    expect(told.map(({ id }) => id)).toEqual(sold);
+    expect(told.map(({ id }) => id as number)).toEqual(sold);
   });
 
   it('names a dispute that suspends a licence, and the answer to its customer does too', async () => {
@@ -109,7 +113,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
       for (const id of [refunded, won]) expect(list.html).not.toContain(`/licenses/${id}"`);
     }
     const listed = await service.read.all('/licenses?suspended_by=refunded');
-    expect(listed.map(({ id }) => id)).toEqual([refunded]);
+    expect(listed.map(({ id }) => id as number)).toEqual([refunded]);
     await service.read.refused('GET /licenses?suspended_by=x', undefined, 'INVALID_REQUEST', 'suspended_by');
 
     const shown = textOf((await pages.get(`/licenses/${disputed}`)).html);
@@ -157,7 +161,8 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
       expect(html).not.toContain(full);
     }
     const { findings } = await service.read.ok('POST /why', { about: `id:${id}` });
-    expect((findings as Thing[]).map(({ code, action }) => [code, action?.type ?? null])).toEqual([
+    const found = findings as { code: string; action: { type: string } | null }[];
+    expect(found.map(({ code, action }) => [code, action?.type ?? null])).toEqual([
       ['ACTIVE', null],
       ['SLOTS_FULL', null],
       ['KEY_SHARED', 'rekey'],
@@ -188,8 +193,11 @@ describe('figures that take longer than a moment', () => {
     const other = openDatabase(database, tablePrefix, 1);
     try {
       const { id: product_id } = await service.write.ok('POST /products', { name: 'Shop' }, 201);
-      const body = { product_id, name: 'One', activation_type: 'domain', activation_limit: 1 };
-      const { id: plan } = await service.write.ok('POST /plans', { ...body, duration: '1y' }, 201);
+      const body = {
+        ...{ product_id: product_id as number, name: 'One', activation_type: 'domain' },
+        ...{ activation_limit: 1, duration: '1y' },
+      };
+      const plan = (await service.write.ok('POST /plans', body, 201)).id as number;
       await giveRelease(service, { productId: product_id as number, version: '1.0.0' });
       const give = (expires_at: string) =>
         service.write.ok('POST /licenses', { plan_id: plan, customer: 'a@example.com', expires_at }, 201);

@@ -238,6 +238,7 @@ const SERVICE_PARTS = {
     '^src/access/idempotency',
     '^src/(?:cli|operations|overview|privacy|selfservice|support|transfer)/',
     '^src/doctor/(?!xml-reach)',
+    '^src/(?:store/columns|licensing/schemas)/',
     '^src/texts/(?!customers/languages)',
     '^src/orders/adapters/',
     '^src/joomla/(?!formerly|site/api-tokens)',

@@ -5,6 +5,23 @@ export type Snake<Name extends string> = Name extends `${infer Letter}${infer Re
   ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${Snake<Rest>}`
   : Name;
 
+/** A name such as `expires_at` as `expiresAt`. */
+export type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+
+/** Returns the name of a field that JSON or a column has as `expires_at`. */
+export function camelCase<Name extends string>(name: Name): Camel<Name> {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as Camel<Name>;
+}
+
+/** Returns the fields of a JSON object under the names that the code gives them. */
+export function fieldsOf<Json extends object>(
+  json: Json,
+): { [Name in keyof Json as Camel<Name & string>]: Json[Name] } {
+  return Object.fromEntries(Object.entries(json).map(([name, value]) => [camelCase(name), value])) as never;
+}
+
 const names = new Map<string, string>();
 
 /** Returns the name of a field in a table or in JSON: `expires_at` for `expiresAt`. */

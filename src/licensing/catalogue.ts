@@ -85,14 +85,11 @@ export async function plansOf(db: Db, productId: number | undefined): Promise<Pl
 }
 
 /** What may be said of a product; undefined keeps a value, null clears it. */
-export interface ProductFields {
-  name?: string | undefined;
-  element?: string | null | undefined;
-  includes?: Includes | undefined;
-  renewUrl?: string | null | undefined;
-  supportUrl?: string | null | undefined;
-  reminders?: boolean | undefined;
-}
+export type ProductFields = {
+  [Name in keyof Omit<CatalogueProduct, 'id' | 'includesAll' | 'createdAt'>]?:
+    | CatalogueProduct[Name]
+    | undefined;
+};
 
 /** @throws OperatorError when the id is taken, no higher one is left, or it may not include what it should */
 export async function addProduct(

@@ -1,5 +1,7 @@
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_URL_LENGTH } from './core/columns';
+import type { Kind } from '../store/columns/kinds';
 import { containsKey } from './core/keys';
+import { requireDuration } from './durations';
 import { OperatorError } from './operator-error';
 
 /** What a request's fields may hold. Refusals name the `field` for callers that cannot. */
@@ -73,3 +75,11 @@ function httpsUrl(text: string): string | undefined {
 function invalid(message: string, field: string | undefined): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }
+
+/** The check for each kind of text (store/columns/kinds.ts). */
+export const JUDGES: Partial<Record<Kind, (text: string, field?: string) => string>> = {
+  label: requireLabel,
+  element: requireElement,
+  address: requireHttpsUrl,
+  duration: requireDuration,
+};

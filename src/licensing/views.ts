@@ -1,43 +1,17 @@
 import { formatTimestampOrNull } from '../base/days';
 import type { LoggedAccess } from '../store/access-log';
 import type { StoredActivation } from '../store/licenses/activations';
-import { PLAN_DEFAULTS, type Plan, type PlanOptions } from '../store/catalogue';
 import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
-import { snakeCase, jsonOf, type JsonOf } from '../base/json';
+import { jsonOf } from '../base/json';
 import type { Token } from '../store/tokens';
-import type { CatalogueProduct } from './bundles';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
 import { liveStatus, paidEnd } from './core/states';
 
 /** Licences, activations and keys as JSON in snake_case; only `addedKeyJson` shows a key. */
-
-export function productJson(product: CatalogueProduct) {
-  return {
-    ...jsonOf(product, 'id', 'name', 'element', 'includes'),
-    ...jsonOf(product, 'renewUrl', 'supportUrl', 'reminders', 'createdAt'),
-  };
-}
-
-export type PlanOptionsJson = JsonOf<PlanOptions>;
-
-const OPTIONS = Object.keys(PLAN_DEFAULTS) as (keyof PlanOptions)[];
-
-/** The options of a plan that JSON says. */
-export function readPlanOptions(json: Partial<PlanOptionsJson>): Partial<PlanOptions> {
-  const said = OPTIONS.map((option) => [option, (json as Record<string, unknown>)[snakeCase(option)]]);
-  return Object.fromEntries(said.filter(([, value]) => value !== undefined)) as Partial<PlanOptions>;
-}
-
-export function planJson(plan: Plan) {
-  return {
-    ...jsonOf(plan, 'id', 'productId', 'name', 'activationType', 'activationLimit', 'duration'),
-    ...jsonOf(plan, ...OPTIONS, 'createdAt'),
-  };
-}
 
 export function licenseJson(license: License, now: Date) {
   const { product, plan } = license;

@@ -1,55 +1,14 @@
 import { Type } from '@sinclair/typebox';
-import {
-  addProduct,
-  editProduct,
-  readProduct,
-  removeProduct,
-  type ProductFields,
-} from '../licensing/catalogue';
-import { requireElement, requireHttpsUrl, requireLabel } from '../licensing/fields';
+import { fieldsOf } from '../base/json';
+import { addProduct, editProduct, readProduct, removeProduct } from '../licensing/catalogue';
 import { listProductPage, PRODUCT_SORTS } from '../licensing/lists';
-import { planJson, productJson } from '../licensing/views';
+import { planJson, PlanSchema, productJson, ProductSchema } from '../licensing/schemas/catalogue';
 import { follow } from './kit/follow';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
-import { exactly, IdGiven, orNull, Paging, sortBy, Text, TextOrNull } from './kit/schemas';
-import { Product, ProductDetails } from './kit/things';
+import { exactly, Id, IdGiven, Label, Paging, sortBy, Text } from './kit/schemas';
 
-const Includes = Type.Union([Type.Array(IdGiven), Type.Literal('all')], {
-  description: 'Ids of products that its licences cover too, or `all`.',
-});
-
-const fields = {
-  element: Type.Optional(
-    orNull(Type.String({ description: "Joomla's name of the extension, such as pkg_example." })),
-  ),
-  includes: Type.Optional(Includes),
-  renew_url: Type.Optional(TextOrNull),
-  support_url: Type.Optional(TextOrNull),
-  reminders: Type.Optional(
-    Type.Boolean({ description: 'Mails 30 and 7 days before the end and at it; off by default.' }),
-  ),
-};
-
-interface Given {
-  name?: string;
-  element?: string | null;
-  includes?: number[] | 'all';
-  renew_url?: string | null;
-  support_url?: string | null;
-  reminders?: boolean;
-}
-
-function readFields({ name, element, includes, renew_url, support_url, reminders }: Given): ProductFields {
-  return {
-    name: name === undefined ? undefined : requireLabel(name, 'name'),
-    element: element ? requireElement(element, 'element') : element,
-    includes,
-    renewUrl: renew_url ? requireHttpsUrl(renew_url, 'renew_url') : renew_url,
-    supportUrl: support_url ? requireHttpsUrl(support_url, 'support_url') : support_url,
-    reminders,
-  };
-}
+const { id: _id, created_at: _createdAt, ...given } = Type.Partial(ProductSchema).properties;
 
 export const productOperations = {
   listProducts: list(
@@ -64,7 +23,7 @@ export const productOperations = {
         ),
         ...Paging,
       }),
-      data: Product,
+      data: ProductSchema,
     },
     async ({ db, query }) => {
       const { items, next } = await listProductPage(db, pageOf(query), query.sort);
@@ -76,24 +35,32 @@ export const productOperations = {
     {
       summary: 'Add a product',
       body: exactly({
-        name: Text,
+        ...given,
+        name: Label,
         id: Type.Optional(
           Type.Integer({ ...IdGiven, description: 'Of your choice; else the next free one.' }),
         ),
-        ...fields,
       }),
-      data: Product,
+      data: ProductSchema,
       status: 201,
     },
-    async ({ db, body, now }) => {
-      const { id, name } = body;
-      const added = await addProduct(db, { ...readFields(body), id, name: requireLabel(name, 'name') }, now);
-      return { data: productJson(added) };
-    },
+    async ({ db, body, now }) => ({ data: productJson(await addProduct(db, fieldsOf(body), now)) }),
   ),
   getProduct: get(
     '/products/{id}',
-    { summary: 'Read a product with its plans and published versions', forShops: true, data: ProductDetails },
+    {
+      summary: 'Read a product with its plans and published versions',
+      forShops: true,
+      data: exactly(
+        {
+          ...ProductSchema.properties,
+          included_in: Type.Array(Id, { description: 'Products whose licences cover this one too.' }),
+          plans: Type.Array(PlanSchema),
+          published_versions: Type.Array(Text, { description: 'The highest first.' }),
+        },
+        { title: 'ProductDetails' },
+      ),
+    },
     async (call) => {
       const { product, bundles, plans, versions } = await readProduct(call.db, readId(call, 'id', 'product'));
       return {
@@ -110,14 +77,13 @@ export const productOperations = {
     '/products/{id}',
     {
       summary: 'Change a product',
-      body: exactly({ name: Type.Optional(Text), ...fields }),
-      data: Product,
+      body: exactly(given),
+      data: ProductSchema,
       afterCommit: follow('ProductWithXml', 'id'),
     },
-    async (call) => {
-      const edited = await editProduct(call.db, readId(call, 'id', 'product'), readFields(call.body));
-      return { data: productJson(edited) };
-    },
+    async (call) => ({
+      data: productJson(await editProduct(call.db, readId(call, 'id', 'product'), fieldsOf(call.body))),
+    }),
   ),
   removeProduct: remove(
     '/products/{id}',

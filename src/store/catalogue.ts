@@ -1,22 +1,10 @@
 import type { Knex } from 'knex';
+import type { AfterExpiry, Plan, PlanOptions, Product } from './columns/catalogue';
 import { isSqlite, table, type Db, type TableRow, type Transaction } from './engine/database';
 import { insertRows, rawRows, tableBy } from './engine/statements';
 import { toColumns, toFields, type RowOf } from './engine/row-fields';
 
-export interface Product {
-  id: number;
-  name: string;
-  /** Joomla's name of the extension, such as `pkg_x` */
-  element: string | null;
-  /** includes every product that includes none itself; others are listed by `listIncludes` */
-  includesAll: boolean;
-  /** https addresses for customers whose licence ended */
-  renewUrl: string | null;
-  supportUrl: string | null;
-  /** customers are reminded by mail of the end of their licence */
-  reminders: boolean;
-  createdAt: Date;
-}
+export type { AfterExpiry, Plan, PlanOptions, Product };
 
 /** Which product includes which, by id. */
 export interface Inclusion {
@@ -24,40 +12,13 @@ export interface Inclusion {
   includedId: number;
 }
 
-/** What a plan grants besides slots and a duration. */
-export interface PlanOptions {
-  afterExpiry: AfterExpiry;
-  /** local and staging sites take no slot; only for plans that count domains */
-  freeStaging: boolean;
-  /** how many sites a customer may remove on the customer's page within 30 days; 0: none */
-  selfServiceMoves: number;
-  /** https; where a customer whose slots are all used, or who lacks a product, gets a larger licence */
-  upgradeUrl: string | null;
-}
-
-/** The options of a plan that says nothing about them. */
+/** The options of a new plan that has none of its own. */
 export const PLAN_DEFAULTS: PlanOptions = {
   afterExpiry: 'nothing',
   freeStaging: false,
   selfServiceMoves: 3,
   upgradeUrl: null,
 };
-
-export interface Plan extends PlanOptions {
-  id: number;
-  productId: number;
-  name: string;
-  activationType: string;
-  /** 0: unlimited */
-  activationLimit: number;
-  /** such as `1y`, `6m`, `30d`; null: lifetime */
-  duration: string | null;
-  createdAt: Date;
-}
-
-/** What a plan's licences may do once they have expired: nothing, or download what was published before their end. */
-export const AFTER_EXPIRY = ['nothing', 'last_release'] as const;
-export type AfterExpiry = (typeof AFTER_EXPIRY)[number];
 
 export async function findProduct(db: Db, id: number): Promise<Product | undefined> {
   const row = await db(table(db, 'products')).where({ id }).first();
@@ -246,7 +207,6 @@ export async function replacePlanLimit(
   return (await plans.where({ id, activation_limit: from }).update({ activation_limit: to })) > 0;
 }
 
-/** Without the settings of the update XML, which few callers need. */
 function toProduct({ update_xml: _settings, ...row }: TableRow<'products'>): Product {
   return toFields(row);
 }

@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
 import { inChunks } from '../base/chunks';
+import { PLAN, PRODUCT, PRODUCT_INSIDE } from './columns/catalogue';
+import { typedColumns } from './columns/kinds';
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type TableName, type TableRow, type Transaction } from './engine/database';
 import type { Row, SqlValue } from './export';
@@ -8,8 +10,8 @@ import { refreshWords, refreshWordsOf } from './search-words';
 
 /** Every column that can hold typed text. */
 export const TEXT_COLUMNS = {
-  products: ['name', 'element', 'renew_url', 'support_url', 'update_xml'],
-  plans: ['name', 'upgrade_url'],
+  products: typedColumns({ ...PRODUCT, ...PRODUCT_INSIDE }),
+  plans: typedColumns(PLAN),
   licenses: ['customer', 'reference', 'metadata'],
   license_keys: ['label'],
   activations: ['identifier', 'name'],

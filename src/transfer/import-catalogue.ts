@@ -40,7 +40,7 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
       else {
         const row = toRow('product', value);
         // Keep the update XML's settings, which contain a path of this machine. Only fill empty fields.
-        const missing = (['element', 'renew_url', 'support_url', 'update_xml'] as const).filter(
+        const missing = (Object.keys(here) as (keyof typeof here)[]).filter(
           (field) => here[field] === null && value[field] !== null,
         );
         noteBundle(missing.length === 0 ? 'same' : 'changed');

@@ -1,8 +1,8 @@
+import type { Static, TProperties, TSchema } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
 import type { Includes } from '../licensing/bundles';
 import { DURATION } from '../licensing/durations';
 import { isHttpsUrl } from '../licensing/fields';
-import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { isMetadata, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { STORED_STATUSES } from '../licensing/core/states';
 import { isStorable } from '../licensing/timestamps';
@@ -13,7 +13,8 @@ import {
   MAX_URL_LENGTH,
   MAX_USER_AGENT_LENGTH,
 } from '../licensing/core/columns';
-import { AFTER_EXPIRY } from '../store/catalogue';
+import { PLAN, PRODUCT } from '../store/columns/catalogue';
+import { kindOf, type Kind } from '../store/columns/kinds';
 import type { TableName } from '../store/engine/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES, WHOLE_ROLLOUT } from '../store/releases';
@@ -129,32 +130,10 @@ export const RECORDS = {
   product: record(
     'products',
     ['id'],
-    {
-      id: smallId,
-      name: text(MAX_LABEL_LENGTH, 1),
-      element: nullable(text(100)),
-      includes: includes(),
-      renew_url: nullable(webAddress()),
-      support_url: nullable(webAddress()),
-      reminders: flag(),
-      update_xml: nullable(object()),
-      created_at: time(),
-    },
+    { ...exported(PRODUCT), includes: includes(), update_xml: nullable(object()) },
     { includes: 'includes_all' },
   ),
-  plan: record('plans', ['id'], {
-    id: smallId,
-    product_id: smallId,
-    name: text(MAX_LABEL_LENGTH, 1),
-    activation_type: oneOf(ACTIVATION_TYPES),
-    activation_limit: count,
-    duration: nullable(matching(DURATION, 'a duration as 1y, 6m or 30d')),
-    after_expiry: oneOf(AFTER_EXPIRY),
-    free_staging: flag(),
-    self_service_moves: count,
-    upgrade_url: nullable(webAddress()),
-    created_at: time(),
-  }),
+  plan: record('plans', ['id'], exported(PLAN)),
   release: record('releases', ['id'], {
     id: smallId,
     product_id: smallId,
@@ -454,6 +433,37 @@ function record<F extends Record<string, Field<unknown>>>(
   columns: Record<string, string> = {},
 ): RecordLayout<F> {
   return { table, order, fields, columns };
+}
+
+/** Returns the fields of an export for these columns, by their schemas (store/columns). */
+function exported<P extends TProperties>(columns: P): { [Name in keyof P]: Field<Static<P[Name]>> } {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, schema]) => [name, fieldFor(schema)]),
+  ) as unknown as { [Name in keyof P]: Field<Static<P[Name]>> };
+}
+
+/** The parts of a schema that describe its values. */
+interface Described {
+  type?: string | string[];
+  enum?: string[];
+  minimum?: number;
+  maximum?: number;
+  format?: string;
+}
+
+function fieldFor(schema: TSchema): Field<never> {
+  const { type, enum: words, minimum = 0, maximum = 0, format } = schema as Described;
+  if (Array.isArray(type)) return nullable(fieldFor({ ...schema, type: type[0] })) as Field<never>;
+  if (words !== undefined) return oneOf(words) as Field<never>;
+  if (type === 'integer') return integer(minimum, maximum) as Field<never>;
+  if (type === 'boolean') return flag() as Field<never>;
+  return (format === 'date-time' ? time() : textFor(kindOf(schema))) as Field<never>;
+}
+
+function textFor(kind: Kind | undefined): Field<string> {
+  if (kind === 'address') return webAddress();
+  if (kind === 'duration') return matching(DURATION, 'a duration as 1y, 6m or 30d');
+  return kind === 'element' ? text(100) : text(MAX_LABEL_LENGTH, 1);
 }
 
 function plain<T extends SqlValue>(expected: string, fits: (value: unknown) => boolean): Field<T> {

@@ -121,6 +121,8 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
       ['POST /products', { name: 'A', includes: 'some' }, 'includes'],
       ['POST /products', { name: 'A', renew_url: 'http://shop.example' }, 'renew_url'],
       ['POST /products', { name: 'A', element: 'a b' }, 'element'],
+      ['POST /products', { name: 'A', element: '' }, 'element'],
+      ['PATCH /products/42', { support_url: '' }, 'support_url'],
       ['PATCH /products/42', { includes: [42] }, 'includes'],
       [
         'POST /plans',

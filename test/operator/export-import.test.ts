@@ -923,12 +923,16 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 11, and this program reads 9 and 10\. Install a version/,
+      new RegExp(
+        `^error: Line 1: the file has format version ${FORMAT_VERSION + 1}, and this program reads ${FORMAT_VERSION - 1} and ${FORMAT_VERSION}\\. Install a version`,
+      ),
     ],
     [
       'an older format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 2 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 8, and this program reads 9 and 10\. Export again with a version/,
+      new RegExp(
+        `^error: Line 1: the file has format version ${FORMAT_VERSION - 2}, and this program reads ${FORMAT_VERSION - 1} and ${FORMAT_VERSION}\\. Export again with a version`,
+      ),
     ],
     [
       'another kind of file',

@@ -7,6 +7,7 @@ import type { Settings } from '../../src/settings/config';
 import { queueMail } from '../../src/mail/queue';
 import { requestDigests } from '../../src/privacy/stored-data';
 import { customerDigest } from '../../src/store/customer-digest';
+import { PLAN, PRODUCT, PRODUCT_INSIDE } from '../../src/store/columns/catalogue';
 import { isSqlite, table, type Db, type TableName } from '../../src/store/engine/database';
 import { TEXT_COLUMNS, UNSEARCHED } from '../../src/store/personal-data';
 import { shortDigest } from '../../src/base/digest';
@@ -74,12 +75,16 @@ const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   operators: { email: JANE },
 };
 
+const others = (columns: object, ...personal: string[]) =>
+  Object.keys(columns)
+    .filter((name) => !personal.includes(name))
+    .join(' ');
+
 /** Columns that hold nothing of a person, or what is shown by another table's. */
 const OTHERS: Record<TableName, string> = {
   migrations: 'id name batch migration_time',
-  products: 'id element created_at includes_all renew_url support_url reminders',
-  plans:
-    'id product_id activation_type activation_limit duration created_at after_expiry free_staging self_service_moves upgrade_url',
+  products: others({ ...PRODUCT, ...PRODUCT_INSIDE }, 'name', 'update_xml'),
+  plans: others(PLAN, 'name'),
   licenses:
     'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest grace_days renews_itself',
   activations: 'id license_id identifier activated_at key_id free site held_until',

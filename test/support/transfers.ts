@@ -3,7 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../src/settings/config';
 import type { Db } from '../../src/store/engine/database';
-import { RECORDS, type KeyRecord, type RecordType } from '../../src/transfer/records';
+import {
+  FORMAT_VERSION,
+  NEW_FIELDS,
+  RECORDS,
+  type KeyRecord,
+  type RecordType,
+} from '../../src/transfer/records';
 import { operator, type Operator } from './operator';
 import { temporaryFolder } from './processes';
 import { newPlace, rows, type DatabaseKind } from './service';
@@ -50,7 +56,7 @@ export function fileOf(records: Record<string, unknown>[]): string {
   );
 }
 
-export const HEADER = { type: 'header', format: 'licensing-gateway export', version: 10 };
+export const HEADER = { type: 'header', format: 'licensing-gateway export', version: FORMAT_VERSION };
 
 export function writeText(text: string | Buffer): string {
   const file = join(temporaryFolder(), 'in.jsonl');
@@ -109,6 +115,7 @@ export function largeFile(count: number): string {
   return fileOf([
     {
       type: 'product',
+      ...NEW_FIELDS.product,
       id: 1,
       name: 'Large',
       element: null,

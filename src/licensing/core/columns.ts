@@ -1,7 +1,6 @@
 /** The limits of database columns, as `migrations/schema` defines them. Lengths are in characters (code points). */
 
-/** The highest id of a product or plan, and the highest limit or slot count. */
-export const MAX_UINT32 = 0xffff_ffff;
+export { MAX_UINT32 } from '../../store/words';
 
 /** The maximum length of a name, label, customer, reference or actor. */
 export const MAX_LABEL_LENGTH = 190;

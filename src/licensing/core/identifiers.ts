@@ -1,10 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import ipaddr from 'ipaddr.js';
+import { ACTIVATION_TYPES } from '../../store/words';
 import { MAX_IDENTIFIER_LENGTH } from './columns';
 import { containsKey } from './keys';
 
-export const ACTIVATION_TYPES = ['domain', 'device', 'seat', 'instance'] as const;
+export { ACTIVATION_TYPES };
 export type ActivationType = (typeof ACTIVATION_TYPES)[number];
 
 export function isActivationType(word: string): word is ActivationType {

@@ -1,6 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
 import { redactKeys } from '../../licensing/core/keys';
+import { JUDGES } from '../../licensing/fields';
+import { kindOf } from '../../licensing/schemas/catalogue';
 import { ManageError } from './failures';
 
 /** Reads queries and bodies by the schemas of their operation. Refusals name the first wrong field. */
@@ -66,9 +68,21 @@ function reader(ajv: () => Ajv2020, schema: object = NOTHING): Reader {
   return (given) => {
     // Compiled by the first call: all together would take a tenth of a second at the start.
     validate ??= ajv().compile(schema);
-    if (validate(given)) return given as object;
+    if (validate(given)) return judged(schema, given as Record<string, unknown>);
     throw explain((validate.errors as ErrorObject[])[0] as ErrorObject);
   };
+}
+
+/** Returns the fields with their texts as the rules write them. @throws OperatorError that names the wrong field */
+function judged(
+  { properties = {} }: { properties?: Record<string, TSchema> },
+  given: Record<string, unknown>,
+): object {
+  for (const [name, value] of Object.entries(given)) {
+    const kind = kindOf(properties[name]);
+    if (kind !== undefined && typeof value === 'string') given[name] = JUDGES[kind]?.(value, name) ?? value;
+  }
+  return given;
 }
 
 function explain({ keyword, instancePath, params, message = 'is not valid' }: ErrorObject): ManageError {

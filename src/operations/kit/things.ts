@@ -2,56 +2,9 @@ import { Type } from '@sinclair/typebox';
 import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
 import { MAIL_TYPES } from '../../mail/queue';
 import { STORED_STATUSES } from '../../licensing/core/states';
-import {
-  exactly,
-  Id,
-  Limit,
-  orNull,
-  planOptions,
-  Text,
-  TextOrNull,
-  Time,
-  TimeOrNull,
-  wordOf,
-} from './schemas';
+import { exactly, Id, Limit, orNull, Text, TextOrNull, Time, TimeOrNull, wordOf } from './schemas';
 
 /** The things of the API as their views show them (licensing/views.ts). */
-
-const productFields = {
-  id: Id,
-  name: Text,
-  element: TextOrNull,
-  includes: Type.Union([Type.Array(Id), Type.Literal('all')]),
-  renew_url: TextOrNull,
-  support_url: TextOrNull,
-  reminders: Type.Boolean({ description: 'Mails 30 and 7 days before the end and at it.' }),
-  created_at: Time,
-};
-
-export const Product = exactly(productFields, { title: 'Product' });
-
-export const planFields = {
-  id: Id,
-  product_id: Id,
-  name: Text,
-  activation_type: wordOf(ACTIVATION_TYPES),
-  activation_limit: Limit,
-  duration: orNull(Type.String({ description: 'Such as 1y; null: for life.' })),
-  ...planOptions,
-  created_at: Time,
-};
-
-export const Plan = exactly(planFields, { title: 'Plan' });
-
-export const ProductDetails = exactly(
-  {
-    ...productFields,
-    included_in: Type.Array(Id, { description: 'Products whose licences cover this one too.' }),
-    plans: Type.Array(Plan),
-    published_versions: Type.Array(Text, { description: 'The highest first.' }),
-  },
-  { title: 'ProductDetails' },
-);
 
 export const STATUSES = [...STORED_STATUSES, 'expired'] as const;
 

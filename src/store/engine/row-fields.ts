@@ -1,4 +1,4 @@
-import { snakeCase, type Snake } from '../../base/json';
+import { camelCase, snakeCase, type Camel, type Snake } from '../../base/json';
 import type { Row, SqlValue } from '../export';
 import { fromSqlTime, toSqlTime } from './time';
 
@@ -26,10 +26,6 @@ const FLAGS = [
   'renews_itself',
   'security',
 ] as const;
-
-type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
-  ? `${First}${Capitalize<Camel<Rest>>}`
-  : Name;
 
 type FieldOf<Name, Value> = Name extends (typeof FLAGS)[number]
   ? Value extends number
@@ -63,8 +59,7 @@ export function toFields<R extends object>(row: R): FieldsOf<R> {
     const value = (row as Row)[name];
     let column = columns.get(name);
     if (column === undefined) {
-      const field = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-      columns.set(name, (column = { field, read: readerOf(name) }));
+      columns.set(name, (column = { field: camelCase(name), read: readerOf(name) }));
     }
     fields[column.field] = column.read(value as SqlValue);
   }

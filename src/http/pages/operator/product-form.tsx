@@ -95,7 +95,7 @@ function explain({ view: { t } }: OperatorCall, { facts, error }: Failure): stri
       return texts.isIncluded;
   }
   if (error.field === 'element') return texts.element;
-  return error.field === 'renew_url' || error.field === 'support_url' ? texts.url : undefined;
+  return error.field?.endsWith('_url') ? texts.url : undefined;
 }
 
 /** @param others that it may include @param product undefined: a new one */

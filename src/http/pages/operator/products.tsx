@@ -2,7 +2,7 @@ import { findOfferedVersion } from '../../../joomla/update-xml/offered';
 import { plansOf } from '../../../licensing/catalogue';
 import { countLicensesByProduct, listProductPage, PRODUCT_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
-import { productJson } from '../../../licensing/views';
+import { productJson } from '../../../licensing/schemas/catalogue';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';

@@ -182,8 +182,6 @@ export const common: Translated<typeof en> = {
       includes: 'Bitte wählen Sie andere Produkte, die selbst keine enthalten.',
       element:
         'Das ist kein Element. Schreiben Sie es, wie Joomla die Erweiterung nennt, zum Beispiel pkg_gallery.',
-      renew_url: 'Bitte geben Sie eine Adresse ein, die mit https:// beginnt.',
-      support_url: 'Bitte geben Sie eine Adresse ein, die mit https:// beginnt.',
       version: 'Bitte geben Sie eine Version ein, zum Beispiel 2.1.0.',
       changelog: 'Bitte geben Sie einen Text von höchstens 1 MB ein.',
       file: 'Diese Datei lässt sich nicht verwenden. Bitte prüfen Sie sie oder wählen Sie eine andere.',

@@ -184,8 +184,6 @@ export const common = {
       product_id: 'Please choose a product.',
       includes: 'Please choose other products that include none themselves.',
       element: 'This is not an element. Write it as Joomla names the extension, such as pkg_gallery.',
-      renew_url: 'Please type an address that begins with https://.',
-      support_url: 'Please type an address that begins with https://.',
       version: 'Please type a version, such as 2.1.0.',
       changelog: 'Please type a text of at most 1 MB.',
       file: 'This file cannot be used. Please choose another one, and check it first.',

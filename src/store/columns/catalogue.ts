@@ -1,0 +1,69 @@
+import { Type } from '@sinclair/typebox';
+import { ACTIVATION_TYPES, AFTER_EXPIRY, MAX_UINT32 } from '../words';
+import {
+  AddressOrNull,
+  Label,
+  Limit,
+  ofKind,
+  oneOf,
+  orNull,
+  SmallId,
+  Time,
+  wordOf,
+  type FieldsFrom,
+} from './kinds';
+
+/** The columns of a product that the API answers with. */
+export const PRODUCT = {
+  id: SmallId,
+  name: Label,
+  element: orNull(
+    ofKind('element', Type.String({ description: "Joomla's name of the extension, such as pkg_example." })),
+  ),
+  renew_url: AddressOrNull,
+  support_url: AddressOrNull,
+  reminders: Type.Boolean({ description: 'Mails 30 and 7 days before the end and at it; off by default.' }),
+  created_at: Time,
+};
+
+/** The columns that the API does not show. With `includes_all`, a product includes every product that includes none itself. */
+export const PRODUCT_INSIDE = {
+  includes_all: Type.Boolean(),
+  update_xml: orNull(ofKind('json', Type.String())),
+};
+
+/** A product without the settings of its update XML, which few callers need. */
+export type Product = Omit<FieldsFrom<typeof PRODUCT & typeof PRODUCT_INSIDE>, 'updateXml'>;
+
+/** The columns of a plan. The API answers with all of them. */
+export const PLAN = {
+  id: SmallId,
+  product_id: SmallId,
+  name: Label,
+  activation_type: wordOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' }),
+  activation_limit: Limit,
+  duration: orNull(
+    ofKind('duration', Type.String({ description: 'Such as 1y; null: for life.', examples: ['1y'] })),
+  ),
+  after_expiry: oneOf(AFTER_EXPIRY, {
+    description: 'What an expired licence may still download.',
+  }),
+  free_staging: Type.Boolean({ description: 'Local and staging sites take no slot.' }),
+  self_service_moves: Type.Integer({
+    minimum: 0,
+    maximum: MAX_UINT32,
+    description: "How many sites customers may remove on the customer's page within 30 days.",
+  }),
+  upgrade_url: {
+    ...AddressOrNull,
+    description:
+      'Where customers get a larger licence: an https address of at most 500 characters. It is shown when no slot is free or a product is not covered. null: nowhere.',
+  },
+  created_at: Time,
+};
+
+export type Plan = FieldsFrom<typeof PLAN>;
+export type AfterExpiry = Plan['afterExpiry'];
+
+/** The options of a plan, in addition to its slots and duration. */
+export type PlanOptions = Pick<Plan, 'afterExpiry' | 'freeStaging' | 'selfServiceMoves' | 'upgradeUrl'>;

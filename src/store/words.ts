@@ -1,0 +1,10 @@
+/** Words and limits of columns, for code that must not load the schemas (columns). */
+
+/** The highest id of a product or plan, and the highest limit or slot count. */
+export const MAX_UINT32 = 0xffff_ffff;
+
+/** The identifiers that take a slot. */
+export const ACTIVATION_TYPES = ['domain', 'device', 'seat', 'instance'] as const;
+
+/** The downloads that remain when a licence has ended: none, or the versions that were published before its end. */
+export const AFTER_EXPIRY = ['nothing', 'last_release'] as const;

@@ -4,6 +4,7 @@ import type { Db } from '../store/engine/database';
 import { findOrder } from '../store/orders/orders';
 import { findMessage } from '../store/orders/shop-messages';
 import { countUnmatched, findUnmatched, listUnmatched, type Unmatched } from '../store/orders/unmatched';
+import { GIVES_BACK } from './decide-unmatched';
 import { readPending } from './inbox';
 
 /** Unmatched events, in the form that is shown to sellers. */
@@ -16,6 +17,10 @@ export interface UnmatchedView extends Unmatched {
   /** the shop's number of the order, otherwise the id that the message refers to, such as a payment */
   names: string | null;
   customer: string | null;
+  /** the name of the order's event; of a message that cannot be read, the sender's name */
+  kind: string;
+  /** false for a refund or a dispute: nothing is paid that a licence could be issued for */
+  mayIssue: boolean;
 }
 
 /** Lists unmatched events, newest first. */
@@ -47,11 +52,14 @@ export async function viewUnmatched(db: Db, one: Unmatched): Promise<UnmatchedVi
   const told = message && (await readPending(db, message));
   const orderId = one.orderId ?? message?.orderId ?? null;
   const order = orderId === null ? undefined : await findOrder(db, { id: orderId });
+  const kind = told?.event.event ?? one.event;
   return {
     ...one,
     orderId,
     names: order?.number ?? told?.names ?? null,
     customer: order?.customer ?? told?.event.customer?.email ?? null,
+    kind,
+    mayIssue: !GIVES_BACK.has(kind),
   };
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { PREFIX } from '../support/service';
+import { fixture, sendHook, signStripe } from '../support/shop-senders';
 
 /** Unmatched payments on their page: found, asked for, and done. */
 
@@ -46,7 +47,7 @@ it('leads on where nothing is unmatched', async () => {
 
 it('shows whose licence it is before it is assigned', async () => {
   const id = await tell('77');
-  expect((await send('/shops/shop')).html).toMatch(/unmatched\?shop=shop[^>]*>1 event</);
+  expect((await send('/shops/shop')).html).toMatch(/1 payment matches no order\..*unmatched\?shop=shop"/s);
   const { html } = await send('/unmatched');
   for (const text of ['Renewed', 'no payment of this order is known', '77', 'jo@example.com'])
     expect(html).toContain(text);
@@ -64,6 +65,40 @@ it('shows whose licence it is before it is assigned', async () => {
   expect(await service.write.ok('GET /unmatched?state=assigned')).toMatchObject([
     { license_id: license, acted_by: 'operator:root' },
   ]);
+});
+
+it('shows a message of a shop in words, and offers no licence for money that went back', async () => {
+  const secret = 'whsec_made_up_by_the_seller';
+  await service.write.ok('POST /shops', { name: 'stripe', kind: 'stripe', secret }, 201);
+  const event = {
+    ...(fixture('stripe/charge.refunded') as Thing),
+    created: service.clock.now.getTime() / 1000,
+  };
+  const sent = await sendHook(service.url, 'stripe', signStripe(event, secret, service.clock.now));
+  expect([sent.status, sent.text]).toEqual([200, expect.stringContaining('unmatched')]);
+  const [refund] = (await service.write.ok('GET /unmatched?shop=stripe')) as unknown as Thing[];
+  expect(refund).toMatchObject({ event: 'charge.refunded' });
+  const paid = await tell('80');
+  for (const [language, word] of [
+    ['en', 'Refunded'],
+    ['de', 'Erstattet'],
+  ] as const) {
+    const { html } = await send('/unmatched', undefined, language);
+    expect(html).toContain(`>${word}<`);
+    expect(html).not.toContain('charge.refunded');
+    const acts = [...html.matchAll(/<div class="acts">.*?<\/div>/gs)].map(([cell]) =>
+      [...cell.matchAll(/class="btn btn-quiet btn-row" href="[^"]*\/unmatched\/(\d+)\/(\w+)"/g)].map(
+        ([, id, what]) => [Number(id), what],
+      ),
+    );
+    expect(acts.filter((links) => links.length > 0)).toEqual([
+      [paid, paid, paid].map((id, i) => [id, ['assign', 'issue', 'leave'][i]]),
+      [Number(refund!.id), Number(refund!.id)].map((id, i) => [id, ['assign', 'leave'][i]]),
+    ]);
+    const about = await send(`/unmatched/${String(refund!.id)}/leave`, undefined, language);
+    expect([about.html.includes(word), about.html.includes('charge.refunded')]).toEqual([true, false]);
+  }
+  for (const id of [paid, Number(refund!.id)]) await send(`/unmatched/${id}/leave`, { once: `x${id}` });
 });
 
 it('issues a licence, or leaves it, and says in words why not', async () => {

@@ -65,9 +65,9 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
           {
             title: columns.event,
             kind: 'name',
-            cell: ({ event, reason }) => (
+            cell: ({ kind, reason }) => (
               <>
-                {t.orders.events[event] ?? event}
+                {t.orders.events[kind] ?? texts.message(kind)}
                 <span class="sub fw-normal">{reasonText(texts.reasons, reason)}</span>
               </>
             ),
@@ -88,12 +88,16 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
           {
             title: '',
             kind: 'act',
-            cell: ({ id }) => (
-              <>
-                <a href={to(`${LIST}/${id}/assign`)}>{texts.assign}</a>{' '}
-                <a href={to(`${LIST}/${id}/issue`)}>{texts.issue}</a>{' '}
-                <a href={to(`${LIST}/${id}/leave`)}>{texts.leave}</a>
-              </>
+            cell: ({ id, mayIssue }) => (
+              <div class="acts">
+                {(['assign', 'issue', 'leave'] as const)
+                  .filter((what) => mayIssue || what !== 'issue')
+                  .map((what) => (
+                    <a class="btn btn-quiet btn-row" href={to(`${LIST}/${id}/${what}`)}>
+                      {texts[what]}
+                    </a>
+                  ))}
+              </div>
             ),
           },
         ]}
@@ -307,13 +311,13 @@ function crumbsOf({ orders }: Texts): [string, string][] {
 }
 
 /** What it is about. */
-function About({ one: { shop, event, names, customer, at, reason } }: { one: UnmatchedView }) {
+function About({ one: { shop, kind, names, customer, at, reason } }: { one: UnmatchedView }) {
   const { t, format } = useView();
-  const { columns, reasons } = t.orders.unmatched;
+  const { columns, reasons, message } = t.orders.unmatched;
   return (
     <Facts
       facts={[
-        [columns.event, t.orders.events[event] ?? event],
+        [columns.event, t.orders.events[kind] ?? message(kind)],
         [columns.shop, shop],
         [columns.names, names ?? t.common.none],
         [columns.customer, customer ?? t.common.none],

@@ -21,7 +21,7 @@ export const needsYou: Translated<typeof en> = {
   without_address: (count, written) =>
     `${written} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse: Es ging kein Schlüssel hinaus.`,
   unmatched: (count, written) =>
-    `${written} ${count === 1 ? 'Meldung eines Shops betrifft' : 'Meldungen von Shops betreffen'} Geld und ${count === 1 ? 'gehört' : 'gehören'} zu nichts, was hier bekannt ist.`,
+    `${written} ${count === 1 ? 'Zahlung passt' : 'Zahlungen passen'} zu keiner Bestellung.`,
   disputed: (count, written) =>
     count === 1
       ? '1 Lizenz ist ausgesetzt, weil ihre Zahlung zurückgebucht wurde.'

@@ -20,7 +20,7 @@ export const needsYou = {
   without_address: (count: number, written: string) =>
     `${written} paid ${count === 1 ? 'order has' : 'orders have'} no e-mail address: no key was sent.`,
   unmatched: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'message of a shop is' : 'messages of shops are'} about money, and belong${count === 1 ? 's' : ''} to nothing that is known here.`,
+    `${written} ${count === 1 ? 'payment matches' : 'payments match'} no order.`,
   disputed: (count: number, written: string) =>
     count === 1
       ? '1 licence is suspended, because its payment was charged back.'

@@ -26,7 +26,7 @@ export type PlanOptionsJson = JsonOf<PlanOptions>;
 
 const OPTIONS = Object.keys(PLAN_DEFAULTS) as (keyof PlanOptions)[];
 
-/** The options of a plan that JSON says. */
+/** Reads the plan options that the JSON contains. */
 export function readPlanOptions(json: Partial<PlanOptionsJson>): Partial<PlanOptions> {
   const said = OPTIONS.map((option) => [option, (json as Record<string, unknown>)[snakeCase(option)]]);
   return Object.fromEntries(said.filter(([, value]) => value !== undefined)) as Partial<PlanOptions>;
@@ -69,7 +69,7 @@ export function keyJson(key: LicenseKey) {
   return jsonOf(key, 'id', 'keyHint', 'label', 'activationLimit', 'endsAt', 'createdAt');
 }
 
-/** A key that is added or revealed, the only view with the key itself. */
+/** Returns an added or revealed key; the only view with the key itself. */
 export function addedKeyJson({ key, stored }: AddedKey) {
   const { id, ...others } = keyJson(stored);
   return { id, license_key: key, ...others };

@@ -19,21 +19,21 @@ import { inTransaction } from '../store/engine/transaction';
 import { lastMonths } from './renewals';
 
 /**
- * Figures that are dear to count: different licences that were refused in a period, and sites by their version. They are
- * kept, so that a page that shows them does not count them.
+ * Aggregates: figures that take long to count, such as different licences refused in a period, and sites by their
+ * version. They are stored, so that a page that shows them does not count them.
  */
 
 /** The lengths of periods, in UTC days up to today. */
 export const PERIODS = [7, 30, 90] as const;
-/** Versions of a product that are told apart: sites may say anything. */
+/** The versions of a product that are counted separately, because sites may report anything. */
 export const MOST_TOLD_VERSIONS = 200;
-/** The version of all others in `ToldCount`. */
+/** The version in `ToldCount` for the sum of all others. */
 export const OTHER_VERSIONS = '';
 
 /**
- * Counts them anew.
- * @param lease undefined: nobody else keeps them
- * @returns false when another instance has the lease by now
+ * Counts and stores the figures again.
+ * @param lease undefined: no other instance counts them
+ * @returns false if another instance holds the lease now
  */
 export async function keepFigures(db: Db, lease: Lease | undefined, now: () => Date): Promise<boolean> {
   const ids = (await listProducts(db)).map(({ id }) => id);
@@ -63,7 +63,7 @@ async function countRefused(db: Db, productId: number, days: number, now: Date):
   const byCode = await countRefusedLicenses(db, productId, period);
   return [
     either,
-    // Nothing shows these for the period before.
+    // These are not shown for the period before.
     ...[...byCode].map(([code, licenses]) => ({ productId, days, code, licenses, licensesBefore: 0 })),
   ];
 }
@@ -79,7 +79,7 @@ async function countTold(db: Db, productId: number): Promise<ToldCount[]> {
   ];
 }
 
-/** Does not write what is right already: most of the time nothing has changed. */
+/** Replaces stored counts that changed: most of the time none has changed. */
 async function replaceChanged(
   trx: Transaction,
   refused: RefusedCount[],
@@ -109,7 +109,7 @@ export interface LicenseMonthCounts {
   refused: number;
 }
 
-/** What a licence did in this month and the eleven before, the oldest first; at most a minute behind. */
+/** Returns a licence's downloads and refusals in this month and the eleven before, oldest first; at most a minute old. */
 export async function readLicenseMonths(db: Db, licenseId: number, now: Date): Promise<LicenseMonthCounts[]> {
   const months = lastMonths(now);
   const kept = new Map(

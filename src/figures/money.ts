@@ -6,11 +6,11 @@ import { lastMonths } from './renewals';
 export interface MoneyFigures {
   /** when the first amount was received: earlier payments are missing; null: none was received */
   since: Date | null;
-  /** by month, the oldest first, and currency */
+  /** sums by month, oldest first, and currency */
   sums: Omit<MoneySum, 'shop' | 'firstAt'>[];
 }
 
-/** Reads kept sums, which are as of now. */
+/** Reads stored sums, which are up to date. */
 export async function readMoney(db: Db, now: Date): Promise<MoneyFigures> {
   const [first] = lastMonths(now) as [string, ...string[]];
   return { since: (await findFirstMoney(db)) ?? null, sums: await sumMoney(db, first) };

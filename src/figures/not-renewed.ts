@@ -20,32 +20,32 @@ import { OperatorError } from '../licensing/operator-error';
 import { plansOf } from '../licensing/license-filter';
 import { nextMonth, type RenewalsQuery } from './renewals';
 
-/** A licence that stopped working at its end and was not renewed, with what a seller who writes to the customer wants to know. */
+/** A licence that expired and was not renewed, with the facts for a seller who writes to the customer. */
 export interface LapsedLicense {
   license: License;
-  /** until when it was paid */
+  /** its paid-through date */
   endedAt: Date;
-  /** since when the customer has a licence, whichever; null: it has no customer */
+  /** the start of the customer's first licence of any kind; null: it has no customer */
   customerSince: Date | null;
-  /** the customer has another licence that works */
+  /** whether another licence of the customer works */
   hasActive: boolean;
-  /** the latest download that was given, as far as the access log goes back */
+  /** the latest granted download in the access log */
   lastDownloadAt: Date | null;
-  /** downloads refused since the end, as far as the access log goes back */
+  /** downloads refused since the end, in the access log */
   refused: number;
-  /** the latest refused request of any kind since the end; null: none */
+  /** the latest refused request since the end, for any reason; null: none */
   refusedAt: Date | null;
 }
 
 export interface NotRenewedQuery extends RenewalsQuery {
-  /** `2026-11`, in which the paid end fell */
+  /** the month of the paid-through date, such as `2026-11` */
   month?: string | undefined;
 }
 
 /**
- * First those that were refused since their end, the latest first: they still want updates. Then the others, the latest
- * end first. A licence that is suspended, revoked or cancelled is not among them.
- * @throws OperatorError for a month that is none, and when there is no such product or plan
+ * Lists licences that were not renewed: first those refused since their end, latest first, because they still want
+ * updates, then the others, latest end first. Suspended, revoked and cancelled licences are not listed.
+ * @throws OperatorError for an invalid month, and if the product or plan does not exist
  */
 export async function listLapsed(
   db: Db,
@@ -92,7 +92,7 @@ export async function listLapsed(
 
 function monthOf(month: string): { from: Date; until: Date } {
   const from = new Date(`${month}-01T00:00:00Z`);
-  // Databases hold no later time than the year 9999.
+  // Databases store no time after the year 9999.
   if (!/^[1-9]\d{3}-\d\d$/.test(month) || Number.isNaN(from.getTime()) || month === '9999-12')
     throw new OperatorError('It must be a month such as 2026-11.', {
       code: 'INVALID_REQUEST',

@@ -5,11 +5,11 @@ import type { UnsummedEvent } from '../store/sums';
 import { endsOf, phasesOf, TIMELINE_ACTIONS, type TimelineEvent } from './timeline';
 
 /**
- * Keeps the sums of ends and of states (docs/renewals.md). They are what all histories say together, so an event changes
- * them by what its licence's history says with it, less what it said without it.
+ * Keeps the sums of ends and of states (docs/renewals.md). They are the totals of all histories: an event changes them
+ * by the totals of its licence's history with the event, minus those without it.
  */
 
-/** @param taken events that the same transaction takes for the sums */
+/** @param taken events that this transaction takes for the sums */
 export async function sumTimelines(trx: Transaction, taken: UnsummedEvent[]): Promise<void> {
   const news = taken.filter(({ action }) => (TIMELINE_ACTIONS as readonly string[]).includes(action));
   if (news.length === 0) return;
@@ -25,7 +25,7 @@ export async function sumTimelines(trx: Transaction, taken: UnsummedEvent[]): Pr
   await sums.write(trx);
 }
 
-/** Takes out of the sums what the histories of licences say, which the caller deletes in the same transaction. */
+/** Subtracts the histories of licences from the sums. The caller deletes them in the same transaction. */
 export async function forgetTimelines(trx: Transaction, licenseIds: number[]): Promise<void> {
   const sums = new Sums();
   for (const events of await historiesOf(trx, licenseIds, { isLocked: true })) sums.add(events, -1);
@@ -63,7 +63,7 @@ class Sums {
     }
   }
 
-  /** In the order of the keys, against deadlocks. */
+  /** Writes in the order of the keys, to avoid deadlocks. */
   async write(trx: Transaction): Promise<void> {
     await addEndSums(trx, changedOf(this.ends));
     await addStateSums(trx, changedOf(this.states));

@@ -6,7 +6,7 @@ import type { LiveStatus } from '../licensing/core/states';
 import { countLicensesByStatus } from './statistics';
 import { plansOf } from '../licensing/license-filter';
 
-/** What is read of the kept sums of ends and states: months, what is due, states, days. Defined in docs/renewals.md. */
+/** A query of the stored sums of ends and states: months, due ends, states, days. docs/renewals.md defines them. */
 
 export interface RenewalsQuery {
   productId?: number | undefined;
@@ -14,38 +14,38 @@ export interface RenewalsQuery {
 }
 
 export interface Counted {
-  /** ends that fell */
+  /** the number of ends */
   ended: number;
-  /** moved on before the licence stopped working */
+  /** renewed before the licence stopped working */
   inTime: number;
-  /** within 30 days after the end */
+  /** renewed within 30 days after the end */
   late: number;
-  /** neither, so far */
+  /** not renewed so far */
   lost: number;
 }
 
 export interface RenewalMonth extends Counted {
   /** `2026-11` */
   month: string;
-  /** its last day is 30 days ago, so that nothing of it counts as renewed any more */
+  /** whether its last day is at least 30 days ago, so that nothing in it can still count as renewed */
   isFinal: boolean;
 }
 
 export interface Renewals {
-  /** twelve, the oldest first; the last is this one, up to yesterday */
+  /** twelve months, oldest first; the last is this month, up to yesterday */
   months: RenewalMonth[];
-  /** the final ones of these months together */
+  /** the sum of the final ones of these months */
   final: Counted;
-  /** the same twelve months by plan, the most ends first; without plans that had none */
+  /** the sums of these months by plan, most ends first, without plans that had no end */
   plans: (Counted & { planId: number })[];
   due: Due[];
-  /** 24, the oldest first: at the end of each month, and now */
+  /** 24, oldest first: the states at the end of each month, and now */
   states: StateMonth[];
-  /** from today on, for 366 days: the days on which licences end */
+  /** the days on which licences end, from today on, for 366 days */
   ends: { day: string; licenses: number }[];
 }
 
-/** Ends from today on that were not moved yet, in so many days. */
+/** The ends from today on, within a number of days, that were not renewed yet. */
 export interface Due {
   days: number;
   withoutSubscription: number;
@@ -62,7 +62,7 @@ const STATE_MONTHS = 24;
 const DUE_DAYS = [7, 30, 90];
 const CALENDAR_DAYS = 366;
 
-/** Reads kept figures only, at most a minute old. @throws OperatorError when there is no such product or plan */
+/** Reads only stored figures, at most a minute old. @throws OperatorError if the product or plan does not exist */
 export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Promise<Renewals> {
   const planIds = await plansOf(db, query);
   const today = dayOf(now);
@@ -155,29 +155,29 @@ async function readStates(
     }
     states.push({ month, licenses: { ...licenses } });
   }
-  // Those of this month would hold what ends in the rest of it.
+  // The stored states of this month would include the ends in the rest of it.
   const counts = await countLicensesByStatus(db, query);
   const current = { ...licenses };
   for (const status of Object.keys(current) as LiveStatus[]) current[status] = counts[status] ?? 0;
   return [...states, { month: monthAt(now, 0), licenses: current }];
 }
 
-/** This UTC month and the eleven before it, the oldest first: `2026-11`. */
+/** Returns this UTC month and the eleven before it, oldest first, such as `2026-11`. */
 export function lastMonths(now: Date): string[] {
   return Array.from({ length: MONTHS }, (_, i) => monthAt(now, i + 1 - MONTHS));
 }
 
-/** The month that comes so many after this one: `2026-11` */
+/** Returns the month this number of months after the present one, such as `2026-11`. */
 function monthAt(now: Date, months: number): string {
   return dayOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1))).slice(0, 7);
 }
 
-/** Whether nothing of a month counts as renewed any more: its last day is 30 days ago. */
+/** Reports whether nothing in a month can still count as renewed: its last day is at least 30 days ago. */
 export function isSettled(month: string, now: Date): boolean {
   return now.getTime() >= nextMonth(month).getTime() + LATE_DAYS * DAY_MS;
 }
 
-/** The first moment of the month after this. */
+/** Returns the first moment of the month after this one. */
 export function nextMonth(month: string): Date {
   const [year, number] = month.split('-').map(Number) as [number, number];
   return new Date(Date.UTC(year, number, 1));

@@ -28,15 +28,15 @@ import { OperatorError } from '../licensing/operator-error';
 import { sumTimelines } from './renewal-sums';
 import { parseMoment } from '../licensing/timestamps';
 
-/** In one transaction; the changes of licences in one of these rows wait for it, for some ms. */
+/** The rows of one transaction; changes of their licences wait for it, for some ms. */
 const ROWS_AT_ONCE = 500;
 const USUAL_DAYS = 30;
 const MAX_DAYS = 366;
-/** The current month, and the next 12. */
+/** The current month and the next 12. */
 const MONTHS = 13;
 
 export interface Statistics {
-  /** by live status; without those that no licence has */
+  /** the licences by live status, without empty statuses */
   licenses: Record<string, number>;
   /** active licences, by the month of their end: this month and the next 12 */
   expiring: { month: string; count: number }[];
@@ -49,9 +49,9 @@ export interface DayStatistics {
   imported: number;
   renewed: number;
   activated: number;
-  /** by version */
+  /** the number by version */
   downloads: Record<string, number>;
-  /** by code */
+  /** the number by code */
   refused: Record<string, { requests: number; licenses: number }>;
 }
 
@@ -62,7 +62,7 @@ interface StatisticsRequest {
   productId?: number | undefined;
 }
 
-/** Reads kept figures only, at most a minute old. @throws OperatorError for days that are none, or too many */
+/** Reads only stored figures, at most a minute old. @throws OperatorError for invalid days, or too many */
 export async function readStatistics(db: Db, request: StatisticsRequest, now: Date): Promise<Statistics> {
   const { productId } = request;
   const days = daysOf(request, now);
@@ -75,13 +75,13 @@ export async function readStatistics(db: Db, request: StatisticsRequest, now: Da
   };
 }
 
-/** Downloads of a version, and refused ones. */
+/** The granted and refused downloads of a version. */
 export interface VersionCounts {
   downloads: number;
   refused: number;
 }
 
-/** Of some versions of a product since a moment, from the access log. */
+/** Counts the downloads of some versions of a product since a given time, from the access log. */
 export async function countRollout(
   db: Db,
   productId: number,
@@ -97,13 +97,13 @@ export async function countRollout(
   return counts;
 }
 
-/** The licences of each plan of a product, by kept figures that are at most a minute old. */
+/** Counts the licences of each plan of a product, from stored figures that are at most a minute old. */
 export async function countLicensesByPlan(db: Db, productId: number): Promise<Map<number, number>> {
   const sums = totals(await listLicenseCounts(db, productId), ({ planId }) => String(planId));
   return new Map(Object.entries(sums).map(([id, count]) => [Number(id), count]));
 }
 
-/** Licences by live status, by the same figures. */
+/** Counts the licences by live status, from the same figures. */
 export async function countLicensesByStatus(
   db: Db,
   { productId, planId }: { productId?: number | undefined; planId?: number | undefined },
@@ -141,7 +141,7 @@ function expiringOf(counts: LicenseCount[], now: Date): Statistics['expiring'] {
   });
 }
 
-/** The first moment of the month that comes so many months after this one. */
+/** Returns the first moment of the month this number of months after the present one. */
 function monthStart(now: Date, months: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
 }
@@ -163,11 +163,11 @@ function dayStatistics(days: string[], sums: DailySum[]): DayStatistics[] {
 }
 
 /**
- * Adds everything to the sums that they do not have yet. Rows and sums change in one transaction, so that nothing is
- * counted twice, however often and by however many instances this is done.
+ * Adds everything to the sums that they do not include yet. Rows and sums change in one transaction, so that nothing is
+ * counted twice, even if several instances do this at the same time.
  *
  * @param pause lets requests go first on a small machine; false: stop
- * @returns false when another instance has the lease by now, or it was stopped
+ * @returns false if another instance holds the lease now, or if it was stopped
  */
 export async function sumUp(
   db: Db,
@@ -203,7 +203,7 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
   } else counted = (await takeUnsummed(trx, name, ids)).flatMap(accessCount);
   const licenseIds = new Set(counted.flatMap(({ licenseId }) => licenseId ?? []));
   const productsOf = await findProductsOf(trx, [...licenseIds]);
-  // Clients may name any product, and sums are kept for good.
+  // Clients may name any product, and sums are kept permanently.
   const known = new Set((await listProducts(trx)).map(({ id }) => id));
   const sums = new Map<string, DailySum & { refused: Set<number> }>();
   const months = new Map<string, LicenseMonth>();
@@ -233,9 +233,9 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
   await addLicenseMonths(trx, [...months.values()]);
 }
 
-/** What a row adds to the sums. */
+/** A row's contribution to the sums. */
 interface SumEntry {
-  /** null, or one that does not exist: the licence's product counts */
+  /** null, or the id of a missing product: the licence's product counts */
   productId: number | null;
   licenseId: number | null;
   at: Date;
@@ -251,20 +251,20 @@ const KINDS: Record<string, SumKind> = {
   activate: 'activated',
 };
 
-/** An import also changes licences that were there. */
+/** Counts an event. An import also changes licences that already existed; these do not count. */
 function eventCount({ licenseId, at, action, isFirst, times }: UnsummedEvent): SumEntry[] {
   const kind = action === 'import' && !isFirst ? undefined : KINDS[action];
   return kind === undefined ? [] : [{ productId: null, licenseId, at, kind, name: '', times }];
 }
 
-/** A check of a download (`check`) is neither a download nor a refusal. */
+/** Counts an access. A check of a download (`check`) is neither a download nor a refusal. */
 function accessCount({ endpoint, outcome, version, ...row }: UnsummedAccess): SumEntry[] {
   if (endpoint === 'check') return [];
   if (outcome !== 'ok') return [{ ...row, kind: 'refused', name: outcome }];
   return endpoint === 'download' ? [{ ...row, kind: 'download', name: version ?? '' }] : [];
 }
 
-/** Counts the licences by status and end. @returns false when another instance has the lease by now */
+/** Counts the licences by status and end. @returns false if another instance holds the lease now */
 export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): Promise<boolean> {
   const counts = await countNow(db, now());
   if (counts === undefined) return true;
@@ -275,13 +275,13 @@ export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): P
   });
 }
 
-/** Counts them after an import at once, so that pages do not show the figures of before until housekeeping comes by. */
+/** Counts them right after an import, so that pages do not show the earlier figures until the next housekeeping. */
 export async function countAfterImport(db: Db, at: Date): Promise<void> {
   const counts = await countNow(db, at);
   if (counts !== undefined) await inTransaction(db, (trx) => replaceLicenseCounts(trx, counts));
 }
 
-/** @returns undefined when the kept counts are right */
+/** @returns undefined if the stored counts are right */
 async function countNow(db: Db, at: Date): Promise<LicenseCount[] | undefined> {
   const keyOf = ({ planId, status, month }: LicenseCount) => `${planId} ${status} ${month}`;
   const counts = new Map<string, LicenseCount>();

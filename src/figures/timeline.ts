@@ -8,11 +8,11 @@ import {
 } from '../licensing/core/states';
 
 /**
- * A licence's ends and states over time, as its history tells them (docs/renewals.md). Everything that is counted of
- * renewals follows from these functions of the history alone, so that it can be counted again at any time.
+ * A licence's ends and states over time, according to its history (docs/renewals.md). All figures about renewals follow
+ * from these functions of the history only, so that they can be recounted at any time.
  */
 
-/** An event of the history, with what it says in the names of its JSON (store/events.ts). */
+/** An event of the history, with its fields named as in its JSON (store/events.ts). */
 export interface TimelineEvent {
   id: number;
   at: Date;
@@ -35,31 +35,31 @@ export const TIMELINE_ACTIONS = [
 ] as const;
 
 /**
- * What became of an end. `in_time`: moved on before the licence stopped working, which a grace delays. `late`: no later
- * than 30 days after it. `open`: neither, or not yet. `renewing`: the same, while a subscription pays on by itself.
+ * The outcome of an end. `in_time`: renewed before the licence stopped working, which a grace period delays. `late`:
+ * renewed no later than 30 days after it. `open`: neither, so far. `renewing`: neither, with automatic renewal.
  */
 export const OUTCOMES = ['open', 'renewing', 'in_time', 'late'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export interface End {
-  /** the plan that the licence has then; 0: its history does not say */
+  /** the licence's plan at that time; 0: the history does not contain it */
   planId: number;
-  /** until when it is paid */
+  /** the paid-through date */
   at: Date;
   outcome: Outcome;
 }
 
-/** From a moment on the licence is in this state, until the next. */
+/** A state of the licence from this time until the next phase. */
 export interface Phase {
   at: Date;
   planId: number;
   status: LiveStatus;
 }
 
-/** So long after its end a renewal still counts as one of it. */
+/** The days after its end within which a renewal still counts for it. */
 export const LATE_DAYS = 30;
 
-/** What of a licence decides it, from one event to the next. */
+/** The columns of a licence that decide this, from one event to the next. */
 interface Standing {
   status: StoredStatus;
   planId: number;
@@ -68,18 +68,18 @@ interface Standing {
   renewsItself: boolean;
 }
 
-/** A paid end that was ahead when it was set. All but the latest of a licence were moved on. */
+/** A paid-through date that was in the future when it was set. All except a licence's latest were moved. */
 interface LinkedEnd {
   at: Date;
-  /** when the licence stops working, later by the grace */
+  /** when the licence stops working, later by the grace period */
   stopsAt: Date;
   movedAt: Date | null;
 }
 
 /**
- * The ends that a licence has had, and the one it has. Not among them: an end that had passed when it was set, since
- * nobody told of renewals before; one that a refund took back; one that fell while the licence was suspended, revoked or
- * cancelled.
+ * Returns all ends of a licence, past and present, with three exceptions: an end that had passed when it was set,
+ * because no renewal before it was recorded; an end that a refund took back; and an end that fell while the licence was
+ * suspended, revoked or cancelled.
  */
 export function endsOf(events: TimelineEvent[]): End[] {
   const standings = standingsOf(events);
@@ -99,14 +99,14 @@ function outcomeOf({ at, stopsAt, movedAt }: LinkedEnd, renewsItself: boolean): 
   return movedAt.getTime() <= at.getTime() + LATE_DAYS * DAY_MS ? 'late' : 'open';
 }
 
-/** The ends after a change at a moment. */
+/** Returns the ends after a change at a given time. */
 function moved(ends: LinkedEnd[], was: Standing | undefined, is: Standing, at: Date): LinkedEnd[] {
   const [from, to] = [was && paidEnd(was), paidEnd(is)];
   const stopsAt = is.expiresAt as Date;
   const isTo = (one: LinkedEnd) => one.at.getTime() === to?.getTime();
   if (from !== undefined && from?.getTime() === to?.getTime())
     return ends.map((one) => (isTo(one) && one.movedAt === null ? { ...one, stopsAt } : one));
-  // What lies behind the new end was taken back.
+  // Ends after the new end were taken back.
   const kept = to === null ? ends : ends.filter((one) => one.at < to || isTo(one));
   const linked = kept.map((one) => {
     if (isTo(one)) return { ...one, stopsAt, movedAt: null };
@@ -117,7 +117,7 @@ function moved(ends: LinkedEnd[], was: Standing | undefined, is: Standing, at: D
     : [...linked, { at: to, stopsAt, movedAt: null }];
 }
 
-/** The states that a licence has been in, in order. The last may be one to come: it expires at its end. */
+/** Returns the states of a licence, in order. The last may be in the future: it expires at its end. */
 export function phasesOf(events: TimelineEvent[]): Phase[] {
   const phases: Phase[] = [];
   const standings = standingsOf(events);
@@ -139,7 +139,7 @@ function standingsOf(events: TimelineEvent[]): (Standing & { at: Date })[] {
   const sorted = [...events].sort((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id);
   let standing: Standing | undefined;
   return sorted.map((event) => {
-    // A history may begin in the midst: what was before its first event is told by that.
+    // A history may begin in the middle: its first event contains the state before it.
     standing = told(standing ?? told(BEGINNING, event.before, event), event.after, event);
     return { ...standing, at: event.at };
   });
@@ -153,7 +153,7 @@ const BEGINNING: Standing = {
   renewsItself: false,
 };
 
-/** What is said changes what stands. */
+/** Applies the changed fields of an event to the licence. */
 function told(
   standing: Standing,
   said: Record<string, unknown> | null,
@@ -161,13 +161,13 @@ function told(
 ): Standing {
   const is = { ...standing };
   const { status, plan_id: planId, expires_at: end, grace_days: grace, renews_itself: renews } = said ?? {};
-  // The history says the state that it was in then.
+  // The history contains the live status at that time.
   if (status === 'expired') is.status = 'active';
   else if (isStored(status)) is.status = status;
   if (typeof planId === 'number') is.planId = planId;
   if (typeof end === 'string' || end === null) {
     is.expiresAt = end === null ? null : new Date(end);
-    // An end without a grace has none, but where an import names what changed alone.
+    // An end without a grace period means 0 days, except in an import, which names only the changed fields.
     if (action !== 'import' || before === null) is.graceDays = 0;
   }
   if (typeof grace === 'number') is.graceDays = grace;

@@ -10,25 +10,25 @@ import { hasAboutOwnShape, keyHint, redactKeys, withoutKey } from './core/keys';
 import { createMemory } from './memory';
 import { isVersion } from './versions';
 
-/** An access as a handler reports it; of the key, only its hint is stored. */
+/** An access as a handler reports it; only the hint of its key is stored. */
 export interface AccessEntry {
   at: Date;
   endpoint: Access['endpoint'];
   outcome: string;
   key?: string | undefined;
-  /** the end of a key of the licence that is known without the key itself */
+  /** the end of the licence's key if the key itself is not known */
   keyHint?: string | null | undefined;
   license?: LicenseTerms | undefined;
-  /** the id of the licence's key that it came by */
+  /** the id of the licence's key that the request used */
   keyId?: number | undefined;
   productId?: number | undefined;
   version?: string | undefined;
   identifier?: string | undefined;
   ip: string;
-  /** the network that limits count as one client: `networkOfClient` */
+  /** the network that rate limits count as one client: `networkOfClient` */
   client: string;
   userAgent: string;
-  /** as the client sent it: the site it says it is for, and the version installed there */
+  /** as the client sent it: the site that it reports, and the version installed there */
   site?: string | undefined;
   installedVersion?: string | undefined;
 }
@@ -38,11 +38,11 @@ export interface AccessLog {
   record(entry: AccessEntry): void;
   /** Writes the queue; for the end of the process. */
   flush(): Promise<void>;
-  /** entries lost since the start: the database was away until the queue was full, or refused them */
+  /** entries lost since the start: the database was unavailable until the queue was full, or it refused them */
   dropped(): number;
 }
 
-/** Long enough to share a statement; short enough for support to see an access at once. */
+/** Long enough to share a statement, short enough to show support an access at once. */
 const WRITE_AFTER_MS = 200;
 const RETRY_AFTER_MS = 1_000;
 const MAX_ROWS = 500;
@@ -52,9 +52,9 @@ const MAX_WAITING = 20_000;
 /** Equal accesses of a client share a row for this long after the first, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * WINDOW_MS;
-/** Rows and clients remembered for that; about 10 MB. */
+/** The maximum of rows and clients remembered for this; about 10 MB. */
 const MAX_REMEMBERED = 20_000;
-/** New rows a client may cause in a minute; further accesses are stored without their texts (`bare`). */
+/** New rows that a client may cause in a minute; further accesses are stored without their texts (`bare`). */
 const MAX_ROWS_A_MINUTE = 20;
 
 /** A row, written or queued: its first access, and the number of equal ones. */
@@ -63,15 +63,15 @@ interface Row {
   access: Access;
   times: number;
   lastAt: Date;
-  /** how many of `times` are in the database */
+  /** the part of `times` that is in the database */
   written: number;
-  /** looked up when the row is first counted on */
+  /** looked up when the row is first repeated */
   id: number | undefined;
 }
 
 /**
  * @param onError called for entries that are lost because they could not be written
- * @param announce is told of what is written, at least once; its failure loses no entry
+ * @param announce called with written accesses, at least once; if it fails, no entry is lost
  */
 export function createAccessLog(
   db: Db,
@@ -106,7 +106,7 @@ export function createAccessLog(
       try {
         if (added.length === 0) await findIds(db, batch);
         if (added.length === 0 && batch.some(isNew)) continue;
-        // First, since both may be repeated.
+        // These come first, because both may be repeated.
         const accesses = batch.map(({ access, lastAt }) => ({ ...access, at: lastAt }));
         await recordRefusals(db, accesses);
         await announce(accesses).catch((error: unknown) => {
@@ -132,7 +132,7 @@ export function createAccessLog(
     }
   }
 
-  /** Counts an access on the row of an equal one, or on a new row; false when the queue is full. */
+  /** Counts an access on the row of an equal one, or on a new row. Returns false if the queue is full. */
   function keep(client: string, access: Access, isBare = false): boolean {
     const { at } = access;
     const key = JSON.stringify([
@@ -175,7 +175,7 @@ export function createAccessLog(
 
 const isNew = (row: Row): boolean => row.written === 0;
 
-/** Finds the ids of rows to count on. A row that is gone, lost or pruned, is inserted again. */
+/** Finds the ids of rows to count on. A row that was lost or pruned is inserted again. */
 async function findIds(db: Db, batch: Row[]): Promise<void> {
   for (const row of batch) {
     row.id ??= await findAccessId(db, row.access);
@@ -191,12 +191,12 @@ function toRepeats({ id, times, written, lastAt }: Row) {
   return { id: id as number, times: times - written, lastAt };
 }
 
-/** @param times of the rows when they were sent to the database */
+/** @param times the counts of the rows when they were sent to the database */
 function unwritten(batch: Row[], times: number[]): number {
   return batch.reduce((sum, { written }, i) => sum + (times[i] as number) - written, 0);
 }
 
-/** So little that rows are shared. No code, because without the texts most explanations of it would be wrong. */
+/** Removes so much that rows are shared. It has no code: without the texts, most explanations of it would be wrong. */
 function bare(access: Access): Access {
   const { at, endpoint, outcome, ip } = access;
   const untold = { identifier: null, userAgent: null, site: null, installedVersion: null };
@@ -205,7 +205,7 @@ function bare(access: Access): Access {
   return { ...nothing, ...untold, at, endpoint, outcome: outcome === 'RATE_LIMITED' ? outcome : OMITTED, ip };
 }
 
-/** A site's address with its path. */
+/** The length of a site's address with its path. */
 const MAX_TOLD_LENGTH = 1_000;
 
 function toAccess({ key, license, ...entry }: AccessEntry): Access {
@@ -214,7 +214,7 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
   const text = (sent: string | undefined, length: number) =>
     sent ? cut(redacted(sent), refused(length)) : null;
   const refused = (length: number) => (entry.outcome === 'ok' ? length : MAX_REFUSED_TEXT_LENGTH);
-  // Nothing but a whole, well-formed site or version, and nothing of a text with a key, whose start may look like a site.
+  // Accepts only a whole, well-formed site or version. A text with a key is refused: its start may look like a site.
   const told = (sent: string | undefined, read: (text: string) => string | undefined): string | null => {
     if (sent === undefined || sent.length > MAX_TOLD_LENGTH) return null;
     if (redacted(sent) !== sent) return null;
@@ -238,7 +238,7 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
   };
 }
 
-/** Keeps nothing of an unknown key unless it nearly has our shape: browsers put passwords into key fields. */
+/** Returns no hint of an unknown key unless it nearly has our format: browsers put passwords into key fields. */
 function hintOf(key: string | undefined, isKnown: boolean): string | null {
   if (key === undefined || !(isKnown || hasAboutOwnShape(key))) return null;
   return keyHint(key);

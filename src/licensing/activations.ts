@@ -17,8 +17,8 @@ import { recordEvents } from './webhook-events';
 export { findActivation };
 
 /**
- * In every state, and above the limit. One that is activated already stays as it is (`repeated`).
- * @throws OperatorError when the identifier is invalid
+ * Activates an identifier in every state and above the limit. An existing activation stays unchanged (`repeated`).
+ * @throws OperatorError if the identifier is invalid
  */
 export async function addActivation(
   db: Db,
@@ -38,7 +38,7 @@ export async function addActivation(
   });
 }
 
-/** @param text the identifier in any spelling @throws OperatorError when it is not activated */
+/** @param text the identifier in any spelling @throws OperatorError if it is not activated */
 export async function requireActivationOf(
   db: Db,
   { id, plan }: Pick<License, 'id' | 'plan'>,
@@ -55,7 +55,7 @@ function notActivated(id: number): never {
   });
 }
 
-/** Lists the identifiers that would be removed together with one: staging sites that it carries. */
+/** @throws OperatorError if the identifier is not activated */
 export async function listFollowers(
   db: Db,
   { licenseId, identifier, site }: Pick<Activation, 'licenseId' | 'identifier' | 'site'>,

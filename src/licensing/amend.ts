@@ -26,9 +26,9 @@ import { OperatorError } from './operator-error';
 import { noLicense, noPlan, requirePlan } from './find-or-refuse';
 import { recordEvents } from './webhook-events';
 
-/** Changes of a licence that keep its state. Each is an event in its history. */
+/** Changes of a licence that keep its state. Each change is an event in its history. */
 
-/** The new values. An undefined field stays as it is. */
+/** The new values. An undefined field stays unchanged. */
 interface NewTerms {
   planId: number | undefined;
   limit: number | undefined;
@@ -37,7 +37,7 @@ interface NewTerms {
   metadata: MetadataChanges | undefined;
 }
 
-/** Makes all changes or none. The plan is first, because it brings a limit. */
+/** Makes all changes or none. The plan comes first, because it sets a limit. */
 export function amendLicense(
   db: Db,
   license: License,
@@ -58,12 +58,12 @@ export function amendLicense(
 
 type PlanContext = ChangeContext & { otherProduct?: boolean | undefined };
 
-/** @param limit 0: unlimited. Activations above it are kept, but no new one is accepted until there are fewer. */
+/** @param limit 0: unlimited. Activations above it are kept, but new ones are refused until there are fewer. */
 export function setLimit(db: Db, id: number, limit: number, context: ChangeContext): Promise<License> {
   return amend(db, id, 'set-limit', context, (license) => withLimit(license, limit));
 }
 
-/** `setLimit`, checked under the lock. @returns false when the licence has another limit or plan by now */
+/** Sets the limit like `setLimit`, with a check under the lock. @returns false if the limit or plan was changed meanwhile */
 export async function followLimit(
   db: Db,
   id: number,
@@ -86,7 +86,7 @@ function withLimit({ activationLimit }: LockedLicense, limit: number): Amendment
   };
 }
 
-/** @throws OperatorError when the customer is not an e-mail address (`requireCustomer`) */
+/** @throws OperatorError if the customer is not an e-mail address (`requireCustomer`) */
 export function setCustomer(db: Db, id: number, customer: string, context: ChangeContext): Promise<License> {
   const address = requireCustomer(customer);
   return amend(db, id, 'set-customer', context, (license) => ({
@@ -97,8 +97,8 @@ export function setCustomer(db: Db, id: number, customer: string, context: Chang
 }
 
 /**
- * Merges the changes into the metadata by name; null removes a name. Records the names that change, and nothing when
- * there are none. @param changes checked by `requireMetadataChange` @throws OperatorError when there would be too many
+ * Merges the changes into the metadata by name; null removes a name. It records the names that change, or nothing.
+ * @param changes checked by `requireMetadataChange` @throws OperatorError if there would be too many names
  */
 export function setMetadata(
   db: Db,
@@ -121,9 +121,9 @@ export function setMetadata(
 }
 
 /**
- * Keeps the end, the keys and the activations.
- * @param context `otherProduct`: also to a plan of another product
- * @throws OperatorError for another product (`other-product`), or another type with activations
+ * Changes the plan and keeps the end, the keys and the activations.
+ * @param context `otherProduct` permits a plan of another product
+ * @throws OperatorError for another product (`other-product`), or another activation type with activations
  */
 export function changePlan(db: Db, id: number, planId: number, context: PlanContext): Promise<License> {
   return amend(db, id, 'change-plan', context, async (license, trx) => {
@@ -138,8 +138,8 @@ export function changePlan(db: Db, id: number, planId: number, context: PlanCont
 }
 
 /**
- * Opens the main key, or the one named, and records the event.
- * @throws OperatorError when it was not kept; SealError when it cannot be opened
+ * Opens the main key or the named key, and records the event.
+ * @throws OperatorError if it was not kept; SealError if it cannot be opened
  */
 export async function revealKey(
   db: Db,
@@ -167,7 +167,7 @@ export async function recordAnswer(
   await amend(db, id, 'answer', context, () => ({ changes: {}, before: null, after }));
 }
 
-/** Returns why a licence cannot have a plan; undefined: it can. */
+/** Returns why a licence cannot have a plan; undefined if it can. */
 export function planChangeRefusal(
   { activationType, isActivated }: { activationType: string | undefined; isActivated: boolean },
   plan: Pick<Plan, 'activationType'>,
@@ -193,7 +193,7 @@ async function refuseForeignPlan(
     );
 }
 
-/** Says what the licence would cover: sites of the product that it was for may get no more updates. */
+/** Returns an error that states what the licence would cover: sites of its present product may get no further updates. */
 async function otherProductError(
   trx: Transaction,
   { id }: LockedLicense,
@@ -219,7 +219,7 @@ interface Amendment {
   after: Record<string, unknown> | null;
 }
 
-/** @param decide runs under the lock; undefined: the licence stays unchanged */
+/** @param decide runs under the lock; if it returns undefined, the licence stays unchanged */
 function amend(
   db: Db,
   id: number,
@@ -234,7 +234,7 @@ function amend(
     const amendment = await decide(license, trx);
     if (amendment === undefined) return;
     const { changes, before, after } = amendment;
-    // Also without changes: each event is a revision.
+    // Even without changes, because each event is a revision.
     await setLicense(trx, id, changes);
     await recordEvents(trx, [{ licenseId: id, at: now, actor, action, before, after }]);
   });

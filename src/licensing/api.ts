@@ -1,7 +1,7 @@
-/** The address of this API; nginx passes on everything below it (docs/contract.md, 1). */
+/** The address of this API; nginx forwards everything below it (docs/contract.md, 1). */
 export const API_PATH = '/api/index.php/v1/licensing';
 
-/** The texts of the API's answers (docs/contract.md, 8 and 9). A failed download is recognised by its text alone. */
+/** The texts of the API's answers (docs/contract.md, 8 and 9). Joomla recognizes a failed download only by its text. */
 
 /** The text for each code; an answer may carry a more precise one. */
 export const API_TEXTS = {
@@ -27,7 +27,7 @@ export const KEY_REQUIRED = 'Download ID (license key) is required';
 
 export const PRODUCT_ID_REQUIRED = 'Product ID must be an integer';
 
-/** Where customers see their licences. @param publicUrl the site's address */
+/** Returns the address where customers see their licences. @param publicUrl the site's address */
 export function myPageUrl(publicUrl: string): string {
   return `${publicUrl}${API_PATH}/pages/my`;
 }

@@ -2,7 +2,7 @@ import { listIncludes, listProducts, type Inclusion, type Product } from '../sto
 import type { Db } from '../store/engine/database';
 import { OperatorError } from './operator-error';
 
-/** What a product includes: a list of ids, or every product that includes none itself, those added later too. */
+/** The products that a product includes: a list of ids, or every product without inclusions, even one added later. */
 export type Includes = 'all' | number[];
 
 export interface CatalogueProduct extends Product {
@@ -12,7 +12,7 @@ export interface CatalogueProduct extends Product {
 /** All products by id, at one moment if read in a transaction. */
 export type Catalogue = Map<number, CatalogueProduct>;
 
-/** As much of a catalogue as the rules of bundles need. */
+/** The part of a catalogue that the rules of bundles need. */
 export type Rules = ReadonlyMap<number, { includes: Includes }>;
 
 export async function readCatalogue(db: Db): Promise<Catalogue> {
@@ -27,7 +27,7 @@ export function withIncludes(product: Product, inclusions: Inclusion[]): Catalog
   return { ...product, includes: product.includesAll ? 'all' : listed.map(({ includedId }) => includedId) };
 }
 
-/** A list with each id once, ascending. */
+/** Returns a list without duplicates, in ascending order. */
 export function inOrder(includes: Includes): Includes {
   return includes === 'all' ? includes : [...new Set(includes)].sort((a, b) => a - b);
 }
@@ -36,7 +36,7 @@ export function includesNone({ includes }: { includes: Includes }): boolean {
   return includes !== 'all' && includes.length === 0;
 }
 
-/** The products that one includes, itself left out. */
+/** Returns the products that a product includes, without itself. */
 export function includedIn(catalogue: Catalogue, id: number): CatalogueProduct[] {
   const includes = catalogue.get(id)?.includes ?? [];
   return [...catalogue.values()].filter((other) =>
@@ -44,12 +44,12 @@ export function includedIn(catalogue: Catalogue, id: number): CatalogueProduct[]
   );
 }
 
-/** Names in a text for a customer; a club may have hundreds. */
+/** The maximum of names in a text for a customer; a club may have hundreds. */
 const MOST_ENTRIES = 20;
 
 /**
- * The products by whose names Joomla lists the update sites of a licence. A club without an extension of its own has no
- * entry there, and neither have products that are not for Joomla.
+ * Returns the products whose names Joomla shows for the update sites of a licence. A club without its own extension has
+ * no entry there; neither has a product that is not for Joomla.
  */
 export function joomlaEntries(catalogue: Catalogue, id: number): CatalogueProduct[] {
   const own = catalogue.get(id);
@@ -60,34 +60,34 @@ export function joomlaEntries(catalogue: Catalogue, id: number): CatalogueProduc
   return included.length > 0 ? included : covered;
 }
 
-/** What a text calls these entries, such as `Gallery, Forms`. */
+/** Returns the names of these entries in a text, such as `Gallery, Forms`. */
 export function namesOfEntries(entries: { name: string }[]): string {
   const names = entries.slice(0, MOST_ENTRIES).map(({ name }) => name);
   return `${names.join(', ')}${entries.length > MOST_ENTRIES ? ', ...' : ''}`;
 }
 
-/** The products that include one. */
+/** Returns the products that include a product. */
 export function bundlesOf(catalogue: Catalogue, id: number): CatalogueProduct[] {
   return [...catalogue.values()].filter((bundle) =>
     includedIn(catalogue, bundle.id).some((included) => included.id === id),
   );
 }
 
-/** The first product whose list has this one. */
+/** Returns the first product whose list contains this product. */
 export function listedIn(catalogue: Rules, id: number): number | undefined {
   for (const [bundle, { includes }] of catalogue)
     if (includes !== 'all' && includes.includes(id)) return bundle;
   return undefined;
 }
 
-/** A list for people, such as `Acme Forms (42), Acme Gallery (43)`. */
+/** Returns a list for people, such as `Acme Forms (42), Acme Gallery (43)`. */
 export function namesOf(products: Product[]): string {
   return products.map(({ id, name }) => `${name} (${id})`).join(', ');
 }
 
 /**
- * The rules of what a product may include (docs/contract.md, 11). The caller holds the locks of the product and of those
- * that it lists.
+ * Checks what a product may include (docs/contract.md, 11). The caller has locked the product and the products that it
+ * lists.
  */
 export function findIncludesFault(
   catalogue: Rules,

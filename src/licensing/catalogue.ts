@@ -55,19 +55,19 @@ export {
   type Product,
 };
 
-/** All products, by id. */
+/** Lists all products by id. */
 export async function listProducts(db: Db): Promise<CatalogueProduct[]> {
   return [...(await readCatalogue(db)).values()];
 }
 
 export interface ProductDetails {
   product: CatalogueProduct;
-  /** what its licences cover besides itself */
+  /** the products that its licences cover in addition to it */
   included: CatalogueProduct[];
   /** the products that include it */
   bundles: CatalogueProduct[];
   plans: Plan[];
-  /** published, the highest first */
+  /** the published versions, highest first */
   versions: string[];
 }
 
@@ -78,7 +78,7 @@ export async function readProduct(db: Db, id: number): Promise<ProductDetails> {
   return { product, included: includedIn(catalogue, id), bundles: bundlesOf(catalogue, id), plans, versions };
 }
 
-/** @throws OperatorError when there is no such product; undefined: the plans of all */
+/** @param productId undefined: the plans of all products @throws OperatorError if the product does not exist */
 export async function plansOf(db: Db, productId: number | undefined): Promise<Plan[]> {
   if (productId !== undefined) await requireProduct(db, productId);
   return listPlans(db, productId);
@@ -91,13 +91,13 @@ export type ProductFields = {
     | undefined;
 };
 
-/** @throws OperatorError when the id is taken, no higher one is left, or it may not include what it should */
+/** @throws OperatorError if the id is taken, no higher id exists, or the inclusions are not allowed */
 export async function addProduct(
   db: Db,
   { id, includes = [], ...fields }: ProductFields & { id?: number | undefined; name: string },
   now: Date,
 ): Promise<CatalogueProduct> {
-  // The database would count on beyond it, or fail with its own message.
+  // The database would continue above it, or fail with its own message.
   if (id === undefined && (await findProduct(db, MAX_UINT32)) !== undefined)
     throw new OperatorError(`There is no higher id than ${MAX_UINT32}.`, {
       code: 'INVALID_REQUEST',
@@ -122,11 +122,11 @@ export async function addProduct(
   }
 }
 
-/** Options that it does not say are those of PLAN_DEFAULTS. */
+/** A plan to add; omitted options are those of PLAN_DEFAULTS. */
 export type NewPlan = Omit<Plan, 'id' | 'createdAt' | keyof PlanOptions> &
   Partial<PlanOptions> & { activationType: ActivationType };
 
-/** @throws OperatorError when there is no such product, or it already has a plan of this name */
+/** @throws OperatorError if the product does not exist or already has a plan with this name */
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   return inTransaction(db, async (trx) => {
     await refuseNamesake(trx, plan);
@@ -136,7 +136,7 @@ export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   });
 }
 
-/** Locks the product and refuses a name that differs only in case: nobody could tell the two plans apart. */
+/** Locks the product and refuses a name that differs only in case, because the two plans would be confused. */
 async function refuseNamesake(
   trx: Transaction,
   { id, productId, name }: { id?: number; productId: number; name: string },
@@ -166,13 +166,13 @@ function refuseFreeStaging({
     });
 }
 
-/** In the order of the ids, in which all code locks several products. */
+/** Locks products in the order of their ids, in which all code locks several products. */
 async function lockIncluded(trx: Transaction, includes: Includes, id?: number): Promise<void> {
   const involved = [...(includes === 'all' ? [] : includes), ...(id === undefined ? [] : [id])];
   for (const one of inOrder(involved)) await lockProduct(trx, one as number);
 }
 
-/** Replaces what a locked product includes. @throws OperatorError when the rules of bundles forbid it */
+/** Replaces the inclusions of a locked product. @throws OperatorError if the rules of bundles forbid them */
 async function setIncludes(trx: Transaction, id: number, includes: Includes): Promise<CatalogueProduct> {
   const catalogue = await readCatalogue(trx);
   const fault = findIncludesFault(catalogue, id, includes);
@@ -184,8 +184,8 @@ async function setIncludes(trx: Transaction, id: number, includes: Includes): Pr
 }
 
 /**
- * For a product added by mistake.
- * @throws OperatorError when it has plans or versions, is listed in a bundle, or does not exist
+ * Deletes a product that was added by mistake.
+ * @throws OperatorError if it has plans or versions, is listed in a bundle, or does not exist
  */
 export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
   return removeUnused(
@@ -208,7 +208,7 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
   );
 }
 
-/** For a plan added by mistake. @throws OperatorError when it has licences, even ended ones, a shop sells it, or it does not exist */
+/** Deletes a plan added by mistake. @throws OperatorError if it has licences, a shop sells it, or it does not exist */
 export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
     db,
@@ -246,7 +246,7 @@ async function removeUnused<T>(
   }
 }
 
-/** @throws OperatorError when there is no such product, or it may not include what it should */
+/** @throws OperatorError if the product does not exist, or its inclusions are not allowed */
 export function editProduct(
   db: Db,
   id: number,
@@ -262,9 +262,9 @@ export function editProduct(
 }
 
 /**
- * Licences of the plan keep their end and limit; see `changePlanLimit`.
- * @throws OperatorError when another activation type would make existing activations unfindable, or another plan of the
- * product has the name
+ * Changes a plan. Its licences keep their end and limit; see `changePlanLimit`.
+ * @throws OperatorError if existing activations would not be found with another activation type, or if another plan of
+ * the product has the name
  */
 export async function editPlan(
   db: Db,
@@ -272,7 +272,7 @@ export async function editPlan(
   changes: Partial<Omit<NewPlan, 'productId'>>,
 ): Promise<Plan> {
   const { activationType } = changes;
-  // Checked before the transaction too, so that a plan in use is refused without locking its licences.
+  // It is also checked before the transaction, so that a plan in use is refused without locking its licences.
   await refuseActivations(db, await requirePlan(db, id), activationType);
   return inTransaction(db, async (trx) => {
     const plan = (await lockPlan(trx, id)) ?? noPlan(id);
@@ -305,9 +305,9 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
 interface EditedPlan {
   before: Plan;
   plan: Plan;
-  /** licences that were given the plan's new limit */
+  /** licences that received the plan's new limit */
   changed: number;
-  /** licences that somebody else gave another limit or plan meanwhile */
+  /** licences that were given another limit or plan meanwhile */
   skipped: number;
   inUse: boolean;
 }
@@ -318,9 +318,9 @@ export interface Limits {
 }
 
 /**
- * Changes a plan. If there are licences with the old limit, asks `decide` whether they follow.
+ * Changes a plan. If licences with the old limit exist, `decide` chooses whether they follow.
  * @param onProgress receives the number of changed licences
- * @throws OperatorError like `editPlan` and `changePlanLimit`, and when `decide` says nothing
+ * @throws OperatorError like `editPlan` and `changePlanLimit`, and if `decide` does not choose
  */
 export async function editPlanAndLicenses(
   db: Db,
@@ -362,13 +362,13 @@ async function requireDecision(
   return decision;
 }
 
-/** Licences read at a time while their limits are changed. */
+/** The licences read at a time while their limits are changed. */
 const CHUNK = 200;
 
 /**
  * Changes a plan's limit and that of its licences with the old limit. One transaction for each licence keeps locks
  * short. The plan is changed last, so that an interrupted run can be repeated.
- * @throws OperatorError when somebody else changed the plan's limit meanwhile
+ * @throws OperatorError if the plan's limit was changed meanwhile
  */
 export async function changePlanLimit(
   db: Db,
@@ -398,7 +398,7 @@ export async function changePlanLimit(
         `${quantity(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
       { code: 'CONFLICT' },
     );
-  // Licences issued meanwhile.
+  // Licences issued meanwhile follow too.
   await follow();
   return licenses;
 }

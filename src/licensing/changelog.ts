@@ -1,20 +1,20 @@
 /**
- * Lines of a changelog may begin with a word that sorts them, in a list or not (docs/releases.md). Joomla shows a list of
- * its own for each kind (com_installer, loadChangelog), in this order.
+ * The kinds of changes. A line of a changelog may begin with a word for its kind, in a list or not (docs/releases.md).
+ * Joomla shows a separate list for each kind (com_installer, loadChangelog), in this order.
  */
 export const CHANGE_KINDS = ['security', 'fix', 'addition', 'change', 'remove', 'language', 'note'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 export interface Change {
   kind: ChangeKind;
-  /** the line without its word and the mark of a list */
+  /** the line without this word and the list mark */
   text: string;
 }
 
 /** `add:` is the only word that differs from its kind's name. */
 const LINE = /^(?:[-*•]\s+)?(?:(security|fix|add|change|remove|language|note):\s*(?=\S))?([^]*)$/i;
 
-/** Reads the lines of a changelog; empty ones are left out. A line without a word is a note. */
+/** Reads the lines of a changelog, without empty ones. A line without a word is a note. */
 export function readChanges(changelog: string): Change[] {
   return changelog.split(/\r\n|[\r\n]/).flatMap((line) => {
     const [, word = 'note', text = ''] = LINE.exec(line.trim()) ?? [];
@@ -23,7 +23,7 @@ export function readChanges(changelog: string): Change[] {
   });
 }
 
-/** Writes a line as people read it. @param words the word before a line of each kind; empty: none */
+/** Returns a line for readers. @param words the word before a line of each kind; empty: none */
 export function writeChange({ kind, text }: Change, words: Record<ChangeKind, string>): string {
   return words[kind] === '' ? text : `${words[kind]}: ${text}`;
 }
@@ -32,12 +32,12 @@ function isSecurity(line: string): boolean {
   return readChanges(line)[0]?.kind === 'security';
 }
 
-/** Lists what a version closes, without the word. */
+/** Lists the security holes that a version closes, without the word. */
 export function securityLines(changelog: string): string[] {
   return readChanges(changelog).flatMap(({ kind, text }) => (kind === 'security' ? [text] : []));
 }
 
-/** Returns a changelog as customers read it: in a security release, these lines come first. */
+/** Returns a changelog as customers read it: in a security release, the security lines come first. */
 export function shownChangelog({ changelog, security }: { changelog: string; security: boolean }): string {
   if (!security) return changelog;
   const lines = changelog.split(/\r\n|[\r\n]/);

@@ -11,9 +11,9 @@ import type { RecordChanges } from './core/ledger';
 import { createMemory } from './memory';
 import { announceEvents } from './webhook-events';
 
-/** An event is counted on the first equal one for this long, but not beyond its day, for the daily sums. */
+/** The time for which equal events are counted on the first, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
-/** Events one client may add to one licence's history in that time; later ones lose their identifier and name. */
+/** The events that a client may add to a licence's history in that time; later ones lose their identifier and name. */
 const MAX_EVENTS = 200;
 /** About 5 MB. A forgotten event is inserted again. */
 const MAX_REMEMBERED = 20_000;
@@ -75,7 +75,7 @@ export function createClientHistory(): RecordChanges {
   };
 }
 
-/** Clients are the same as for the rate limits. */
+/** Returns the client of an actor, as rate limits count clients. */
 function clientOf(actor: string): string {
   return networkOfClient(actor.slice(actor.indexOf(':') + 1));
 }
@@ -84,7 +84,7 @@ function identifierOf({ before, after }: LicenseEvent): unknown {
   return after?.identifier ?? before?.identifier;
 }
 
-/** What is kept of an event above the budget. The activation itself has the rest while it exists. */
+/** Removes the texts of an event above the budget. The activation itself has them while it exists. */
 function withoutTexts(event: LicenseEvent): LicenseEvent {
   const strip = (fields: LicenseEvent['before']) =>
     fields && 'activations_used' in fields ? { activations_used: fields.activations_used } : null;

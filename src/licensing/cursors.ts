@@ -1,26 +1,26 @@
 import { OperatorError } from './operator-error';
 
-/** A part of a list, and where the next begins. */
+/** A page of a list, and the cursor of the next page. */
 export interface Page<Item> {
   items: Item[];
-  /** for `after`; null at the end */
+  /** the cursor for `after`; null at the end */
   next: string | null;
 }
 
 export interface PageRequest {
   limit: number;
-  /** the `next` of the page before */
+  /** the `next` of the previous page */
   after?: string | undefined;
 }
 
 type Values = (string | number)[];
 
-/** A place in a list as opaque text: the values that it is sorted by. */
+/** Returns a cursor: a position in a list as opaque text, made of the values that sort the list. */
 function writeCursor(values: Values): string {
   return Buffer.from(JSON.stringify(values)).toString('base64url');
 }
 
-/** @param shape the kind of each value @throws OperatorError when the text is not a cursor of such a list */
+/** @param shape the kind of each value @throws OperatorError if the text is not a cursor of such a list */
 export function readCursor<V extends Values>(
   text: string | undefined,
   shape: { [K in keyof V]: (value: unknown) => value is V[K] },
@@ -52,7 +52,7 @@ export function isCursorId(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** As the database stores times. */
+/** Reports whether a value is a time in the form that the database stores. */
 export function isCursorTime(value: unknown): value is string {
   return (
     typeof value === 'string' &&
@@ -69,10 +69,7 @@ export function isCursorText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/**
- * The page of rows that were read with one more than its limit.
- * @param place the values that a row is sorted by
- */
+/** Returns the page of rows that were read with one more than its limit. @param place returns the values that sort a row */
 export function toPage<Row>(rows: Row[], limit: number, place: (row: Row) => Values): Page<Row> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

@@ -5,20 +5,20 @@ import { offeredTo, offeredVersion } from './updates';
 import type { LicenseMatch } from './core/lookup';
 import { coversRelease, judgeDownload, judgeNewSite, type RefusalCode } from './core/verdict';
 
-/** What a customer's site is told beside the verdict on a download (docs/contract.md, 8.6). */
+/** The facts that a customer's site receives with the verdict on a download (docs/contract.md, 8.6). */
 export interface DownloadFacts {
   expiresAt: Date | null;
-  /** what was asked for, else what the download would give, else the latest */
+  /** the requested version, otherwise the version that the download would send, otherwise the latest */
   version: string | null;
-  /** the version that a download gives this licence; null: none */
+  /** the version that a download sends for this licence; null: none */
   entitledVersion: string | null;
-  /** the product's latest, even if the address that asks is not offered it */
+  /** the product's latest version, even if the requesting address is not offered it */
   latest: string | null;
-  /** whether the product's latest closes a hole */
+  /** whether the product's latest version closes a security hole */
   security: boolean;
   renewUrl: string | null;
   supportUrl: string | null;
-  /** of the licence's plan, where a product or a free slot is missing */
+  /** from the licence's plan, if a product or a free slot is missing */
   upgradeUrl: string | null;
 }
 
@@ -29,8 +29,8 @@ export interface Catalogue {
 }
 
 /**
- * @param outcome the verdict on the download. Of a key that is unknown to the client nothing is told
- * @param outcome.release what the download gives, or would give if its file were there
+ * @param outcome the verdict on the download; about a key that is unknown to the client, the facts state nothing
+ * @param outcome.release the release that the download sends, or would send if its file existed
  */
 export async function gatherFacts(
   found: LicenseMatch | undefined,
@@ -48,7 +48,7 @@ export async function gatherFacts(
   const [own, asked, entitled, latest, plan] = await Promise.all([
     known && findProduct(known.license.product.id),
     findProduct(productId),
-    // The licence is entitled to it, so the site that asks does not count.
+    // The licence is entitled to it, so the requesting site does not matter.
     known && judgeDownload(known, { identifierGiven: false }, now) === undefined
       ? offered(known.license)
       : undefined,
@@ -68,7 +68,7 @@ export async function gatherFacts(
   };
 }
 
-/** Whether a larger licence would help: the product is not covered, or the site finds no free slot. */
+/** Reports whether a larger licence would help: the product is not covered, or the site finds no free slot. */
 function lacksMore(found: LicenseMatch, code: RefusalCode | null, now: Date): boolean {
   if (code === 'PRODUCT_MISMATCH') return true;
   return code === 'ACTIVATION_NOT_FOUND' && judgeNewSite(found, now)?.refused === 'ACTIVATION_LIMIT_REACHED';

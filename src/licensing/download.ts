@@ -10,23 +10,23 @@ export interface DownloadRequest {
   productId: number;
   /** whether the client sent an identifier, which must then be activated */
   identifierGiven: boolean;
-  /** exactly this version; undefined: the latest */
+  /** the exact version to send; undefined: the latest */
   version: string | undefined;
-  /** the one that asks, as `networkOfClient` returns it; undefined: judged as most addresses are */
+  /** the requesting network, as `networkOfClient` returns it; undefined: decided as for most addresses */
   network?: string | undefined;
 }
 
 export interface ReleaseFinder {
   /** finds a version in any state */
   find: (productId: number, version: string) => Promise<Release | undefined>;
-  /** finds the version that `among` chooses of a product's published ones, which are listed from the highest */
+  /** finds the version that `among` chooses from a product's published ones, which are listed highest first */
   choose: (
     productId: number,
     among: (published: PublishedVersion[]) => PublishedVersion | undefined,
   ) => Promise<Release | undefined>;
 }
 
-/** Calls made at the same time share a statement: after a publish, every customer asks for the same version. */
+/** Creates a finder whose simultaneous calls share a statement: after a release, all customers ask for one version. */
 export function createReleaseFinder(db: Db): ReleaseFinder {
   const byVersion = createBatches(
     eachOnce(
@@ -49,7 +49,7 @@ export function createReleaseFinder(db: Db): ReleaseFinder {
   };
 }
 
-/** By SHA-256; undefined: it is missing or cannot be read. */
+/** Finds a package by SHA-256; undefined if it is missing or unreadable. */
 export type FindPackage = (sha256: string) => Promise<{ size: number } | undefined>;
 
 export interface DownloadFinders {
@@ -60,14 +60,14 @@ export interface DownloadFinders {
 export interface DownloadDecision {
   /** undefined: the package is sent */
   refusal: Refusal | undefined;
-  /** what is sent, or would be if its package were there */
+  /** the release to send, even if its package is missing */
   release: Release | undefined;
-  /** what is known of the licence, for the access log */
+  /** the licence, if known, for the access log */
   known: Pick<Refusal, 'license' | 'keyId'>;
 }
 
 /**
- * Decides a download with everything that can refuse it (docs/contract.md, 8): the licence, the release, and last its
+ * Decides a download by everything that can refuse it (docs/contract.md, 8): the licence, the release, and finally its
  * package.
  */
 export async function decideDownload(
@@ -93,7 +93,7 @@ export async function decideDownload(
   const release = judgeRelease(license, wanted, now);
   if (isRefusal(release)) return refuse(release);
   const known = { license, keyId: key.rowId };
-  // Refuse a truncated package: Joomla would unpack the part that is there.
+  // A truncated package is refused, because Joomla would unpack the existing part.
   const isMissing = (await findPackage(release.sha256))?.size !== release.fileSize;
   return { refusal: isMissing ? { refused: 'FILE_NOT_FOUND', ...known } : undefined, release, known };
 }

@@ -1,7 +1,7 @@
 import { LATEST_TIME } from '../store/engine/time';
 import { OperatorError } from './operator-error';
 
-/** How long a licence runs: `1y`, `6m`, `30d`. */
+/** The form of a licence's duration: `1y`, `6m`, `30d`. */
 export const DURATION = /^([1-9][0-9]{0,4})([ymd])$/;
 
 /** @throws OperatorError unless the text is a duration */
@@ -15,9 +15,9 @@ export function requireDuration(text: string, field = 'duration'): string {
 }
 
 /**
- * By the UTC calendar: 31 January plus one month is 28 or 29 February.
- * @param field that gave the duration; undefined: it was stored, and ends with the year 9999 at the latest
- * @throws OperatorError beyond the year 9999, when a field gave it, and from what is not a time
+ * Adds a duration in the UTC calendar: 31 January plus one month is 28 or 29 February.
+ * @param field the request's field with the duration; undefined: a stored duration, limited to the year 9999
+ * @throws OperatorError beyond the year 9999, if a field set it, and for an invalid time
  */
 export function addDuration(from: Date, duration: string, field?: string): Date {
   const later = shift(from, duration, 1);
@@ -29,7 +29,7 @@ export function addDuration(from: Date, duration: string, field?: string): Date 
   );
 }
 
-/** Like `addDuration`, but before; the year 1000 at the earliest, as databases hold times. */
+/** Subtracts a duration like `addDuration`; not before the year 1000, the earliest that databases store. */
 export function subtractDuration(from: Date, duration: string): Date {
   const earlier = shift(from, duration, -1);
   return earlier.getUTCFullYear() >= 1000 ? earlier : new Date(Date.UTC(1000, 0, 1));
@@ -42,7 +42,7 @@ function shift(from: Date, duration: string, sign: 1 | -1): Date {
   else {
     const months = sign * Number(amount) * (unit === 'y' ? 12 : 1);
     shifted.setUTCMonth(shifted.getUTCMonth() + months);
-    // The month was too short and the day overflowed into the next: go back to the month's last day.
+    // The month was too short and the day overflowed into the next one: return to the month's last day.
     if (shifted.getUTCDate() !== from.getUTCDate()) shifted.setUTCDate(0);
   }
   return shifted;

@@ -4,9 +4,9 @@ import { containsKey } from './core/keys';
 import { requireDuration } from './durations';
 import { OperatorError } from './operator-error';
 
-/** What a request's fields may hold. Refusals name the `field` for callers that cannot. */
+/** Checks of a request's fields. Refusals name the `field` for callers that cannot. */
 
-/** @param value NaN for a text that is no number */
+/** @param value NaN for a text that is not a number */
 export function requireWholeNumber(
   value: number,
   { least = 0, most = MAX_UINT32, field }: { least?: number; most?: number | undefined; field?: string } = {},
@@ -16,14 +16,14 @@ export function requireWholeNumber(
   return value;
 }
 
-/** A one-line name that fits its column. Licence keys are refused because labels are stored and shown unredacted. */
+/** Returns a one-line name that fits its column. It must not contain a key, because labels are shown unredacted. */
 export function requireLabel(text: string, field?: string, most = MAX_LABEL_LENGTH): string {
   const line = requireLine(most, text, field);
   if (containsKey(line)) throw invalid('It must not hold a licence key.', field);
   return line;
 }
 
-/** Names a site, device, seat or instance. The plan's type decides later whether it is valid. */
+/** Returns the name of a site, device, seat or instance. The plan's type decides later whether it is valid. */
 export function requireIdentifierText(text: string, field?: string): string {
   return requireLine(MAX_IDENTIFIER_LENGTH, text, field);
 }
@@ -40,7 +40,7 @@ function requireLine(most: number, text: string, field?: string): string {
   return trimmed;
 }
 
-/** Joomla's name of an extension, used in update XML and in file names on the site. */
+/** Returns Joomla's name of an extension, which is used in update XML and in file names on the site. */
 export function requireElement(text: string, field?: string): string {
   const trimmed = text.trim();
   if (!/^[A-Za-z0-9._-]{1,100}$/.test(trimmed))
@@ -48,7 +48,7 @@ export function requireElement(text: string, field?: string): string {
   return trimmed;
 }
 
-/** An https address for customers, as a browser would write it. */
+/** Returns an https address for customers, as a browser would write it. */
 export function requireHttpsUrl(text: string, field?: string): string {
   const href = httpsUrl(text);
   if (href === undefined)
@@ -60,7 +60,7 @@ export function requireHttpsUrl(text: string, field?: string): string {
   return href;
 }
 
-/** Whether an address is one as `requireHttpsUrl` returns it. */
+/** Reports whether an address is in the form that `requireHttpsUrl` returns. */
 export function isHttpsUrl(text: string): boolean {
   return httpsUrl(text) === text;
 }

@@ -2,7 +2,7 @@ import { findPlan, findProduct, listPlans, type Plan, type Product } from '../st
 import type { Db } from '../store/engine/database';
 import { OperatorError } from './operator-error';
 
-/** @throws OperatorError when there is no such product */
+/** @throws OperatorError if the product does not exist */
 export async function requireProduct(db: Db, id: number): Promise<Product> {
   return (await findProduct(db, id)) ?? noProduct(id);
 }
@@ -14,7 +14,7 @@ export function noProduct(id: number): never {
   });
 }
 
-/** @throws OperatorError when there is no such plan */
+/** @throws OperatorError if the plan does not exist */
 export async function requirePlan(db: Db, id: number): Promise<Plan> {
   return (await findPlan(db, id)) ?? noPlan(id);
 }
@@ -27,7 +27,7 @@ export function noLicense(id: number): never {
   throw new OperatorError(`There is no licence ${id}.`, { code: 'NOT_FOUND' });
 }
 
-/** @throws OperatorError when no plan has this id or name, or several have the name; `productId` limits the search */
+/** @throws OperatorError if no plan has this id or name, or several have the name; `productId` limits the search */
 export async function requirePlanNamed(db: Db, text: string, productId?: number): Promise<Plan> {
   const byId = /^\d{1,10}$/.test(text) ? await findPlan(db, Number(text)) : undefined;
   if (byId) return byId;
@@ -40,7 +40,7 @@ export async function requirePlanNamed(db: Db, text: string, productId?: number)
   throw new OperatorError(`Several plans have this name: ${ids}. Give the id.`, { code: 'CONFLICT' });
 }
 
-/** By id, else by name; a name in another case counts when it is the only one. */
+/** Finds by id, otherwise by name. A name in another case matches if it is the only one. */
 export function findNamed<T extends { id: number; name: string }>(all: T[], text: string): T | undefined {
   const byId = /^\d+$/.test(text) ? all.find(({ id }) => id === Number(text)) : undefined;
   if (byId) return byId;

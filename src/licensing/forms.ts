@@ -2,8 +2,8 @@ const PLUS = 0x2b;
 const BLANK = 0x20;
 
 /**
- * The fields of a form (application/x-www-form-urlencoded). The bytes of `+` become blanks first: the parser joins its
- * result piece by piece at each `+`, which takes 220 ms for 1 MiB of them and 25 ms this way.
+ * Parses the fields of a form (application/x-www-form-urlencoded). The bytes of `+` become blanks first, because the
+ * parser joins its result piece by piece at each `+`: for 1 MiB of them that takes 220 ms, and 25 ms this way.
  */
 export function parseForm(body: Buffer): URLSearchParams {
   const plain = Buffer.from(body);

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** IPv6 as in RFC 5952, IPv4-mapped IPv6 as IPv4, without a zone; undefined when the text is not an address. */
+/** Returns IPv6 as in RFC 5952, IPv4-mapped IPv6 as IPv4, without a zone; undefined for other text. */
 export function canonicalAddress(text: string): string | undefined {
   const bare = text.replace(/%.*$/, '');
   const family = isIP(bare);
@@ -10,7 +10,7 @@ export function canonicalAddress(text: string): string | undefined {
   return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
 }
 
-/** What rate limits count as one client: an IPv4 address, or an IPv6 /64, which one customer usually gets. */
+/** Returns the network that rate limits count as one client: an IPv4 address, or an IPv6 /64, usually one customer's. */
 export function networkOfClient(ip: string): string {
   if (!ip.includes(':')) return ip;
   const { parts } = ipaddr.IPv6.parse(ip);
@@ -25,7 +25,7 @@ export function networkOfText(ip: string): string {
   return isIP(ip) === 0 ? ip : networkOfClient(ip);
 }
 
-/** An address's neighbourhood, which a provider gives to one place: /24, IPv6 /48. */
+/** Returns an address's wider network, which a provider assigns to one place: /24, IPv6 /48. */
 export function wideNetworkOf(ip: string): string {
   if (!ip.includes(':')) return ip.replace(/\.\d+$/, '.0/24');
   const { parts } = ipaddr.IPv6.parse(ip);
@@ -35,7 +35,7 @@ export function wideNetworkOf(ip: string): string {
     .join(':')}::/48`;
 }
 
-/** Networks are such as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`. @throws Error when an entry is none of these */
+/** Matches networks such as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`. @throws Error for any other entry */
 export function createNetworkMatcher(networks: readonly string[]): (ip: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
@@ -46,7 +46,7 @@ export function createNetworkMatcher(networks: readonly string[]): (ip: string) 
   return (ip) => list.check(ip, familyOf(ip));
 }
 
-/** Whether a text is an IP address or a network. */
+/** Reports whether a text is an IP address or a network. */
 export function isNetwork(text: string): boolean {
   try {
     createNetworkMatcher([text]);

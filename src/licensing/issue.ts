@@ -26,34 +26,34 @@ export interface IssueRequest {
   planId: number;
   /** an e-mail address, in a form that `requireCustomer` accepts */
   customer: string | undefined;
-  /** the shop's order: the same reference always returns the same licence */
+  /** idempotency: the shop's order. One reference always returns one licence */
   reference: string | undefined;
-  /** undefined: by the plan's duration; null: lifetime */
+  /** undefined: the plan's duration decides; null: lifetime */
   expiresAt: Date | null | undefined;
-  /** undefined: the plan's */
+  /** undefined: the plan's limit */
   activationLimit: number | undefined;
-  /** a key chosen by the operator; undefined: a new one */
+  /** a key chosen by the operator; undefined: a new key */
   key: string | undefined;
   /** checked by `requireMetadataChange` */
   metadata?: MetadataChanges | undefined;
-  /** the name of the token that issues; undefined: none */
+  /** the name of the token that issues; undefined: no token */
   issuedBy?: string | undefined;
-  /** the caller may see only what a token of its name issued */
+  /** whether the caller may see only licences issued with a token of its name */
   ownOnly?: boolean | undefined;
   count: number;
 }
 
 export interface IssueResult {
   license: License;
-  /** false: it was issued before, for the same reference */
+  /** false: it was issued before, for this reference */
   isNew: boolean;
-  /** undefined when the licence existed before and its key cannot be revealed */
+  /** undefined if the licence existed before and its key cannot be revealed */
   key: string | undefined;
-  /** why the key is missing */
+  /** the reason for a missing key */
   withheld?: OperatorError | SealError;
 }
 
-/** The most licences in a request: one transaction issues them, and their keys stay in memory until they are shown. */
+/** The maximum of licences in a request: one transaction issues them, and their keys stay in memory until shown. */
 export const MAX_ISSUED = 10_000;
 
 /** Issues all licences or none. `secret` seals the keys; without it they are not kept. @throws OperatorError */
@@ -74,7 +74,7 @@ export async function issueLicenses(
   );
   try {
     return await inTransaction(db, async (trx) => {
-      // Keep the plan unchanged until the licences are inserted, so that `changePlanLimit` finds them.
+      // The plan stays unchanged until the licences are inserted, so that `changePlanLimit` finds them.
       const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
       const times = { expiresAt: endOf(request, plan, now), createdAt: now };
       const licenses = keys.map((key) => draftLicense(key, request, plan, times, secret));
@@ -83,14 +83,14 @@ export async function issueLicenses(
     });
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    // Two commands issued the same order at once; the other one was first, and this is its licence.
+    // Two commands issued one order at the same time. The other one was first, and this is its licence.
     const earlier = reference === undefined ? undefined : await findLicenseByReference(db, reference);
     if (earlier) return [asIssued(earlier, request, secret)];
     throw new OperatorError('A licence with this key exists already.', { code: 'CONFLICT' });
   }
 }
 
-/** What a shop's order gets: a licence for each reference, on one plan. */
+/** The licences that a shop's order receives: one for each reference, on one plan. */
 type OrderedLicenses = Pick<IssueRequest, 'planId' | 'customer' | 'issuedBy'> & {
   references: string[];
   activationLimit: number;
@@ -98,7 +98,7 @@ type OrderedLicenses = Pick<IssueRequest, 'planId' | 'customer' | 'issuedBy'> & 
 
 /**
  * Issues the licences of an order in its transaction, with new keys.
- * @throws a duplicate (`isDuplicate`) when a reference is in use; OperatorError when there is no such plan
+ * @throws a duplicate (`isDuplicate`) if a reference is in use; OperatorError if the plan does not exist
  */
 export async function issueOrdered(
   trx: Transaction,
@@ -119,13 +119,13 @@ export async function issueOrdered(
   });
 }
 
-/** When a licence ends; null: lifetime. */
+/** Returns when a licence ends; null: lifetime. */
 function endOf({ expiresAt }: IssueRequest, { duration }: Plan, now: Date): Date | null {
   if (expiresAt !== undefined) return expiresAt;
   return duration === null ? null : addDuration(now, duration);
 }
 
-/** @param key canonical */
+/** @param key in canonical form */
 function draftLicense(
   key: string,
   { activationLimit, customer, reference, metadata = {}, issuedBy }: IssueRequest,
@@ -146,7 +146,7 @@ function draftLicense(
   };
 }
 
-/** Inserts licences, each with the first event of its history. @returns them in the same order */
+/** Inserts licences, each with the first event of its history. @returns the licences in this order */
 async function insertIssued(trx: Transaction, licenses: NewLicense[], actor: string): Promise<License[]> {
   const ids = await insertLicenses(trx, licenses);
   await recordEvents(
@@ -167,7 +167,7 @@ function issueEvent(id: number, license: NewLicense, actor: string): LicenseEven
   return { licenseId: id, at: license.createdAt, actor, action: 'issue', before: null, after };
 }
 
-/** @throws OperatorError when the reference belongs to a licence that does not match the request */
+/** @throws OperatorError if the reference belongs to a licence that does not match the request */
 function asIssued(
   license: License,
   { key, planId, customer, issuedBy, ownOnly = false }: IssueRequest,
@@ -178,7 +178,7 @@ function asIssued(
       `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which ${why}`,
       { code: 'CONFLICT', facts },
     );
-  // Before anything else: the others' messages say more than this caller may know.
+  // This check comes first, because the other messages state more than this caller may know.
   if (ownOnly && license.issuedBy !== issuedBy)
     throw new OperatorError('This reference is in use. A new order needs a reference of its own.', {
       code: 'CONFLICT',
@@ -186,7 +186,7 @@ function asIssued(
     });
   if (license.plan.id !== planId)
     throw refusal(`is on plan ${license.plan.id} and not on ${planId}.`, { reason: 'other-plan' });
-  // Two shops may use the same order numbers: one shop's customer must not get the other's key.
+  // Two shops may use equal order numbers: one shop's customer must not get the key of another's.
   if (
     customer !== undefined &&
     license.customer !== null &&
@@ -207,7 +207,7 @@ function asIssued(
   }
 }
 
-/** @throws OperatorError when the key was not kept or no secret is set; SealError when it cannot be opened */
+/** @throws OperatorError if the key was not kept or no secret is set; SealError if it cannot be opened */
 export function openKey(
   id: number,
   { keySealed, keyDigest: digest }: StoredKey,
@@ -226,7 +226,7 @@ export function openKey(
 /** A longer key, once sealed, would not fit its column. */
 const MAX_KEY_BYTES = 350;
 
-/** @throws OperatorError when no client could send the key; the message does not repeat it */
+/** @throws OperatorError if no client could send the key; the message does not repeat it */
 export function requireKey(text: string): string {
   const key = canonicalKey(text);
   if (key === '' || /\p{Cc}/u.test(key) || !key.isWellFormed())

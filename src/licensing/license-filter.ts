@@ -13,11 +13,11 @@ import { OperatorError } from './operator-error';
 import { STORED_STATUSES } from './core/states';
 import { parseMoment } from './timestamps';
 
-/** Which licences are listed; all that is said must hold. */
+/** A filter of a list of licences. All its conditions must hold. */
 export interface LicenseQuery {
-  /** of this product */
+  /** licences of this product */
   productId?: number | undefined;
-  /** whose licences cover this product: its own, and those of products that include it */
+  /** licences that cover this product: its own, and those of products that include it */
   covers?: number | undefined;
   planId?: number | undefined;
   /** a live status */
@@ -25,26 +25,26 @@ export interface LicenseQuery {
   customer?: string | undefined;
   reference?: string | undefined;
   hint?: string | undefined;
-  /** active ones that do not renew themselves and expire within this duration, until the end of its last day (UTC) */
+  /** active licences without automatic renewal that expire within this duration, until the end of its last day (UTC) */
   expiring?: string | undefined;
-  /** with a refused request within this duration */
+  /** licences with a refused request within this duration */
   refused?: string | undefined;
-  /** issued here, not imported, at this time or later */
+  /** licences issued here, not imported, at this time or later */
   issuedSince?: string | undefined;
-  /** suspended by this event of their order */
+  /** licences suspended by this event of their order */
   suspendedBy?: string | undefined;
   /** the name of the token that issued them */
   issuedBy?: string | undefined;
-  /** beginnings of words, a reference or its number, an id, the end of a key or an activated identifier */
+  /** beginnings of words, a reference or its number, an id, the end of a key, or an activated identifier */
   q?: string | undefined;
   /** one of SORTS */
   sort?: string | undefined;
 }
 
-/** What licences can be sorted by, each served by an index; with `-` downwards. */
+/** The columns that sort licences, each with an index; `-` sorts descending. */
 export const SORTS = ['id', '-id', 'customer', '-customer', 'expires_at', '-expires_at'] as const;
 
-/** @throws OperatorError, naming the field of the query */
+/** @throws OperatorError that names the field of the query */
 export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): Promise<LicenseFilter> {
   const { status, customer, reference, hint, expiring, refused, issuedSince, suspendedBy, issuedBy } = query;
   if (status !== undefined && !STATUSES.includes(status))
@@ -74,7 +74,7 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
 
 const STATUSES = [...STORED_STATUSES, 'expired'];
 
-/** The plans that these parts of a filter leave; undefined: any. @throws OperatorError when one of them names nothing */
+/** Returns the plans that match these conditions; undefined: any. @throws OperatorError if a named record does not exist */
 export async function plansOf(
   db: Db,
   { productId, covers, planId }: Pick<LicenseQuery, 'productId' | 'covers' | 'planId'>,
@@ -90,7 +90,7 @@ export async function plansOf(
     .map(({ id }) => id);
 }
 
-/** Whatever a filter names must be there: an operator's typo must not look like an empty list. */
+/** Refuses a filter that names a missing record: an operator's typo must not look like an empty list. */
 async function named<T>(field: string, found: Promise<T>): Promise<T> {
   return found.catch((error: unknown) => {
     if (!(error instanceof OperatorError)) throw error;
@@ -98,15 +98,15 @@ async function named<T>(field: string, found: Promise<T>): Promise<T> {
   });
 }
 
-/** Returns all that a typed text may name; undefined for an empty text. */
+/** Returns all possible meanings of a typed text; undefined for an empty text. */
 export function readSearch(typed: string): LicenseSearchText | undefined {
   const text = typed.trim();
   if (text === '') return undefined;
-  // Of an e-mail address a domain would be its provider's.
+  // The domain of an e-mail address would be its provider's.
   const { domain, ...others } = spellings(text);
   const identifiers = Object.values({ ...others, domain: text.includes('@') ? undefined : domain });
   return {
-    // Begin with the longest word, which is probably the rarest.
+    // The longest word comes first, because it is probably the rarest.
     words: wordsOf(text).sort((a, b) => b.length - a.length),
     number: numberWord(`:${text}`),
     reference: text,

@@ -25,22 +25,22 @@ import { recordEvents } from './webhook-events';
 export { listKeys, type LicenseKey };
 
 /**
- * The keys of a licence (docs/contract.md, 3). Its main key has no limit and no end of its own, and is replaced by `rekey`.
- * Each change is an event in the licence's history.
+ * The keys of a licence (docs/contract.md, 3). Its main key has no limit and no end of its own, and `rekey` replaces
+ * it. Each change is an event in the licence's history.
  */
 
-/** The most open keys of a licence. */
+/** The maximum of open keys of a licence. */
 const MAX_KEYS = 1_000;
 
 export interface KeyTerms {
   label?: string | null | undefined;
-  /** 1 or more; null: the licence's */
+  /** 1 or more; null: the licence's limit */
   activationLimit?: number | null | undefined;
-  /** null: with the licence */
+  /** null: it ends with the licence */
   endsAt?: Date | null | undefined;
 }
 
-/** A key as it is given and as it is stored. */
+/** A new key in plain text, and its stored form. */
 export interface AddedKey {
   key: string;
   stored: LicenseKey;
@@ -49,11 +49,11 @@ export interface AddedKey {
 export interface KeyUse {
   key: LicenseKey;
   isMain: boolean;
-  /** slots taken by it */
+  /** the slots that it takes */
   used: number;
 }
 
-/** A licence's keys with their use, the oldest first; those that have ended too. */
+/** Lists a licence's keys with their use, oldest first, including ended keys. */
 export async function keysOf(
   db: Db,
   { id, mainKeyId }: Pick<LockedLicense, 'id' | 'mainKeyId'>,
@@ -82,7 +82,7 @@ export function addKey(
   });
 }
 
-/** undefined keeps a value. @throws OperatorError for an ended or replaced key, and for the main key's limit or end */
+/** Changes a key; undefined keeps a value. @throws OperatorError for an ended or replaced key, or a main key's limit or end */
 export function editKey(
   db: Db,
   id: number,
@@ -102,7 +102,7 @@ export function editKey(
 }
 
 /**
- * Ends a key now. Its slots stay with the licence, or are freed with it: also later, for a key that has ended already.
+ * Ends a key now. Its slots stay with the licence or are freed, which is also possible later for an ended key.
  * @returns the key, the identifiers that were freed, and whether it was open until now
  */
 export function endKey(
@@ -138,13 +138,13 @@ export function endKey(
 export interface Rekeying {
   /** undefined: the main key */
   keyId?: number | undefined;
-  /** how long the old key still works, such as `14d`; undefined: it ends at once */
+  /** the time for which the old key still works, such as `14d`; undefined: it ends at once */
   overlap?: string | undefined;
 }
 
 /**
- * Makes a new key in the place of one, with its label, limit, end and activations. While both are open, what comes by
- * the old one counts as the new one's.
+ * Replaces a key with a new one that takes over its label, limit, end and activations. While both are open, requests
+ * with the old key count as requests with the new one.
  *
  * @param secret undefined: the new key is not kept
  */
@@ -208,7 +208,7 @@ async function insertNew(
   return { key, stored: { ...row, id: await insertKey(trx, row), replacedBy: null } };
 }
 
-/** Stores a key's terms. Keys that it replaced have its limit, and end with it at the latest. */
+/** Stores a key's terms. The keys that it replaced get its limit, and end no later than it. */
 async function change(
   trx: Transaction,
   keys: LicenseKey[],
@@ -222,7 +222,7 @@ async function change(
   }
 }
 
-/** @throws OperatorError when the licence has no such key */
+/** @throws OperatorError if the licence has no such key */
 export function requireKey(keys: LicenseKey[], { id }: { id: number }, keyId: number): LicenseKey {
   const key = keys.find((one) => one.id === keyId);
   if (key) return key;
@@ -276,7 +276,7 @@ function refusePast(endsAt: Date | null | undefined, { now }: ChangeContext): vo
     });
 }
 
-/** Whether a key opens its licence. */
+/** Reports whether a key opens its licence. */
 export function isOpen({ endsAt }: Pick<LicenseKey, 'endsAt'>, now: Date): boolean {
   return endsAt === null || endsAt > now;
 }
@@ -297,7 +297,7 @@ function termsOf(key: LicenseKey): Record<string, unknown> {
   return { key_id: key.id, ...jsonOf(key, 'keyHint', 'label', 'activationLimit', 'endsAt') };
 }
 
-/** Writes the event, and raises the licence's revision. @param changes of the licence's row */
+/** Writes the event, and raises the licence's revision. @param changes changes of the licence's row */
 async function record(
   trx: Transaction,
   { id: licenseId }: LockedLicense,

@@ -15,23 +15,23 @@ import { listKeyPage, searchSitePage, type Page, type PageRequest } from './list
 
 export type { RecordedEvent };
 
-/** What the page of a licence shows, at one moment: of long lists only a part. */
+/** The content of a licence's page, read at one moment, with only a part of long lists. */
 export interface LicenseView {
   license: License;
   plan: Plan;
   product: Product;
   mainKey: KeyUse;
-  /** besides the main key, the oldest first; those that have ended too */
+  /** the keys other than the main key, oldest first, including ended keys */
   otherKeys: Page<KeyUse>;
-  /** the newest first */
+  /** newest first */
   sites: Page<StoredActivation>;
-  /** how many activations take no slot */
+  /** the number of activations that take no slot */
   freeSites: number;
-  /** the newest first */
+  /** newest first */
   events: RecordedEvent[];
 }
 
-/** @throws OperatorError when there is no such licence */
+/** @throws OperatorError if the licence does not exist */
 export function viewLicense(
   db: Db,
   id: number,
@@ -51,7 +51,7 @@ export function viewLicense(
   });
 }
 
-/** The main key, and a page of the others. */
+/** Returns the main key, and a page of the other keys. */
 export async function viewKeys(
   db: Db,
   { id, mainKeyId }: Pick<License, 'id' | 'mainKeyId'>,
@@ -67,7 +67,7 @@ export async function viewKeys(
   return { mainKey: use(main as LicenseKey), otherKeys: { items: others.map(use), next } };
 }
 
-/** The newest identifiers that came by each key, by key id. Those that take no slot are among them. */
+/** Finds the newest identifiers that each key activated, by key id, including those that take no slot. */
 export async function viewKeySites(
   db: Db,
   { id }: Pick<License, 'id'>,
@@ -80,7 +80,7 @@ export async function viewKeySites(
   return sites;
 }
 
-/** One key of a licence; undefined: it has none with this id. */
+/** Returns one key of a licence; undefined if it has no key with this id. */
 export async function viewKey(
   db: Db,
   { id, mainKeyId }: Pick<License, 'id' | 'mainKeyId'>,

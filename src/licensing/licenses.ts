@@ -18,14 +18,14 @@ import { OperatorError } from './operator-error';
 export { findLicense, findLicenseByReference, listActivations, type Activation, type License };
 export { findLicensesByIds } from '../store/licenses/licenses';
 
-/** The licences a text may name: several when a shop's order numbers overlap with licence ids. */
+/** The licences that a text may name: several if a shop's order numbers overlap with licence ids. */
 type Meanings = ['id' | 'key' | 'reference', License][];
 
 /**
- * For a licence to be changed. A bare number never means a reference, because its meaning would change when licence ids
+ * Finds the licence to change. A bare number never means a reference, because its meaning would change when licence ids
  * reach that number.
  * @param text a key, an id, a reference, `id:12` or `reference:12`
- * @throws OperatorError when there is none or several; the message omits the text, which may be a key
+ * @throws OperatorError if it names no licence or several; the message omits the text, which may be a key
  */
 export async function requireLicenseNamed(db: Db, text: string): Promise<License> {
   const meanings = await findMeanings(db, text);
@@ -38,7 +38,7 @@ export async function requireLicenseNamed(db: Db, text: string): Promise<License
   return meanings[0][1];
 }
 
-/** For a licence that is only shown: the first meaning counts. @returns with the other meanings in words, if any */
+/** Finds a licence to show: the first meaning wins. @returns it with the other meanings as text, if any */
 export async function findLicenseNamed(
   db: Db,
   text: string,
@@ -48,7 +48,7 @@ export async function findLicenseNamed(
   return { license: meanings[0][1], ambiguity };
 }
 
-/** Whether a text has the form `id:12` or `reference:12`, which is never ambiguous. */
+/** Reports whether a text has the form `id:12` or `reference:12`, which is never ambiguous. */
 export function isMarked(text: string): boolean {
   return MARKED.test(text.trim());
 }
@@ -62,7 +62,7 @@ async function findMeanings(db: Db, text: string): Promise<[Meanings[number], ..
   const reference = marked ? marked.reference?.trim() : written;
   const byId = number === undefined ? undefined : await findLicense(db, Number(number));
   const byKey = marked ? undefined : await findLicenseByKey(db, writtenKey(canonicalKey(written)));
-  // A known key is not looked up as a reference: the database's query log would show it.
+  // A known key is not searched as a reference, because the database's query log would show it.
   const byReference =
     reference === undefined || byKey ? undefined : await findLicenseByReference(db, reference);
   const [first, ...others] = Object.entries({ id: byId, key: byKey, reference: byReference }).filter(
@@ -88,12 +88,12 @@ function inWords(meanings: Meanings): string {
   return meanings.map(([name, { id }]) => `the ${name} of licence ${id}`).join(' and ');
 }
 
-/** The licence whose id equals an order's number. Typing that number would select the wrong licence. */
+/** Finds the licence whose id equals an order's number. Typing that number would select the wrong licence. */
 export async function findNamesake(db: Db, reference: string | undefined): Promise<number | undefined> {
   return /^\d{1,15}$/.test(reference ?? '') ? (await findLicense(db, Number(reference)))?.id : undefined;
 }
 
-/** A licence, its keys and its activations, as they are at one moment. */
+/** Returns a licence, its keys and its activations, read at one moment. */
 export function readLicense(
   db: Db,
   id: number,
@@ -104,7 +104,7 @@ export function readLicense(
   });
 }
 
-/** A licence's latest events in order of time, only those before the event with the id `before`. */
+/** Lists a licence's latest events in order of time, only those before the event with the id `before`. */
 export async function listEvents(
   db: Db,
   licenseId: number,
@@ -133,7 +133,7 @@ interface LicenseSearch {
   limit: number;
 }
 
-/** By id. @throws OperatorError when there is no such product or plan */
+/** Lists licences by id. @throws OperatorError if the product or plan does not exist */
 export async function searchLicenses(
   db: Db,
   { productId, plan, limit, after, ...others }: LicenseSearch,

@@ -25,18 +25,18 @@ export interface Licensing {
   /** answers and counts one validate call; simultaneous calls share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
   releases: ReleaseFinder;
-  /** @param network of the client, which decides about a version that is not rolled out to everybody */
+  /** @param network the client's network, which decides whether it is offered a staged version */
   latestUpdate: (productId: number, network: string) => Promise<Update | undefined>;
-  /** from a short memory, as `latestUpdate` */
+  /** cached for a moment, like `latestUpdate` */
   findProduct: (productId: number) => Promise<Product | undefined>;
-  /** from a short memory too */
+  /** cached for a moment */
   findPlan: (planId: number) => Promise<Plan | undefined>;
   accessLog: AccessLog;
   signer: Signer;
 }
 
 /**
- * @param onAccessLogError called when access log entries could not be written, with the number lost
+ * @param onAccessLogError called if access log entries could not be written, with the number lost
  * @param settings by default, nothing is signed
  */
 export function createLicensing(
@@ -67,7 +67,7 @@ export function createLicensing(
   };
 }
 
-/** Returns why the database gave no answer: it is away, or others held the same rows for too long. @returns undefined for another error */
+/** Returns why the database did not answer: unavailable, or rows locked for too long. @returns undefined for other errors */
 export function databaseFault(error: unknown): 'away' | 'locked' | undefined {
   if (!isUnavailable(error)) return undefined;
   return isLockConflict(error) ? 'locked' : 'away';

@@ -33,7 +33,7 @@ export interface ChangeContext {
 /** The new end of a licence; null: lifetime. */
 export type Renewal = { until: Date | null } | { for: string };
 
-/** See docs/contract.md, 5.3. @throws OperatorError that names the allowed transitions when this one is not */
+/** Changes the state (docs/contract.md, 5.3). @throws OperatorError that names the allowed transitions if this one is not */
 export function changeState(
   db: Db,
   id: number,
@@ -57,14 +57,14 @@ export function changeState(
 }
 
 /**
- * A duration counts from now or, while the licence works, from its paid end, and keeps the grace. A suspended licence
- * becomes active again.
+ * Renews a licence. A duration counts from now, or from the paid-through date while the licence works, and keeps the
+ * grace period. A suspended licence becomes active again.
  */
 export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
   return changeEnd(db, id, renewal, context, 'until', () => undefined);
 }
 
-/** Sets the end like `renew`, but makes no suspended licence active. @param until null: lifetime */
+/** Sets the end like `renew`, but does not activate a suspended licence. @param until null: lifetime */
 export function moveEnd(db: Db, id: number, until: Date | null, context: ChangeContext): Promise<License> {
   return changeEnd(db, id, { until }, context, 'expires_at', (license) => {
     if (license.status === 'suspended')
@@ -75,8 +75,8 @@ export function moveEnd(db: Db, id: number, until: Date | null, context: ChangeC
 }
 
 /**
- * Sets an end that a shop's order says, which may have passed, and keeps the state. Statistics count a renewal alone,
- * not what a refund takes back or a reversal gives back.
+ * Sets the end that a shop's order requires, even a past one, and keeps the state. Statistics count only renewals, not
+ * the effects of a refund or a reversal.
  */
 export function setEnd(
   db: Db,
@@ -139,12 +139,12 @@ function changeEnd(
   });
 }
 
-/** An end as the history has it. */
+/** Returns an end in the form that the history stores. */
 function endFields({ expiresAt, graceDays }: EndWithGrace) {
   return { expires_at: formatTimestampOrNull(expiresAt), ...(graceDays > 0 && { grace_days: graceDays }) };
 }
 
-/** @param field that gave a date, which is the end itself, without grace */
+/** @param field the field with a date, which is the end itself, without a grace period */
 function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field: string): EndWithGrace {
   if ('until' in renewal) {
     if (renewal.until !== null && renewal.until <= now)
@@ -164,14 +164,14 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field
   return endWithGrace(prolongedUntil(license, renewal.for, now, 'for'), graceDays);
 }
 
-/** The paid end after a renewal, which counts from the paid end until the grace is over, then from now. */
+/** Returns the paid-through date after a renewal, which counts from the old one until the grace period ends, then from now. */
 export function prolongedUntil(end: EndWithGrace, duration: string, now: Date, field?: string): Date {
   const paid = paidEnd(end);
   const isOver = paid === null || end.expiresAt === null || end.expiresAt < now;
   return addDuration(isOver ? now : paid, duration, field);
 }
 
-/** Runs `work` under a lock on the licence's row. @throws OperatorError when there is no such licence */
+/** Runs `work` under a lock on the licence's row. @throws OperatorError if the licence does not exist */
 export async function changeLicense(
   db: Db,
   id: number,
@@ -200,7 +200,7 @@ function requireTransition(license: LockedLicense, transition: Transition, now: 
   return target;
 }
 
-/** What an event says besides the change. */
+/** Returns the reason and the order that an event records in addition to the change. */
 export function reasonOf({ reason, order }: ChangeContext): { reason?: string; order?: number } {
   return { ...(reason !== undefined && { reason }), ...(order !== undefined && { order }) };
 }

@@ -37,13 +37,13 @@ import { SORTS, toLicenseFilter, type LicenseQuery } from './license-filter';
 import { columnOf, readSort, sortRows } from './sorting';
 
 /**
- * Pages of everything an operator lists. Each continues behind the last row of the page before, so that rows that come
- * and go meanwhile neither repeat nor hide others. A cursor that is not one of the list is refused (`readCursor`).
+ * Pages of all lists for operators. Each page continues after the last row of the previous one, so that added or
+ * deleted rows neither repeat nor hide others. A cursor of another list is refused (`readCursor`).
  */
 
 export type { LicenseQuery, Page, PageRequest };
 
-/** By `sort`; else newest first, but with `expiring` the soonest end first. @throws OperatorError, naming the field of the query */
+/** Lists licences by `sort`, or newest first, with `expiring` by end. @throws OperatorError that names the query's field */
 export async function listLicensePage(
   db: Db,
   query: LicenseQuery,
@@ -107,12 +107,12 @@ async function sortedPage(
   };
 }
 
-/** In cursors: no address and no time is empty. */
+/** The value in a cursor for a row without one: no address and no time is empty. */
 const NO_VALUE = '';
 
 /**
- * How many licences a list has: by kept figures at most a minute old, or counted where they are few.
- * @returns undefined: too many to count for a page
+ * Counts the licences of a list: from stored figures that are at most a minute old, or by reading if they are few.
+ * @returns undefined if there are too many to count for a page
  */
 export async function countLicenses(db: Db, query: LicenseQuery, now: Date): Promise<number | undefined> {
   const { planIds, status, expiringBefore, ...filter } = await toLicenseFilter(db, query, now);
@@ -128,7 +128,7 @@ export async function countLicenses(db: Db, query: LicenseQuery, now: Date): Pro
     .reduce((sum, { licenses }) => sum + licenses, 0);
 }
 
-/** A licence's history, newest first. */
+/** Lists a licence's history, newest first. */
 export async function listEventPage(
   db: Db,
   licenseId: number,
@@ -143,7 +143,7 @@ export interface RequestQuery extends Omit<RequestFilter, 'keyHint'> {
   hint?: string | undefined;
 }
 
-/** The access log, newest first. */
+/** Lists the access log, newest first. */
 export async function listRequestPage(
   db: Db,
   { hint, ip, ...others }: RequestQuery,
@@ -170,7 +170,7 @@ function timePlace({ at, id }: { at: Date; id: number }): [string, number] {
   return [toSqlTime(at), id];
 }
 
-/** In the order of identifiers. */
+/** Lists activations in the order of identifiers. */
 export async function listActivationPage(
   db: Db,
   licenseId: number,
@@ -184,9 +184,9 @@ export async function listActivationPage(
 export const SITE_SORTS = ['id', '-id', 'identifier', '-identifier'] as const;
 
 /**
- * A licence's sites.
- * @param text a part of the identifier or the label; undefined: all
- * @param sort one of SITE_SORTS; undefined: the newest first
+ * Searches a licence's sites.
+ * @param text a part of the identifier or the label; undefined: all sites
+ * @param sort one of SITE_SORTS; undefined: newest first
  */
 export async function searchSitePage(
   db: Db,
@@ -203,7 +203,7 @@ export async function searchSitePage(
   return toPage(found, limit, ({ id, identifier }) => [column === 'id' ? id : identifier]);
 }
 
-/** The oldest first, those that have ended too. */
+/** Lists keys, oldest first, including ended keys. */
 export async function listKeyPage(
   db: Db,
   licenseId: number,
@@ -212,10 +212,10 @@ export async function listKeyPage(
   return byId(await listKeys(db, licenseId, part(after, limit)), limit);
 }
 
-/** `licenses`: how many each has, by kept figures at most a minute old. */
+/** The orders of products. `licenses` is the number of licences, from stored figures at most a minute old. */
 export const PRODUCT_SORTS = ['id', '-id', 'name', '-name', 'licenses', '-licenses'] as const;
 
-/** The number of licences of each product, by kept figures that are at most a minute old. */
+/** Counts the licences of each product, from stored figures that are at most a minute old. */
 export async function countLicensesByProduct(db: Db): Promise<Map<number, number>> {
   const counts = new Map<number, number>();
   for (const { productId, licenses } of await listLicenseCounts(db, undefined))
@@ -241,7 +241,7 @@ export async function listProductPage(
   return { items: items.map((product) => withIncludes(product, inclusions)), next };
 }
 
-/** By id. @throws OperatorError when there is no such product; undefined: the plans of all */
+/** Lists plans by id. @param productId undefined: of all products @throws OperatorError if the product does not exist */
 export async function listPlanPage(
   db: Db,
   productId: number | undefined,
@@ -253,7 +253,7 @@ export async function listPlanPage(
 
 export const RELEASE_SORTS = ['version', '-version', 'published_at', '-published_at'] as const;
 
-/** @param sort one of RELEASE_SORTS; undefined: the highest version first @throws OperatorError when there is no such product */
+/** @param sort one of RELEASE_SORTS; undefined: highest version first @throws OperatorError if the product does not exist */
 export async function listReleasePage(
   db: Db,
   productId: number,

@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache';
 
-/** The memory of a process, which saves questions to the database. */
+/** The caches of a process, which save queries to the database. */
 
-/** Remembers a limited number of values, each for a limited time after its own `at`. */
+/** A cache of a limited number of values, each kept for a limited time after its own `at`. */
 export interface Memory<T extends { at: Date }> {
   get(key: string, now: Date): T | undefined;
   set(key: string, value: T): T;
 }
 
 /**
- * @param max the most values; then the value that was set first is forgotten. That takes 0.5 µs with 20,000 values, and
- *   6 µs with a Map, which looks for its first key among deleted ones.
+ * @param max the maximum of values; above it, the value that was set first is removed. That takes 0.5 µs with
+ *   20,000 values, and 6 µs with a Map, which looks for its first key among deleted ones.
  */
 export function createMemory<T extends { at: Date }>(max: number, windowMs: number): Memory<T> {
-  // By its size, so that it grows: with `max`, the eight of a service took 4.5 MB and 20 ms at its start.
+  // Limited by size, so that it grows: with `max`, the eight of a service took 4.5 MB and 20 ms at its start.
   const values = new LRUCache<string, T>({ maxSize: max, sizeCalculation: () => 1 });
   return {
     get(key, now) {
       const value = values.peek(key);
-      // If the clock was set back, forget the value.
+      // If the clock was set back, the value is ignored.
       return value && Math.abs(now.getTime() - value.at.getTime()) < windowMs ? value : undefined;
     },
     set(key, value) {
@@ -28,12 +28,12 @@ export function createMemory<T extends { at: Date }>(max: number, windowMs: numb
   };
 }
 
-/** Entries of a cache. Unknown names are kept, too: a client that tries them all must not fill the memory. */
+/** The maximum of entries of a cache. Unknown names are kept too: a client that tries them all must not fill the memory. */
 const MAX_CACHED = 1_000;
 
 /**
- * Keeps what was loaded for `lifetime` ms from the start of loading, and only what `keeps` accepts. Callers that ask at
- * the same time share one load, and a failure is not kept. When the cache is full, the least recently used entry goes.
+ * Creates a cache that keeps a loaded value for `lifetime` ms from the start of loading, if `keeps` accepts it.
+ * Simultaneous callers share one load, and a failure is not kept. A full cache removes the least recently used entry.
  */
 export function createCache<T>(
   lifetime: number,
@@ -48,7 +48,7 @@ export function createCache<T>(
     if (known && at >= known.at && at - known.at < lifetime) return known.value;
     const entry = { at, value: load() };
     entries.set(key, entry);
-    // A slow load may find a newer entry in its place.
+    // After a slow load, the cache may contain a newer entry.
     const forget = () => {
       if (entries.peek(key) === entry) entries.delete(key);
     };

@@ -2,29 +2,29 @@ import { requireLabel } from './fields';
 import { containsKey } from './core/keys';
 import { OperatorError } from './operator-error';
 
-/** A licence's metadata: names and texts of the shop's own. Pure: issue.ts and amend.ts store it. */
+/** A licence's metadata: names and texts that the shop defines. This file is pure: issue.ts and amend.ts store it. */
 
 export type Metadata = Record<string, string>;
-/** null removes a name. */
+/** Changes of metadata; null removes a name. */
 export type MetadataChanges = Record<string, string | null>;
 
 export const MAX_METADATA_NAMES = 20;
 const NAME = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
-/** In code points. */
+/** The maximum length of a text, in code points. */
 export const MAX_METADATA_TEXT = 500;
 
-/** A licence's metadata as stored: JSON, null for none. */
+/** Reads a licence's metadata as stored: JSON, or null without any. */
 export function readMetadata(stored: string | null): Metadata {
   return stored === null ? {} : (JSON.parse(stored) as Metadata);
 }
 
-/** By name, so that equal metadata is stored as the same text. */
+/** Returns the stored form, sorted by name, so that equal metadata is stored as equal text. */
 export function storedMetadata(metadata: Metadata): string | null {
   const entries = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
   return entries.length === 0 ? null : JSON.stringify(Object.fromEntries(entries));
 }
 
-/** An empty text becomes null. @throws OperatorError for a name or text that is not allowed; it repeats neither */
+/** Checks a change; an empty text becomes null. @throws OperatorError for a forbidden name or text; it repeats neither */
 export function requireMetadataChange(name: string, text: string | null): [string, string | null] {
   if (!NAME.test(name) || containsKey(name))
     throw invalid(
@@ -36,7 +36,7 @@ export function requireMetadataChange(name: string, text: string | null): [strin
   ];
 }
 
-/** @throws OperatorError when the result has too many names */
+/** @throws OperatorError if the result has too many names */
 export function mergeMetadata(stored: Metadata, changes: MetadataChanges): Metadata {
   const merged = new Map<string, string | null>(Object.entries({ ...stored, ...changes }));
   const left = [...merged].filter((entry): entry is [string, string] => entry[1] !== null);
@@ -45,7 +45,7 @@ export function mergeMetadata(stored: Metadata, changes: MetadataChanges): Metad
   return Object.fromEntries(left);
 }
 
-/** The names that differ, with null where a name is missing; undefined: none. */
+/** Returns the names that differ, with null for a missing name; undefined if none differs. */
 export function metadataDifference(
   before: Metadata,
   after: Metadata,
@@ -59,14 +59,14 @@ export function metadataDifference(
   return names.length === 0 ? undefined : { before: pick(was), after: pick(is) };
 }
 
-/** Whether the metadata is already as the changes would make it. */
+/** Reports whether the metadata already equals the result of the changes. */
 export function hasMetadata(metadata: Metadata, changes: MetadataChanges): boolean {
   return Object.entries(changes).every(
     ([name, text]) => (Object.hasOwn(metadata, name) ? metadata[name] : null) === text,
   );
 }
 
-/** Whether a value from a file is metadata that could be stored here. */
+/** Reports whether a value from a file is metadata that could be stored here. */
 export function isMetadata(value: unknown): value is Metadata {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   try {

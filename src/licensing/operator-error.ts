@@ -7,7 +7,7 @@ export type OperatorErrorCode =
   | 'CONFLICT'
   /** the disk is full */
   | 'INSUFFICIENT_STORAGE'
-  /** the operator has to mend something on the server first */
+  /** the operator must first repair something on the server */
   | 'SERVICE_UNAVAILABLE'
   | 'REFUSED';
 
@@ -19,12 +19,12 @@ export interface Refusals {
     | { reason: 'includes-others'; product: number }
     | { reason: 'is-included'; by: number }
     | { reason: 'plan-in-use'; plan: number }
-    /** `sku` null: for its test orders */
+    /** `sku` null: for the shop's test orders */
     | { reason: 'plan-in-shop'; plan: number; shop: string; sku: string | null }
     | { reason: 'no-license-named' | 'lifetime-license' | 'other-plan' | 'key-ended' }
     | { reason: 'other-customer' | 'activated' | 'not-activated'; license: number }
     | { reason: 'key-not-kept' | 'no-key' | 'main-key'; license: number }
-    /** `isCovered`: the other product includes the one that the licence is for */
+    /** `isCovered`: the other product includes the licence's product */
     | { reason: 'other-product'; isCovered: boolean }
     | { reason: 'no-key-secret' | 'secret-elsewhere' }
     | { reason: 'no-signing-key' | 'signing-key-retired' | 'last-signing-key' };
@@ -33,7 +33,7 @@ export interface Refusals {
 /** The facts of a refusal. A command or page adds the remedy to them. */
 export type RefusalFacts = Refusals[keyof Refusals];
 
-/** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
+/** A refusal whose text fits every caller. Nothing has changed when it is thrown. */
 export class OperatorError extends CodedError<OperatorErrorCode, RefusalFacts> {
   /** the JSON name of the refused field of the request */
   readonly field: string | undefined;

@@ -1,4 +1,4 @@
-/** The kinds of remarks on a package that was taken. The first four are refusals that were accepted, or a draft's. */
+/** The kinds of remarks on an accepted package. The first four are refusals that the operator overrode, or a draft's. */
 export const REMARKS = [
   'package-lacks',
   'without-lines',
@@ -12,11 +12,11 @@ export const REMARKS = [
   'future-date',
 ] as const;
 
-/** A remark on a package that was taken, such as a check that was skipped. */
+/** A remark on an accepted package, such as a check that was skipped. */
 export interface Remark {
-  /** for programs, and for pages, which have their own words */
+  /** for programs, and for pages, which have their own texts */
   code: (typeof REMARKS)[number];
-  /** the names, versions and addresses of the sentence */
+  /** the names, versions and addresses in the text */
   facts: string[];
   message: string;
 }

@@ -5,9 +5,9 @@ import { OperatorError } from './operator-error';
 import type { StoredKey } from '../store/licenses/license-keys';
 
 /**
- * Sealed keys, which `license reveal` can show again: AES-256-GCM under LICENSING_KEY_SECRET, with the key's digest as
- * associated data, so that a sealed key opens only in its row. Before base64: version (1 byte), key id (4), nonce (12),
- * tag (16), ciphertext. The key id tells a different secret from a damaged value.
+ * Sealed keys, which `license reveal` can show again: AES-256-GCM with LICENSING_KEY_SECRET and the key's digest as
+ * associated data, so that a sealed key opens only in its row. The bytes before base64 are: version (1 byte), key id
+ * (4), nonce (12), tag (16), ciphertext. The key id distinguishes another secret from a damaged value.
  */
 const VERSION = 1;
 const KEY_ID_BYTES = 4;
@@ -15,7 +15,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
 
-/** @param key canonical; without a secret it is not kept */
+/** @param key in canonical form; without a secret it is not kept */
 export function storedKey(key: string, secret: Buffer | undefined): StoredKey {
   const digest = keyDigest(key);
   return {
@@ -27,14 +27,14 @@ export function storedKey(key: string, secret: Buffer | undefined): StoredKey {
   };
 }
 
-/** This secret cannot open the sealed key; the message says why. */
+/** An error of a sealed key that this secret cannot open; the message states why. */
 export class SealError extends CodedError<'SEALED_OTHERWISE'> {
   constructor(message: string) {
     super('SEALED_OTHERWISE', message);
   }
 }
 
-/** `secret` has 32 bytes; `digest` is the same key's. */
+/** Seals a key; `secret` has 32 bytes, and `digest` is the digest of this key. */
 export function sealKey(canonical: string, digest: string, secret: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(Buffer.from(digest));
@@ -44,7 +44,7 @@ export function sealKey(canonical: string, digest: string, secret: Buffer): stri
   );
 }
 
-/** @throws SealError when it was sealed with another secret, for another licence, or is damaged */
+/** @throws SealError if it was sealed with another secret or for another licence, or is damaged */
 export function openSealedKey(sealed: string, digest: string, secret: Buffer): string {
   const bytes = Buffer.from(sealed, 'base64');
   if (bytes.length < HEADER_BYTES || bytes[0] !== VERSION)
@@ -66,7 +66,7 @@ export function openSealedKey(sealed: string, digest: string, secret: Buffer): s
   }
 }
 
-/** The folded digest of a sealed key; null: it has none, or cannot be opened. */
+/** Returns the folded digest of a sealed key; null if it has no such digest or cannot be opened. */
 export function foldedDigestOfSealed(sealed: string, digest: string, secret: Buffer): string | null {
   try {
     return foldedDigest(openSealedKey(sealed, digest, secret)) ?? null;
@@ -76,7 +76,7 @@ export function foldedDigestOfSealed(sealed: string, digest: string, secret: Buf
   }
 }
 
-/** Whether a sealed key was sealed with this secret; it may still be damaged. */
+/** Reports whether a sealed key was sealed with this secret; it may still be damaged. */
 export function isSealedWith(sealed: string, secret: Buffer): boolean {
   return Buffer.from(sealed, 'base64')
     .subarray(1, 1 + KEY_ID_BYTES)
@@ -87,15 +87,15 @@ function keyId(secret: Buffer): Buffer {
   return createHash('sha256').update('licensing key id').update(secret).digest().subarray(0, KEY_ID_BYTES);
 }
 
-/** Reports whether a key that was given for one site may be sent to another address. Without an address nothing is sent. */
+/** Reports whether a key given for one site may be sent to another address. Without an address, nothing is sent. */
 export function isSameOrigin(url: string | null, before: string | null): boolean {
   return url === null || (before !== null && new URL(url).origin === new URL(before).origin);
 }
 
 /**
- * The refusal of a change that would send a stored secret elsewhere: it is bound to the scheme, host, port and user that it
- * was given for.
- * @param field that the secret can be given in again
+ * Returns the refusal of a change that would send a stored secret elsewhere: a secret is bound to the scheme, host,
+ * port and user that it was given for.
+ * @param field the field in which the secret can be given again
  */
 export function secretElsewhere(field: string): OperatorError {
   return new OperatorError(

@@ -37,36 +37,33 @@ export interface Token {
   expiresAt: Date;
 }
 
-/** Signs answers and files as compact JWS (RFC 7515, RFC 8037). Only who asks for a token costs anything. */
+/** Signs answers and files as compact JWS (RFC 7515, RFC 8037). Only requests for a token take time for it. */
 export interface Signer {
-  /** days that a file counts */
+  /** the days for which a file is valid */
   offlineDays: number;
-  /** the keys to be accepted (`keys.json`), a moment old at most */
+  /** the accepted keys (`keys.json`), at most a moment old */
   publicKeys(): Promise<PublicJwk[]>;
-  /** whether there is a key to sign with */
+  /** whether a key to sign with exists */
   canSign(): Promise<boolean>;
-  /**
-   * @param keyDigest of the key that the request came by
-   * @returns undefined: there is no key to sign with
-   */
+  /** @param keyDigest the digest of the request's key @returns undefined if no key to sign with exists */
   signAnswer(
     subject: TokenSubject,
     request: { keyDigest: string; nonce: string | undefined; now: Date },
   ): Promise<Token | undefined>;
-  /** Signs a file of which the ledger has noted `file` as its time and end. @returns as `signAnswer` */
+  /** Signs a file whose time and end the ledger has recorded as `file`. @returns undefined if no key to sign with exists */
   signFile(
     subject: TokenSubject,
     request: { keyDigest: string; file: { madeAt: Date; endsAt: Date } },
   ): Promise<Token | undefined>;
 }
 
-/** Tokens remembered for a minute; about 10 MB. */
+/** The tokens remembered for a minute; about 10 MB. */
 const MAX_REMEMBERED = 10_000;
 
 const ANSWER_TYPE = 'license+jwt';
 const FILE_TYPE = 'license-file+jwt';
 
-/** @param onFault called when there is a key that cannot be used, with the reason as a sentence, once for each */
+/** @param onFault called if a key exists but cannot be used, with the reason as a sentence, once for each reason */
 export function createSigner(
   db: Db,
   settings: Readonly<SigningSettings>,
@@ -99,7 +96,7 @@ export function createSigner(
     return {
       keys,
       signing: current && typeof opened === 'object' ? { ...current, key: opened } : undefined,
-      // Noted before the first token, so that keys.json shows the key until the last one ends.
+      // Recorded before the first token, so that keys.json shows the key until the last token ends.
       noted: new Set<number>(),
     };
   });
@@ -163,7 +160,7 @@ interface TokenRequest {
   nonce: string | undefined;
   type: typeof ANSWER_TYPE | typeof FILE_TYPE;
   at: Date;
-  /** how long its kind counts at most */
+  /** the maximum validity of this kind */
   days: number;
   endsAt: Date;
 }
@@ -180,6 +177,6 @@ function withNonce(claims: LastingClaims & Omit<Claims, 'nonce'>, nonce: string 
 function compact(header: object, claims: Claims, key: KeyObject): string {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const text = `${encode(header)}.${encode(claims)}`;
-  // 25 µs; Ed25519 takes no digest.
+  // This takes 25 µs; Ed25519 has no digest parameter.
   return `${text}.${sign(null, Buffer.from(text), key).toString('base64url')}`;
 }

@@ -14,7 +14,7 @@ import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { isSealedWith, openSealedKey, sealKey, SealError } from './sealing';
 
-/** The Ed25519 keys that sign answers and files (docs/signed-answers.md). The oldest that is not retired signs. */
+/** The Ed25519 keys that sign answers and files (docs/signed-answers.md). The oldest key that is not retired signs. */
 
 type SigningState = 'current' | 'next' | 'retired';
 
@@ -43,7 +43,7 @@ export function withStates(keys: SigningKey[]): SigningKeyInUse[] {
   }));
 }
 
-/** In the order in which they sign. */
+/** Lists the keys in the order in which they sign. */
 export async function listSigningKeys(db: Db): Promise<SigningKeyInUse[]> {
   return withStates(await list(db));
 }
@@ -58,7 +58,7 @@ export async function listSigningKeyPage(
   return toPage(keys.slice(from, from + limit + 1), limit, ({ id }) => [id]);
 }
 
-/** The keys whose tokens are to be accepted: those that sign, will sign, or have signed what still counts. */
+/** Returns the keys whose tokens are accepted: those that sign now or later, or whose tokens are still valid. */
 export function acceptedKeys<Key extends SigningKey>(keys: Key[], now: Date): Key[] {
   return keys.filter(
     ({ retiredAt, compromised, tokenDays }) =>
@@ -71,7 +71,7 @@ export function toJwk({ kid, x }: Pick<SigningKey, 'kid' | 'x'>): PublicJwk {
   return { kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' };
 }
 
-/** The public key in PEM (SPKI). */
+/** Returns the public key in PEM (SPKI). */
 export function toPem({ x }: Pick<SigningKey, 'x'>): string {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
     .export({ type: 'spki', format: 'pem' })
@@ -79,7 +79,7 @@ export function toPem({ x }: Pick<SigningKey, 'x'>): string {
 }
 
 /**
- * Makes a key. The first signs at once, a further one when those before it are retired.
+ * Creates a key. The first one signs at once, a further one after the earlier ones are retired.
  * @param secret LICENSING_KEY_SECRET
  * @throws OperatorError without a secret
  */
@@ -95,7 +95,7 @@ export function addSigningKey(
   });
 }
 
-/** Makes the first key, unless there is any. @returns its kid; undefined: there was one */
+/** Creates the first key, unless a key exists. @returns its kid; undefined if a key existed */
 export function addFirstSigningKey(
   db: Db,
   secret: Buffer,
@@ -128,15 +128,15 @@ async function insertNew(
   return kid;
 }
 
-/** Retired keys count too, because a kid is never used again. */
+/** Returns the next kid. Retired keys count too, because a kid is never reused. */
 function nextKid(keys: SigningKey[], year: number): string {
   const numbers = keys.map(({ kid }) => Number(new RegExp(`^${year}-(\\d+)$`).exec(kid)?.[1] ?? 0));
   return `${year}-${Math.max(0, ...numbers) + 1}`;
 }
 
 /**
- * Ends the signing of a key. A compromised one, also one that was retired before, is no longer accepted at once.
- * @throws OperatorError: there is no such key, it is retired already, or no other could sign
+ * Retires a key. A compromised key, even one that was retired before, is rejected from now on.
+ * @throws OperatorError if the key does not exist, is already retired, or no other key could sign
  */
 export function retireSigningKey(
   db: Db,
@@ -175,7 +175,7 @@ function find(keys: SigningKeyInUse[], kid: string): SigningKeyInUse {
   return keys.find((key) => key.kid === kid) as SigningKeyInUse;
 }
 
-/** Why this installation cannot sign with a key, as a sentence; undefined: it can, unless the key is damaged. */
+/** Returns why this installation cannot sign with a key; undefined if it can, unless the key is damaged. */
 export function sealFault({ kid, sealed }: SigningKey, secret: Buffer | undefined): string | undefined {
   if (sealed === null) return `The private part of signing key ${kid} did not come along with the import.`;
   if (secret === undefined) return `Signing key ${kid} is sealed, and LICENSING_KEY_SECRET is not set.`;
@@ -184,7 +184,7 @@ export function sealFault({ kid, sealed }: SigningKey, secret: Buffer | undefine
   return undefined;
 }
 
-/** Opens the private key. @returns or why it cannot be opened, as a sentence */
+/** Opens the private key. @returns the key, or a sentence about why it cannot be opened */
 export function openSigningKey(key: SigningKey, secret: Buffer | undefined): KeyObject | string {
   const fault = sealFault(key, secret);
   if (fault !== undefined) return fault;
@@ -197,7 +197,7 @@ export function openSigningKey(key: SigningKey, secret: Buffer | undefined): Key
   }
 }
 
-/** A sealed key opens only in its own row. */
+/** Returns associated data, so that a sealed key opens only in its own row. */
 function sealedFor(kid: string): string {
   return `signing key ${kid}`;
 }

@@ -1,9 +1,9 @@
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from './cursors';
 import { OperatorError } from './operator-error';
 
-/** The orders of lists: each is called by the name of a column, with `-` downwards. */
+/** The orders of lists. Each has the name of a column; `-` sorts descending. */
 
-/** One of a list's orders, by its name; undefined: it has none of this name. */
+/** Returns one of a list's orders by its name; undefined if the list has no order with this name. */
 export function asSort<const Sort extends string>(
   sorts: readonly Sort[],
   name: string | null | undefined,
@@ -11,7 +11,7 @@ export function asSort<const Sort extends string>(
   return sorts.find((one) => one === name);
 }
 
-/** The same. @returns undefined: the usual order @throws OperatorError for a name that is none */
+/** Like `asSort`. @returns undefined: the usual order @throws OperatorError for an unknown name */
 export function readSort<const Sort extends string>(
   sorts: readonly Sort[],
   name: string | undefined,
@@ -25,25 +25,25 @@ export function readSort<const Sort extends string>(
   return known;
 }
 
-/** The column of an order, and its direction. */
+/** Returns the column of an order, and its direction. */
 export function columnOf<Sort extends string>(sort: Sort): { column: Column<Sort>; isDown: boolean } {
   return { column: sort.replace(/^-/, '') as Column<Sort>, isDown: sort.startsWith('-') };
 }
 
 type Column<Sort extends string> = Sort extends `-${infer Name}` ? Name : Sort;
 
-/** In cursors: no value is empty. */
+/** The value in a cursor for a row without one; no value is empty. */
 const NO_VALUE = '';
 
 const isValue = (value: unknown): value is string | number =>
   typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
 
-/** As people look names up, and `Plan 2` before `Plan 10`. */
+/** The order in which people look up names, and `Plan 2` before `Plan 10`. */
 const collator = new Intl.Collator('en', { numeric: true });
 
 /**
- * A page of a short list, which is at hand as a whole. Rows of the same value are in the order of their ids, the same way
- * round. Upwards those without a value come last, downwards first.
+ * Returns a page of a short list that is completely in memory. Rows with equal values are sorted by id, in the same
+ * direction. Rows without a value come last in ascending and first in descending order.
  */
 export function sortRows<Row extends { id: number }>(
   rows: readonly Row[],

@@ -2,19 +2,19 @@ import { wholeDay } from '../base/days';
 import { LATEST_TIME } from '../store/engine/time';
 import { OperatorError } from './operator-error';
 
-/** JavaScript reads 31 February as 3 March. */
+/** Reports whether a day exists. JavaScript reads 31 February as 3 March. */
 function isDay(text: string): boolean {
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === text;
 }
 
-/** Whether the databases and the export can hold a time: the years 1000 to 9999 in UTC, as in MySQL's DATETIME. */
+/** Reports whether the databases and the export can store a time: the years 1000 to 9999 in UTC, as MySQL's DATETIME. */
 export function isStorable(date: Date): boolean {
   const year = date.getUTCFullYear();
   return year >= 1000 && year <= 9999;
 }
 
-/** Returns a sender's time as it is stored: a later one is the latest; undefined when it is too early or not a time. */
+/** Returns a sender's time as stored: a later one becomes the latest; undefined if it is too early or invalid. */
 export function asStorable(time: Date): Date | undefined {
   return time > LATEST_TIME ? LATEST_TIME : isStorable(time) ? time : undefined;
 }
@@ -25,7 +25,7 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|
  * Parses `2027-01-31`, `2027-01-31T12:00:00Z` or `2027-01-31 12:00:00`.
  * @param edge which second of the UTC day a date without a time means
  * @param zoneless whether a time without a zone is read as UTC or refused
- * @throws OperatorError when there is no such time, or databases cannot hold it
+ * @throws OperatorError if the time does not exist, or databases cannot store it
  */
 export function parseMoment(
   text: string,
@@ -44,7 +44,7 @@ export function parseMoment(
   return date;
 }
 
-/** `+0200` as `+02:00`, the form JavaScript parses. */
+/** Writes `+0200` as `+02:00`, the form that JavaScript parses. */
 function offset(zone = 'Z'): string {
   return /^(z|utc)$/i.test(zone) ? 'Z' : zone.replace(/^(...)(\d\d)$/, '$1:$2');
 }

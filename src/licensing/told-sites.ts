@@ -24,39 +24,39 @@ import { columnOf, readSort } from './sorting';
 import { findOffered } from './updates';
 import { compareVersions } from './versions';
 
-/** Which versions of a product customers' sites run, as they tell with their downloads (docs/told-sites.md). */
+/** The versions of a product that customers' sites run, as they report with their downloads (docs/told-sites.md). */
 export interface ProductSites {
-  /** the version that sites are offered: during a rollout the one before; null: there is none */
+  /** the version that sites are offered: during a rollout the previous one; null: none */
   newest: string | null;
-  /** the part of the counted sites that said they have it, or a later one; null: none is counted */
+  /** the part of the counted sites that reported it or a later one; null: no site is counted */
   share: number | null;
-  /** from its publication until half of the sites that are counted now had it; null: they have not */
+  /** the days from its publication until half of the counted sites had it; null: fewer have it */
   halfDays: number | null;
-  /** sites that told anything in 180 days */
+  /** the sites with a report in 180 days */
   counted: number;
-  /** the most frequent first, at most MOST_VERSIONS: sites may tell anything */
+  /** the most frequent first, at most MOST_VERSIONS, because sites may report anything */
   versions: { version: string; sites: number }[];
-  /** those with an older version, by the latest time that they told anything; or those with the version that was asked for */
+  /** sites with an older version, by their latest report; or sites with the requested version */
   behind: Page<SiteBehind>;
 }
 
 export interface SiteBehind extends ToldSite {
   license: License;
-  /** why it may not have the newest version now; null: it may */
+  /** the reason why it cannot have the newest version now; null: it can */
   code: RefusalCode | null;
 }
 
 const MOST_VERSIONS = 100;
-/** Versions as new as the newest that a list leaves out; a database takes so many values in a statement. */
+/** The versions as new as the newest that a list excludes; a database accepts this many values in a statement. */
 const MOST_LEFT_OUT = 1_000;
 
-/** Of the sites that are behind. */
+/** The orders of the sites that are behind. */
 export const BEHIND_SORTS = ['at', '-at'] as const;
 
 /**
- * @param productId of a product that is there
- * @param page.version only sites that said this one, those that said it last first; undefined: those that are behind
- * @param page.sort one of BEHIND_SORTS; undefined: those that told anything last first
+ * @param productId the id of an existing product
+ * @param page.version only sites that reported it, latest report first; undefined: sites that are behind
+ * @param page.sort one of BEHIND_SORTS; undefined: latest report first
  */
 export async function readProductSites(
   db: Db,
@@ -92,15 +92,15 @@ export async function readProductSites(
   };
 }
 
-/** A product's newest security release, and the sites that told their version. */
+/** A product's newest security release, and the sites that reported their version. */
 export interface SecurityStanding {
   release: Release;
   counted: number;
-  /** with an older version */
+  /** the sites with an older version */
   behind: number;
 }
 
-/** @returns undefined when there is no security release, or a later version is out and nobody told an older one */
+/** @returns undefined without a security release, or if a later version is offered and no site reported an older one */
 export async function readSecurityStanding(db: Db, productId: number): Promise<SecurityStanding | undefined> {
   const release = await findLatestSecurityRelease(db, productId);
   if (release === undefined) return undefined;
@@ -112,7 +112,7 @@ export async function readSecurityStanding(db: Db, productId: number): Promise<S
   return { release, counted: sum(versions), behind };
 }
 
-/** In tenths. A site may say so before the version is published, where it was installed for a trial. */
+/** Returns days in tenths. A site may report a version before its publication if it was installed for a trial. */
 function daysUntil(from: Date, until: Date | undefined): number | null {
   if (until === undefined) return null;
   return Math.max(0, Math.round((10 * (until.getTime() - from.getTime())) / DAY_MS) / 10);
@@ -167,7 +167,7 @@ async function listBehind(
   };
 }
 
-/** Why licences may not have the newest version of a product, by licence id; those that may are left out. */
+/** Finds why licences cannot have the newest version of a product, by licence id. Other licences are left out. */
 async function refusalsOf(
   db: Db,
   licenses: License[],

@@ -24,25 +24,25 @@ import { announceSpreading } from './webhook-events';
 
 export { listToldSitesOf };
 
-/** What downloads tell: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
+/** The reports of downloads: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
 
-/** Networks of a key are counted over so many days. */
+/** The days over which the networks of a key are counted. */
 export const SPREAD_DAYS = 30;
-/** What a site told is kept so long. */
+/** The days for which a site's report is kept. */
 export const TOLD_DAYS = 180;
 /** See LICENSING_SPREAD_FACTOR (docs/settings.md). */
 export const SPREAD_FACTOR = 3;
-/** Allowed to every key besides its slots' share: providers change addresses, and people travel. */
+/** The networks that every key may have in addition to its slots' share: providers change addresses, and people travel. */
 const ALLOWANCE = 10;
-/** Keys and networks that a process remembers, so that it writes each once a day. */
+/** The keys and networks that a process remembers, so that it writes each only once a day. */
 const MAX_REMEMBERED = 50_000;
 
-/** More networks than this in 30 days are many hands; undefined: no number is, since the licence has no limit. */
+/** Returns the maximum of networks in 30 days; a key with more is in many hands. undefined for an unlimited licence. */
 export function mostNetworks(slots: number, spreadFactor: number): number | undefined {
   return slots === 0 ? undefined : spreadFactor * slots + ALLOWANCE;
 }
 
-/** How many sites a key may activate: its own limit, else its licence's. 0: unlimited. */
+/** Returns how many sites a key may activate: its own limit, otherwise its licence's. 0: unlimited. */
 export function slotsOf(
   key: Pick<LicenseKey, 'activationLimit'>,
   license: Pick<License, 'activationLimit'>,
@@ -54,8 +54,8 @@ export function slotsOf(
 }
 
 /**
- * Keeps what accesses tell. May be called again with the same ones.
- * @param spreadFactor networks of a key, as a multiple of its slots, before it counts as in many hands
+ * Creates a function that stores the reports of accesses. Repeated accesses are harmless.
+ * @param spreadFactor the networks of a key, as a multiple of its slots, above which it counts as in many hands
  */
 export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) => Promise<void> {
   const written = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
@@ -73,7 +73,7 @@ export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) =
     if (networks.size === 0) return;
     await recordNetworks(db, [...networks.values()]);
     await findSpreading([...networks.values()]);
-    // Not before: what failed is tried again by the next download.
+    // This comes last, so that the next download retries what failed.
     for (const [name, { at }] of networks) written.set(name, { at });
   };
 
@@ -109,7 +109,7 @@ function toldSite({
   return [{ licenseId, productId, site, version, at }];
 }
 
-/** Of a download that was granted. As a digest that another key's does not share. */
+/** Returns the network of a granted download, as a digest that is not shared by other keys. */
 function networkOf({ endpoint, outcome, keyId, ip, at }: Access): KeyNetwork | undefined {
   if (endpoint !== 'download' || outcome !== 'ok' || keyId === null || ip === null) return undefined;
   return { keyId, network: hash('sha256', `${keyId} ${wideNetworkOf(ip)}`).slice(0, 16), at };
@@ -134,23 +134,23 @@ export interface Spreading {
   key: LicenseKey;
   license: License;
   slots: number;
-  /** in the last 30 days */
+  /** the number of networks in the last 30 days */
   networks: number;
-  /** those that the key may have */
+  /** the maximum for this key */
   most: number;
-  /** the latest download from a network that it had not downloaded from on that day */
+  /** the latest download from a network that was new on that day */
   at: Date;
-  /** what sites told of the licence, the newest first */
+  /** the reported sites of the licence, newest first */
   sites: ToldSite[];
 }
 
-/** That are told. */
+/** The maximum of keys in the list. */
 export const MOST_LISTED = 500;
 const MOST_SITES = 20;
 
 export const SPREADING_SORTS = ['at', '-at', 'networks', '-networks', 'customer', '-customer'] as const;
 
-/** A page of `listSpreadingKeys`. @param sort one of SPREADING_SORTS; undefined: the latest first */
+/** Returns a page of `listSpreadingKeys`. @param sort one of SPREADING_SORTS; undefined: latest first */
 export async function listSpreadingPage(
   db: Db,
   spreadFactor: number,
@@ -165,7 +165,7 @@ export async function listSpreadingPage(
   return sortRows(rows, valueOf, isDown, page);
 }
 
-/** Lists keys in many hands now, or those of one licence, in no order. Ended and replaced keys are left out. */
+/** Lists keys in many hands now, or those of one licence, unsorted. Ended and replaced keys are left out. */
 export async function listSpreadingKeys(
   db: Db,
   spreadFactor: number,

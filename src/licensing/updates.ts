@@ -13,29 +13,29 @@ import { createCache } from './memory';
 import { latestRelease } from './versions';
 
 /**
- * Which version of a product is offered, and to whom: the API, downloads, the update XML, pages and commands ask here.
- * Every list of versions begins with the highest.
+ * Staged rollout: which version of a product is offered, and to whom. The API, downloads, the update XML, pages and
+ * commands use this file. Every list of versions begins with the highest.
  */
 
 /**
- * Which of 100 groups an address is in: a version that is rolled out to 25 percent is for those below 25. nginx has
- * groups of its own for the update XML (nginx/upstream.conf), with the same share.
+ * Returns which of 100 groups an address is in: a version that is rolled out to 25 percent is for the groups below 25.
+ * nginx has its own groups for the update XML (nginx/upstream.conf), with the same share.
  *
- * @param network as `networkOfClient` has it, so that a changing IPv6 address stays in its group
+ * @param network as `networkOfClient` returns it, so that a changing IPv6 address stays in its group
  */
 export function rolloutGroup(network: string, productId: number): number {
   const digest = createHash('sha256').update(`${productId} ${network}`).digest();
   return digest.readUInt32BE() % WHOLE_ROLLOUT;
 }
 
-/** The published versions that all addresses of a share are offered, in percent. */
+/** Returns the published versions that all addresses of a share are offered, in percent. */
 export function reaching<T extends Pick<Release, 'rollout'>>(published: readonly T[], share: number): T[] {
   return published.filter(({ rollout }) => rollout >= share);
 }
 
 /**
  * Returns the version that addresses are offered: at 10, the 10 percent that get new versions first.
- * @param share by default all addresses, or as many as are offered any version
+ * @param share by default all addresses, or the largest share that is offered any version
  */
 export function offeredTo<T extends Pick<Release, 'version' | 'rollout'>>(
   published: readonly T[],
@@ -44,18 +44,18 @@ export function offeredTo<T extends Pick<Release, 'version' | 'rollout'>>(
   return latestRelease(reaching(published, share));
 }
 
-/** The shares that are offered different versions, the smallest first; the last one is all addresses. */
+/** Returns the shares that are offered different versions, smallest first; the last one is all addresses. */
 export function sharesOf(published: readonly Pick<Release, 'rollout'>[]): number[] {
   return [...new Set([...published.map(({ rollout }) => rollout), WHOLE_ROLLOUT])].sort((a, b) => a - b);
 }
 
 /**
- * Returns the version that a licence gets by a download without a version. If the licence may have none of them, this is
- * the one that others are offered, which the refusal names.
+ * Returns the version that a licence gets by a download without a version. If the licence is entitled to none of them,
+ * this is the version that others are offered, which the refusal names.
  *
- * @param license undefined: one that may have every version
+ * @param license undefined: a licence that is entitled to every version
  * @param product the downloaded product: a bundle's licence covers several
- * @param network the network of the address that asks (`networkOfClient`); undefined: judged as most addresses are
+ * @param network the network of the requesting address (`networkOfClient`); undefined: decided as for most addresses
  */
 export function offeredVersion<T extends PublishedVersion>(
   license: EndTerms | undefined,
@@ -63,7 +63,7 @@ export function offeredVersion<T extends PublishedVersion>(
   network: string | undefined,
   now: Date,
 ): T | undefined {
-  // Most products have no rollout, and a digest for each download would be spent in vain.
+  // Most products have no rollout, so a digest for each download would be wasted.
   const isStaged = network !== undefined && published.some(({ rollout }) => rollout < WHOLE_ROLLOUT);
   const share = isStaged ? rolloutGroup(network, id) + 1 : undefined;
   const isEnded = license !== undefined && entitledUntil(license, now) !== undefined;
@@ -71,12 +71,12 @@ export function offeredVersion<T extends PublishedVersion>(
   return offeredTo(entitled, share) ?? offeredTo(published, share);
 }
 
-/** The versions that only some addresses are offered, by the API and downloads. */
+/** Returns the versions that only some addresses are offered, by the API and downloads. */
 export function rolloutsOf<T extends Pick<Release, 'version' | 'rollout'>>(published: readonly T[]): T[] {
   return published.filter((one) => one.rollout < WHOLE_ROLLOUT && offeredTo(published, one.rollout) === one);
 }
 
-/** Reads what a choice among a product's published versions gives. */
+/** Reads the release that is chosen from a product's published versions. */
 export async function readChosen<T extends { version: string }>(
   list: () => Promise<T[]>,
   choose: (published: T[]) => T | undefined,
@@ -110,19 +110,19 @@ export interface Update {
   release: Release;
 }
 
-/** What a product's sites are offered, by their group of addresses. */
+/** An update that a product's sites are offered, by their group of addresses. */
 interface StagedUpdate {
-  /** the groups below it are offered this; the last one has those of all */
+  /** the groups below this number are offered it; the last stage includes all groups */
   below: number;
   update: Update | undefined;
 }
 
-/** A release published by another process is seen after this time at the latest. */
+/** The maximum time after which a release published by another process is seen. */
 const REMEMBER_MS = 1_000;
 
 /**
- * Answers update checks from a short memory, since every customer's site asks the same question.
- * @returns a function of the product and of the asking network
+ * Answers update checks from a short-lived cache, because every customer's site asks the same question.
+ * @returns a function of the product and of the requesting network
  */
 export function createLatestUpdate(
   db: Db,
@@ -136,7 +136,7 @@ export function createLatestUpdate(
   };
 }
 
-/** Remembers answers briefly. Requests during a lookup wait for the same answer; failures are not remembered. */
+/** Caches answers briefly. Requests during a lookup wait for the same answer; failures are not cached. */
 export function rememberBriefly<Answer>(
   lookUp: (id: number) => Promise<Answer>,
 ): (id: number) => Promise<Answer> {

@@ -1,12 +1,12 @@
 /**
- * Turns a version into a string whose byte order is that of PHP's `version_compare`, which Joomla uses, for databases
- * to sort. PHP (ext/standard/versioning.c) splits a version at `.`, `-`, `_`, `+` and between digits and letters. It
- * compares numbers as numbers, words by the table below (by prefix: "patch" counts as "p"), and a number against a word
- * as "#". A longer version is greater if it goes on with a number; a word is compared with "#". So `1.0rc` < `1.0` <
- * `1.0.0` and `1.0` < `1.0pl`.
+ * Turns a version into a string whose byte order is that of PHP's `version_compare`, which Joomla uses, so that
+ * databases can sort it. PHP (ext/standard/versioning.c) splits a version at `.`, `-`, `_`, `+` and between digits and
+ * letters. It compares numbers as numbers, words by the table below (by prefix: "patch" counts as "p"), and a number
+ * against a word as "#". A longer version is greater if it continues with a number; a word is compared with "#". So
+ * `1.0rc` < `1.0` < `1.0.0` and `1.0` < `1.0pl`.
  */
 
-/** In PHP's lookup order: the first entry that is a prefix of the part decides. */
+/** The words in PHP's lookup order: the first entry that is a prefix of the part decides. */
 const WORDS: [string, number][] = [
   ['dev', 1],
   ['alpha', 2],
@@ -18,7 +18,7 @@ const WORDS: [string, number][] = [
   ['pl', 7],
   ['p', 7],
 ];
-/** Words that PHP reads as people do. */
+/** The words that PHP reads as people do. */
 const KNOWN_WORDS = new Set([...WORDS.map(([word]) => word), 'patch']);
 const UNKNOWN_WORD = 0;
 const END = 5;
@@ -27,10 +27,10 @@ const NUMBER = 6;
 const MAX_VERSION_LENGTH = 64;
 /** Runs of letters or digits joined by single separators; only for these are PHP's rules unambiguous. */
 const VERSION = /^[0-9A-Za-z]+(?:[.+_-][0-9A-Za-z]+)*$/;
-/** PHP reads numbers into 64 bits and clamps those beyond 18 digits. */
+/** The maximum of digits: PHP reads numbers into 64 bits and clamps those beyond 18 digits. */
 const MAX_DIGITS = 18;
 
-/** Whether this service publishes such a version. */
+/** Reports whether this service publishes such a version. */
 export function isVersion(text: string): boolean {
   return (
     text.length <= MAX_VERSION_LENGTH &&
@@ -39,25 +39,25 @@ export function isVersion(text: string): boolean {
   );
 }
 
-/** A rank digit for each part; numbers are followed by their length (as a letter) and their digits. */
+/** Returns a rank digit for each part; numbers are followed by their length (as a letter) and their digits. */
 export function versionOrder(version: string): string {
   return parts(version).map(encode).join('') + String(END);
 }
 
-/** Less than, equal to or greater than 0, like PHP's `version_compare(a, b)`. */
+/** Returns less than, equal to or greater than 0, like PHP's `version_compare(a, b)`. */
 export function compareVersions(a: string, b: string): number {
   const [x, y] = [versionOrder(a), versionOrder(b)];
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/** Whether it comes before the final release of its number: dev, alpha, beta, rc, and words unknown to PHP. */
+/** Reports whether it precedes the final release of its number: dev, alpha, beta, rc, and words unknown to PHP. */
 export function isPrerelease(version: string): boolean {
   return parts(version).some((part) => rank(part) < END);
 }
 
 /**
- * Returns the latest of published releases, which are listed from the highest: a pre-release only while no final one is
- * published. Only `updates.ts` may call it (oxlint.config.mjs), since during a rollout not every address is offered it.
+ * Returns the latest of published releases, which are listed highest first: a pre-release only while no final one is
+ * published. Only `updates.ts` may call it (oxlint.config.mjs): during a rollout, some addresses are not offered it.
  */
 export function latestRelease<T extends { version: string }>(published: readonly T[]): T | undefined {
   return published.find(({ version }) => !isPrerelease(version)) ?? published[0];
@@ -67,13 +67,13 @@ export function latestRelease<T extends { version: string }>(published: readonly
 export const STABILITIES = ['dev', 'alpha', 'beta', 'rc', 'stable'] as const;
 export type Stability = (typeof STABILITIES)[number];
 
-/** The stability a version's words express: `2.0-rc1` is rc; a word unknown to PHP ranks as dev. */
+/** Returns the stability that a version's words express: `2.0-rc1` is rc; a word unknown to PHP ranks as dev. */
 export function stabilityOf(version: string): Stability {
   const lowest = Math.min(END, ...parts(version).map(rank));
   return lowest === UNKNOWN_WORD ? 'dev' : (STABILITIES[lowest - 1] as Stability);
 }
 
-/** Warns where PHP's order may surprise: it knows few words and reads others by prefix. Ignores invalid versions. */
+/** Warns if PHP's order may surprise: it knows few words and reads others by prefix. Invalid versions are ignored. */
 export function remarkOnVersion(
   version: string,
 ): { code: 'odd-version' | 'pre-release'; message: string } | undefined {

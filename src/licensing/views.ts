@@ -43,7 +43,7 @@ export function keyJson(key: LicenseKey) {
   return jsonOf(key, 'id', 'keyHint', 'label', 'activationLimit', 'endsAt', 'createdAt');
 }
 
-/** A key that is added or revealed, the only view with the key itself. */
+/** Returns an added or revealed key; the only view with the key itself. */
 export function addedKeyJson({ key, stored }: AddedKey) {
   const { id, ...others } = keyJson(stored);
   return { id, license_key: key, ...others };

@@ -16,8 +16,8 @@ import { readMetadata } from './metadata';
 import { liveStatus } from './core/states';
 
 /**
- * What webhooks tell of, as rows of the outbox in the transaction of the change: a row for each subscribed receiver, with
- * its body's data as of the licence's revision after that change (docs/decisions/0015-webhooks.md).
+ * The webhooks about licences, as outbox rows in the transaction of the change: a row for each subscribed receiver,
+ * with its body's data as of the licence's revision after that change (docs/decisions/0015-webhooks.md).
  */
 
 export const WEBHOOK_TYPES = [
@@ -43,7 +43,7 @@ export const WEBHOOK_TYPES = [
 ] as const;
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
-/** Actions that are missing here change nothing that a receiver is told of. */
+/** The webhook types of actions. Receivers are not notified of other actions. */
 const TYPES: Partial<Record<EventAction, WebhookType>> = {
   issue: 'license.issued',
   renew: 'license.renewed',
@@ -65,13 +65,13 @@ const TYPES: Partial<Record<EventAction, WebhookType>> = {
   deactivate: 'activation.removed',
 };
 
-/** The `data` of a body; members that do not apply are left out. Never a key, never a client's address. */
+/** The `data` of a body, without members that do not apply. It never contains a key or a client's address. */
 export interface WebhookData {
   license?: ReturnType<typeof licenseData>;
   activation?: { identifier: string; name: string | null };
   release?: { id: number; product_id: number; version: string };
   customer?: { id: string };
-  /** the licence is a subscription's, which pays on by itself */
+  /** the licence belongs to a subscription with automatic renewal */
   renews?: true;
   actor?: string;
   reason?: string;
@@ -93,13 +93,13 @@ export function licenseData(license: License, now: Date) {
   };
 }
 
-/** Whether a subscription's types and patterns, such as `license.*`, include a type. */
+/** Reports whether a subscription's types and patterns, such as `license.*`, include a type. */
 export function isSubscribed({ events }: Pick<Subscriber, 'events'>, type: WebhookType): boolean {
   const group = `${type.slice(0, type.indexOf('.'))}.*`;
   return events.some((one) => one === type || one === group || one === '*');
 }
 
-/** A waiting row for one receiver. */
+/** Returns a waiting row for one receiver. */
 export function webhookRow(
   webhookId: number,
   type: WebhookType,
@@ -125,13 +125,13 @@ export function webhookRow(
   };
 }
 
-/** Writes a licence's history, and tells receivers of it. The caller has raised the revision by one for each event. */
+/** Writes a licence's history, and notifies receivers. The caller has raised the revision by one for each event. */
 export async function recordEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
   await insertEvents(trx, events);
   await announceEvents(trx, events);
 }
 
-/** Tells receivers of changes that are recorded otherwise. @param events all of the transaction's since the last call */
+/** Notifies receivers of changes recorded elsewhere. @param events all of the transaction's events since the last call */
 export async function announceEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
   const subscribers = await listSubscribers(trx);
   if (subscribers.length === 0) return;
@@ -145,7 +145,7 @@ export async function announceEvents(trx: Transaction, events: LicenseEvent[]): 
   );
   if (ids.size === 0) return;
   const licenses = await readLicenses(trx, [...ids]);
-  /** events of each licence that follow */
+  /** the number of later events of each licence */
   const later = new Map<number, number>();
   const rows: NewOutboxRow[][] = [];
   for (const { event, type, receivers } of told.reverse()) {
@@ -192,7 +192,7 @@ function publicActor(actor: string): string {
   return actor.startsWith('customer') ? 'customer' : actor;
 }
 
-/** Tells receivers of a release, in the transaction of its change. */
+/** Notifies receivers of a release, in the transaction of its change. */
 export async function announceRelease(
   trx: Transaction,
   type: 'release.published' | 'release.withdrawn',
@@ -207,7 +207,7 @@ export async function announceRelease(
   );
 }
 
-/** Tells receivers that a customer was erased, once an hour: an erasure has several transactions. */
+/** Notifies receivers that a customer was erased, once an hour, because an erasure has several transactions. */
 export async function announceErasure(trx: Transaction, address: string, now: Date): Promise<void> {
   const type = 'customer.erased';
   const id = customerDigest(address);
@@ -222,13 +222,13 @@ function hourOf(at: Date): number {
   return Math.floor(at.getTime() / HOUR_MS);
 }
 
-/** Tells receivers that a key of a licence is in many hands, once a month and key. */
+/** Notifies receivers that a key of a licence is in many hands, once a month for each key. */
 export async function announceSpreading(db: Db, licenseId: number, keyId: number, now: Date): Promise<void> {
   const type = 'key.spreading';
   const subscribers = (await listSubscribers(db)).filter((one) => isSubscribed(one, type));
   if (subscribers.length === 0) return;
   await inTransaction(db, async (trx) => {
-    // Or a change of this moment could be told of first, with a later revision.
+    // Without the lock, a change at this moment could be reported first, with a later revision.
     await lockLicenses(trx, [licenseId]);
     const license = (await readLicenses(trx, [licenseId])).get(licenseId);
     if (license === undefined) return;
@@ -239,14 +239,14 @@ export async function announceSpreading(db: Db, licenseId: number, keyId: number
   });
 }
 
-/** Names remembered by a process, so that it does not ask the database about each refusal. */
+/** The names that a process remembers, so that it does not query the database for each refusal. */
 const MAX_REMEMBERED = 10_000;
-/** Licences in one transaction, which blocks their clients. */
+/** The licences locked by one transaction, which blocks their clients. */
 const LOCKED_AT_ONCE = 50;
 
 /**
- * Tells receivers of refused downloads, once for a licence, reason and hour, and of activations above the limit, once for a
- * licence, identifier and hour.
+ * Notifies receivers of refused downloads, once for each licence, reason and hour, and of activations above the limit,
+ * once for each licence, identifier and hour.
  */
 export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<void> {
   const told = createMemory<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
@@ -271,7 +271,7 @@ export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<v
 
     function queue(some: number[]): Promise<void> {
       return inTransaction(db, async (trx) => {
-        // Or a change of this moment could be told of first, with a later revision.
+        // Without the lock, a change at this moment could be reported first, with a later revision.
         await lockLicenses(trx, some);
         const licenses = await readLicenses(trx, some);
         for (const { type, access, id, once } of news) {

@@ -4,13 +4,13 @@ import { OperatorError } from '../licensing/operator-error';
 import { filesOf } from './glob';
 import { insertAfter, isWrittenByTool, noEdits, type Insertion, type Site, type SiteEdits } from './site';
 
-/** Where a site's line goes in Apache's files. Apache itself says which <VirtualHost> stands where (DUMP_VHOSTS). */
+/** Finds the place of a site's line in Apache's files. Apache itself states where each <VirtualHost> is (DUMP_VHOSTS). */
 
 interface VirtualHost {
   /** with links resolved */
   file: string;
   text: string;
-  /** right after the line of <VirtualHost> */
+  /** the position right after the line of <VirtualHost> */
   open: number;
   /** its lines, without comments */
   lines: string[];
@@ -21,7 +21,7 @@ interface VirtualHost {
 /** `port 443 namevhost shop.example (/etc/apache2/sites-enabled/shop.conf:2)`, and the form without "namevhost" */
 const PLACE = /^\s*(?:(\S+):(\d+|\*)\s+|port (\d+|\*) namevhost )(\S+) \((.+):(\d+)\)$/;
 
-/** @param dump what `apachectl -t -D DUMP_VHOSTS` printed */
+/** @param dump the output of `apachectl -t -D DUMP_VHOSTS` */
 function readVirtualHosts(dump: string): VirtualHost[] {
   const seen = new Set<string>();
   return dump.split('\n').flatMap((line) => {
@@ -69,7 +69,7 @@ function wordsOf(lines: string[], name: string): string[] {
 }
 
 /**
- * @param dump what `apachectl -t -D DUMP_VHOSTS` printed
+ * @param dump the output of `apachectl -t -D DUMP_VHOSTS`
  * @param root Apache's ServerRoot, where relative paths start
  * @param file the service's licensing.conf
  * @throws OperatorError that names the host, or the file that a tool writes
@@ -133,7 +133,7 @@ function isRedirect(lines: string[]): boolean {
   );
 }
 
-/** Whether these lines, or a file that they include, include the service's file. */
+/** Reports whether these lines, or a file that they include, include the service's file. */
 function includes(lines: string[], root: string, file: string, depth = 0): boolean {
   return includedBy(lines, root).some(
     (path) => same(path, file) || (depth < 3 && includes(linesOf(path), root, file, depth + 1)),
@@ -164,7 +164,7 @@ function intoHost(
   line: string,
   site: Site,
 ): Insertion | string {
-  // Before the site's own Rewrite... and ProxyPass lines, which would take the requests.
+  // Before the site's own Rewrite... and ProxyPass lines, which would otherwise receive the requests.
   if (!isWrittenByTool(host.text)) return { path: host.file, ...insertAfter(host.text, host.open, line) };
   const others = all
     .filter(({ names }) => !names.includes(site.host))

@@ -12,14 +12,14 @@ import { copySqlite, dropOwnTables, ownTables } from '../store/engine/whole-tabl
 import { heldLock } from './lock';
 import { lastLines, run, succeeds } from './machine';
 
-/** A copy of the tables, and the way back to it, by the database's own programs with the service's own user. */
+/** A backup of the tables and its restoration, by the database's own programs, run as the service's own database user. */
 
 export { countSince, readExtent, type Extent } from '../store/engine/whole-tables';
 
 const DUMP = ['mariadb-dump', 'mysqldump'];
 const CLIENT = ['mariadb', 'mysql'];
 
-/** @param folder root's own @returns the file @throws OperatorError; no file is left then */
+/** @param folder a folder that belongs to root @returns the file @throws OperatorError; then no file is left */
 export async function backUpTables(
   db: Db,
   { database }: Pick<Config, 'database'>,
@@ -41,7 +41,7 @@ export async function backUpTables(
   }
 }
 
-/** On the disk: the tables change next, and a power failure would leave an empty file. */
+/** Writes the file to the disk: the tables change next, and a power failure would otherwise leave an empty file. */
 async function keep(path: string): Promise<void> {
   const handle = await open(path);
   try {
@@ -69,7 +69,7 @@ async function dump(database: MysqlSettings, tables: string[], file: string): Pr
   });
 }
 
-/** The program writes this as its last line. */
+/** Reports whether the dump is complete: its program writes this text as the last line. */
 async function isComplete(file: string): Promise<boolean> {
   const handle = await open(file);
   try {
@@ -82,7 +82,7 @@ async function isComplete(file: string): Promise<boolean> {
   }
 }
 
-/** @throws OperatorError when the backup cannot be read back: to be asked before a service is stopped for it */
+/** @throws OperatorError if the backup cannot be restored; call it before a service is stopped for the restoration */
 export async function requireReadable({ database }: Pick<Config, 'database'>, file: string): Promise<void> {
   if (database.kind === 'sqlite') return;
   if (!(await isComplete(file)))
@@ -90,12 +90,12 @@ export async function requireReadable({ database }: Pick<Config, 'database'>, fi
   await firstOf(CLIENT);
 }
 
-/** Drops the tables, and reads those of the backup. No service may use them meanwhile. @throws OperatorError */
+/** Drops the tables, and restores those of the backup. No service may use them meanwhile. @throws OperatorError */
 export async function readBackTables(config: Config, file: string): Promise<void> {
   const { database } = config;
   await requireReadable(config, file);
   if (database.kind === 'sqlite') {
-    // Another file in its place, since who had it open may still hold locks on the old one.
+    // The file is replaced, because a process that had the old one open may still hold locks on it.
     const place = await lookAt(database.path);
     const { there, target } = place;
     await replaceFile(place, there === undefined ? PRIVATE : there.mode & 0o777, async (_sink, handle) => {
@@ -115,7 +115,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
   await withOptionsFile(database, async (options) => {
     const { code, stderr } = await run(
       [...options(program), '--default-character-set=utf8mb4', database.database],
-      // It goes on when this process is killed, and nobody else is to drop the tables meanwhile.
+      // It continues if this process is killed, and no other run may drop the tables meanwhile.
       { from: file, pass: heldLock() },
     );
     if (code !== 0)
@@ -134,7 +134,7 @@ async function firstOf(programs: string[]): Promise<string> {
 }
 
 /**
- * Passwords do not belong into a list of processes. No other file of options is read: root's own would lead to another user or
+ * Keeps passwords out of the list of processes. No other options file is read: root's own would name another user or
  * server.
  */
 async function withOptionsFile(
@@ -161,26 +161,27 @@ async function withOptionsFile(
       ['ssl-ca', await pem('ca.pem', tls?.ca)],
       ['ssl-cert', await pem('cert.pem', tls?.cert)],
       ['ssl-key', await pem('key.pem', tls?.key)],
-      // MySQL's programs have the one, MariaDB's the other.
+      // MySQL's programs know the first of these options, MariaDB's the others.
       ['loose-ssl-mode', tls === undefined ? undefined : tls.verify ? 'VERIFY_IDENTITY' : 'REQUIRED'],
-      // Newer ones of MariaDB otherwise verify what the service does not.
+      // Newer programs of MariaDB otherwise verify what the service does not verify.
       ['loose-ssl-verify-server-cert', tls?.verify ? '1' : '0'],
       ['loose-ssl', tls === undefined ? undefined : '1'],
     ];
     const lines = options.flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}="${quoted(value)}"\n`],
     );
-    // MySQL's dump otherwise asks for a right that a site's user lacks, with global transaction ids, and for a table that MariaDB has not.
+    // Otherwise MySQL's dump needs a privilege that a site's user lacks, for global transaction ids, and a table that
+    // MariaDB does not have.
     const ofDump = '[mysqldump]\nloose-set-gtid-purged=OFF\nloose-column-statistics=0\n';
     await writeFile(join(folder, 'my.cnf'), `[client]\n${lines.join('')}${ofDump}`, { mode: 0o600 });
-    // MySQL's programs read ~/.mylogin.cnf besides.
+    // MySQL's programs also read ~/.mylogin.cnf.
     await work((program) => ['env', `HOME=${folder}`, program, `--defaults-file=${join(folder, 'my.cnf')}`]);
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-/** As these programs read a value in double quotes. */
+/** Escapes a value as these programs read it in double quotes. */
 function quoted(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
 }

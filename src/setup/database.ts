@@ -26,16 +26,16 @@ import {
 import { sideFiles } from '../store/engine/sqlite';
 import { holdsSealed } from '../store/sealed';
 
-/** Opens the database for the command, makes its tables and brings them up to date. */
+/** Opens the database for the command, creates its tables and migrates them. */
 
 export { emptySchemaState, migrate, SchemaError, type Db };
 export { driverReason } from '../store/engine/errors';
 export { isOutcomeUnknown } from '../store/engine/transaction';
 
-/** Longer than reading the largest table takes, so that an unresponsive database ends the command eventually. */
+/** Longer than reading the largest table takes, so that the command ends if the database does not respond. */
 export const STATEMENT_TIMEOUT_MS = 300_000;
 
-/** Closes the database afterwards. @throws DATABASE_UNUSABLE */
+/** Runs `work` on the database, then closes it. @throws DATABASE_UNUSABLE */
 export async function withDatabase<T>(
   config: Config,
   work: (db: Db) => Promise<T>,
@@ -51,7 +51,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Like `withDatabase`, for a database whose tables are those of this version. */
+/** Runs `work` like `withDatabase`, if the tables are those of this version. */
 export function withCurrentDatabase<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
   const current = async (db: Db) => {
     await requireCurrentSchema(db);
@@ -60,17 +60,17 @@ export function withCurrentDatabase<T>(config: Config, work: (db: Db) => Promise
   return withDatabase(config, current, STATEMENT_TIMEOUT_MS);
 }
 
-/** The error itself, or one that explains it. */
+/** Returns the error, or one that explains it. */
 export function explained(error: unknown, { database, databaseSource }: Config): unknown {
   return toDatabaseUnusable(error, database, databaseSource) ?? error;
 }
 
-/** Reports whether an error says that there is no database to work with: not configured, not reachable or not migrated. */
+/** Reports whether an error means that no database can be used: not configured, not reachable or not migrated. */
 export function isWithoutDatabase(error: unknown): boolean {
   return error instanceof ConfigError || error instanceof SchemaError || isCoded(error, 'DATABASE_UNUSABLE');
 }
 
-/** The files of an SQLite database; none for a server. */
+/** Returns the files of an SQLite database, or none for a server. */
 export function databaseFiles(database: Config['database']): OwnFile[] {
   if (database.kind !== 'sqlite') return [];
   const what = 'the database of this installation';
@@ -80,7 +80,7 @@ export function databaseFiles(database: Config['database']): OwnFile[] {
   ];
 }
 
-/** Reads which migrations are to be run. @throws SchemaError for another version's tables, or those of another prefix */
+/** Reads the pending migrations. @throws SchemaError for the tables of another version or prefix */
 export async function readMigrations(db: Db, { tablePrefixChosen }: Config): Promise<SchemaState> {
   const state = await readSchemaState(db);
   refuseOtherSchema(state);
@@ -88,7 +88,7 @@ export async function readMigrations(db: Db, { tablePrefixChosen }: Config): Pro
   return state;
 }
 
-/** Brings the tables up to date. @returns the migrations that it ran, and in words other prefixes that may have been meant */
+/** Migrates the tables. @returns the migrations that it ran, and a text about other prefixes that may have been meant */
 export async function bringUpToDate(
   db: Db,
   config: Config,
@@ -100,7 +100,7 @@ export async function bringUpToDate(
   return { run, others: describePrefixes(others) };
 }
 
-/** A new secret could not open the keys already sealed, and would hide that the old secret is missing. */
+/** Refuses a new secret: it could not open the keys already sealed, and would hide that the old secret is missing. */
 export async function refuseSecondSecret(db: Db, { completed }: SchemaState, file: string): Promise<void> {
   if (completed.length === 0 || !(await holdsSealed(db))) return;
   throw new OperatorError(
@@ -109,7 +109,7 @@ export async function refuseSecondSecret(db: Db, { completed }: SchemaState, fil
   );
 }
 
-/** @throws OperatorError that says how to grant what is missing */
+/** @throws OperatorError that explains how to grant the missing privileges */
 export async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
   const missing = await tryPrivileges(db);
   if (missing.length > 0)

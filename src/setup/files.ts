@@ -2,13 +2,13 @@ import { constants, readFileSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { lookAt, replaceFile } from '../packages/replace-file';
 
-/** @param owner user and group ids */
+/** The mode of a file. @param owner ids of its user and group */
 export interface Rights {
   mode: number;
   owner?: [uid: number, gid: number] | undefined;
 }
 
-/** Writes a text in one step. Without rights, those of the file that is there stay. A link stays a link. */
+/** Writes a text atomically. Without `rights`, an existing file keeps its own. A link stays a link. */
 export async function writeText(path: string, text: string, rights?: Rights): Promise<void> {
   const place = await lookAt(path);
   const { there } = place;
@@ -31,7 +31,7 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** The ids of a user's or a group's name in `/etc/passwd` or `/etc/group`. */
+/** Returns the id of a user or group by its name in `/etc/passwd` or `/etc/group`. */
 export function idOf(name: string, file: '/etc/passwd' | '/etc/group'): number | undefined {
   const line = readFileSync(file, 'utf8')
     .split('\n')
@@ -40,7 +40,7 @@ export function idOf(name: string, file: '/etc/passwd' | '/etc/group'): number |
   return line === undefined ? undefined : Number(line[2]);
 }
 
-/** @throws Error when there is no such user or group */
+/** @throws Error if the user or group does not exist */
 export function ownerIds(user: string, group: string): [uid: number, gid: number] {
   const [uid, gid] = [idOf(user, '/etc/passwd'), idOf(group, '/etc/group')];
   if (uid === undefined || gid === undefined)
@@ -48,7 +48,7 @@ export function ownerIds(user: string, group: string): [uid: number, gid: number
   return [uid, gid];
 }
 
-/** Whether a path has these rights already. */
+/** Reports whether a path already has these rights. */
 export function hasRights(path: string, { mode, owner }: Rights): boolean {
   const there = statSync(path, { throwIfNoEntry: false });
   return (
@@ -59,8 +59,8 @@ export function hasRights(path: string, { mode, owner }: Rights): boolean {
 }
 
 /**
- * Gives a file or a folder these rights. Root follows no link of the service's user there, also none that is put there
- * meanwhile.
+ * Gives a file or a folder these rights. Root follows no link that the service's user created there, even at this
+ * moment.
  * @throws OperatorError
  */
 export async function giveRights(path: string, { mode, owner }: Required<Rights>): Promise<void> {

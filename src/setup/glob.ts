@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 
-/** The existing files of a pattern with `*`, `?` and `[...]`, in the order of glob(3), as nginx and Apache include them. */
+/** Lists the existing files of a pattern with `*`, `?` and `[...]`, sorted as by glob(3), which nginx and Apache use. */
 export function filesOf(pattern: string): string[] {
   const [, ...parts] = pattern.split(sep);
   return parts
@@ -14,7 +14,7 @@ function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch {
-    // None, or below a file.
+    // It does not exist, or its path continues below a file.
     return false;
   }
 }

@@ -1,9 +1,9 @@
 import { API_PATH } from '../licensing/api';
 
 /**
- * The lines that lead the exact prefix to the application, for the site's .htaccess.
+ * Returns the lines for the site's .htaccess that lead the exact prefix to the application.
  * @param base such as `/licensing-app`
- * @param folder the site's, whose .htaccess knows paths without it
+ * @param folder the site's folder; its .htaccess sees paths without it
  */
 export function htaccessLines(base: string, folder = ''): string {
   const isInside = base.startsWith(`${folder}/`);

@@ -4,12 +4,12 @@ import { OperatorError } from '../licensing/operator-error';
 import { readText, writeText } from './files';
 import type { ConnectedSite } from './web-server';
 
-/** Root's own, beside the service's /var/lib/licensing: who may write there could say what root takes back. */
+/** The journal's folder. Only root may write to it, unlike the service's /var/lib/licensing: it decides what root undoes. */
 export const STATE = '/var/lib/licensing-gateway';
 
-/** What setup made and takes back again. Data are not in it: tables, settings, packages, the user whose they are. */
+/** A change by setup that it can undo. Data is not listed here: tables, settings, packages, and the user that owns them. */
 export type Made =
-  /** `to` and `before`: where the link leads and led; null: there was none */
+  /** `to` and `before`: the present and the former target of the link; null: it did not exist */
   | { kind: 'link'; path: string; to: string; before: string | null }
   | { kind: 'tree'; path: string }
   | { kind: 'member'; user: string; group: string }
@@ -21,7 +21,7 @@ export type Made =
   | { kind: 'door'; path: string };
 
 export interface Journal {
-  /** in the order they were made */
+  /** in the order in which they were made */
   made: Made[];
 }
 
@@ -43,13 +43,13 @@ export function readJournal(state: string = STATE): Journal {
   }
 }
 
-/** Written after each change, so that one that fails leaves what was made before it known. */
+/** Writes the journal after each change, so that a failed change leaves the earlier ones recorded. */
 export async function writeJournal(journal: Journal, state: string = STATE): Promise<void> {
   await mkdir(state, { recursive: true, mode: 0o700 });
   await writeText(fileIn(state), `${JSON.stringify(journal, null, 1)}\n`, { mode: 0o600 });
 }
 
-/** Adds what was made; a later note about the same file, unit or link replaces the earlier one's text. */
+/** Records a change. A later record about a file, unit or link replaces the text of the earlier one. */
 export async function note(made: Made, state: string = STATE): Promise<void> {
   const journal = readJournal(state);
   const same = journal.made.findIndex((one) => keyOf(one) === keyOf(made));
@@ -58,7 +58,7 @@ export async function note(made: Made, state: string = STATE): Promise<void> {
   await writeJournal({ made: journal.made.with(same, withEarlier(made, before)) }, state);
 }
 
-/** What was there before the first time stays known, and so does each instance that was started at any time. */
+/** Keeps the state before the first change, and every instance that was ever started. */
 function withEarlier(made: Made, before: Made | undefined): Made {
   if (made.kind === 'link' && before?.kind === 'link') return { ...made, before: before.before };
   if (made.kind === 'instances' && before?.kind === 'instances')
@@ -87,7 +87,7 @@ export async function forget(made: Made, state: string = STATE): Promise<void> {
   else await writeJournal({ made: left }, state);
 }
 
-/** The text that was written there last; undefined: not by setup. */
+/** Returns the latest text that setup wrote there; undefined if setup did not write it. */
 export function writtenBefore(path: string, state: string = STATE): string | undefined {
   const made = readJournal(state).made.find(
     (one) => (one.kind === 'file' || one.kind === 'unit-file') && one.path === path,

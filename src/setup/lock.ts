@@ -12,28 +12,28 @@ import { OperatorError } from '../licensing/operator-error';
 import { run } from './machine';
 
 /**
- * One of "licensing setup", "licensing upgrade" and the package's scripts at a time, by flock(1). The kernel's lock goes with
- * the processes that have the file open, however they end, so that none is left behind.
+ * Lets only one of "licensing setup", "licensing upgrade" and the package's scripts run at a time, by flock(1). The
+ * kernel releases the lock when all processes with the open file have ended, so that no stale lock remains.
  */
 
-/** In a folder that only root may write to, and that a start of the machine empties. deploy/debian/alone knows it too. */
+/** In a folder that only root may write to, and that is empty after a boot. deploy/debian/alone uses this path too. */
 export const LOCK = '/run/licensing-gateway.lock';
 
-/** What a program that is started with `pass` has the lock as. */
+/** The descriptor as which a program started with `pass` receives the lock. */
 const PASSED = 3;
 const TAKEN = 75;
 
 let held: number | undefined;
 
-/** The lock's descriptor, for programs that go on when this process is ended, or that take the lock themselves. */
+/** Returns the lock's descriptor, for programs that outlive this process or take the lock themselves. */
 export function heldLock(): number | undefined {
   return held;
 }
 
 /**
- * Takes the lock until this process and those that it passed the lock to have ended.
- * @param who as others are told, such as `licensing setup`
- * @throws OperatorError that says who has it since when
+ * Takes the lock until this process and the processes that it passed the lock to have ended.
+ * @param who the holder's name for others, such as `licensing setup`
+ * @throws OperatorError that names the holder and the time
  */
 export async function holdLock(who: string, now: Date, path: string = LOCK): Promise<void> {
   if (isPassed(path)) {
@@ -58,7 +58,7 @@ export async function holdLock(who: string, now: Date, path: string = LOCK): Pro
   held = lock;
 }
 
-/** Whether the program that started this one has the lock, and handed it on. */
+/** Reports whether the program that started this one holds the lock and passed it on. */
 function isPassed(path: string): boolean {
   try {
     const [ours, there] = [fstatSync(PASSED), statSync(path)];

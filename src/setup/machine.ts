@@ -4,10 +4,10 @@ import { closeSync, openSync } from 'node:fs';
 import { environment } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 
-/** Programs of the machine. */
+/** Runs programs of the machine. */
 
 export interface Ran {
-  /** null: ended by a signal */
+  /** null: a signal ended it */
   code: number | null;
   stdout: string;
   stderr: string;
@@ -15,16 +15,16 @@ export interface Ran {
 
 export interface RunOptions {
   env?: NodeJS.ProcessEnv;
-  /** for its standard input */
+  /** text for its standard input */
   input?: string;
   /** files for its standard input and output */
   from?: string;
   into?: string;
-  /** a file's descriptor, which the program has as 3 */
+  /** a file's descriptor, which the program receives as 3 */
   pass?: number | undefined;
 }
 
-/** A root that came by "su" has no folder of the system's programs in its PATH. What is read must not be in another language. */
+/** Returns an environment for programs: in English, with the system's folders in PATH, which root lacks after "su". */
 function ofPrograms(): NodeJS.ProcessEnv {
   const own = environment();
   const folders = [own.PATH, '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -32,9 +32,9 @@ function ofPrograms(): NodeJS.ProcessEnv {
 }
 
 /**
- * Ctrl-C and a closed terminal do not reach it: whether to stop is this process's to say.
+ * Runs a program. Ctrl-C and a closed terminal do not reach it: this process decides whether it stops.
  * @param line the program and its arguments
- * @throws OperatorError when the program is not on this machine
+ * @throws OperatorError if the program is not on this machine
  */
 export async function run(
   line: string[],
@@ -45,7 +45,7 @@ export async function run(
   const sink = into === undefined ? undefined : openSync(into, 'w');
   const child = spawn(program, args, {
     env,
-    // Also where this one's was deleted.
+    // Even if this process's own working directory was deleted.
     cwd: '/',
     detached: true,
     stdio: [
@@ -55,7 +55,7 @@ export async function run(
       ...(pass === undefined ? [] : [pass]),
     ],
   });
-  // The child has its own.
+  // The child has its own descriptors.
   for (const fd of [source, sink]) if (fd !== undefined) closeSync(fd);
   const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
     const chunks: Buffer[] = [];
@@ -77,7 +77,7 @@ export async function run(
   }
 }
 
-/** Its standard output. @throws OperatorError with what it wrote to standard error, when it does not end with 0 */
+/** Returns the standard output of a program. @throws OperatorError with its standard error, if it does not end with 0 */
 export async function runWell(line: string[], options?: RunOptions): Promise<string> {
   const { code, stdout, stderr } = await run(line, options);
   if (code !== 0)
@@ -87,7 +87,7 @@ export async function runWell(line: string[], options?: RunOptions): Promise<str
   return stdout;
 }
 
-/** Whether it ends with 0; also false when the program is not there. */
+/** Reports whether a program ends with 0; false if it does not exist. */
 export async function succeeds(line: string[], options?: RunOptions): Promise<boolean> {
   return run(line, options).then(
     ({ code }) => code === 0,
@@ -99,7 +99,7 @@ export function lastLines(text: string, count = 5): string {
   return text.trim().split('\n').slice(-count).join('\n');
 }
 
-/** A line that runs as another user, with the groups that systemd gives it: the user's own and `group`. */
+/** Returns a line that runs as another user, with the groups that systemd sets: the user's own and `group`. */
 export function asUser(user: string, group: string, line: string[]): string[] {
   return ['setpriv', `--reuid=${user}`, `--regid=${group}`, '--init-groups', '--', ...line];
 }

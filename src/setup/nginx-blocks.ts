@@ -1,23 +1,23 @@
-/** The blocks of nginx's configuration with their places in the text. Knows the syntax of ngx_conf_file.c, no directive. */
+/** Parses nginx's configuration into blocks with their positions. It knows the syntax of ngx_conf_file.c, but no directive. */
 
 export interface Directive {
   name: string;
   /** without quotes */
   args: string[];
-  /** where its name begins */
+  /** the position of its name */
   start: number;
   block: Block | undefined;
 }
 
 export interface Block {
-  /** right after its "{" */
+  /** the position right after its "{" */
   open: number;
-  /** of its "}" */
+  /** the position of its "}" */
   close: number;
   directives: Directive[];
 }
 
-/** The text is not nginx's. `line` counts from 1. */
+/** An error of a text that is not in nginx's syntax. `line` counts from 1. */
 export class NginxSyntaxError extends Error {
   constructor(
     text: string,
@@ -41,7 +41,7 @@ export function parseNginx(text: string): Directive[] {
   return directives;
 }
 
-/** Up to the "}" that closes the block, or the text's end. */
+/** Reads up to the "}" that closes the block, or to the end of the text. */
 function readDirectives(reader: Reader): Directive[] {
   const directives: Directive[] = [];
   for (;;) {
@@ -80,7 +80,7 @@ function readBlock(reader: Reader, name: string): Block {
 function readWord(reader: Reader): string {
   const quote = reader.text[reader.at];
   if (quote === '"' || quote === "'") return readQuoted(reader, quote);
-  // "${name}" is a variable, and its brace opens no block.
+  // "${name}" is a variable, and its brace does not open a block.
   return take(reader, /(?:\\[^]|\$\{|[^\s;{\\])+/y) ?? take(reader, /[^]/y) ?? '';
 }
 
@@ -91,7 +91,7 @@ function readQuoted(reader: Reader, quote: string): string {
   return found.slice(1, -1).replace(/\\(["'\\])/g, '$1');
 }
 
-/** Lua's braces are balanced outside its strings and comments. Long brackets (`[[ ]]`) are not looked into. */
+/** Skips Lua, whose braces are balanced outside strings and comments. The content of long brackets (`[[ ]]`) is ignored. */
 function skipLua(reader: Reader): Directive[] {
   for (let depth = 0; ;) {
     const part = take(

@@ -13,12 +13,12 @@ import {
   type SiteEdits,
 } from './site';
 
-/** Where a site's two lines go in nginx's files. nginx itself says afterwards whether they are right (`nginx -t`). */
+/** Finds the places of a site's two lines in nginx's files. nginx itself then checks the result (`nginx -t`). */
 
 interface Placed extends Directive {
   /** with links resolved */
   file: string;
-  /** of an include: the pattern, and what it includes now */
+  /** for an include: the pattern, and the files that it includes now */
   include?: { pattern: string; files: string[] };
 }
 
@@ -26,12 +26,12 @@ interface Server {
   file: string;
   block: Block;
   start: number;
-  /** what counts in it, with what it includes */
+  /** the directives that apply in it, including those of its included files */
   directives: Placed[];
 }
 
 interface Configuration {
-  /** at http level, with what is included there */
+  /** the directives at http level, including those of its included files */
   http: Placed[];
   servers: Server[];
   texts: Map<string, string>;
@@ -69,13 +69,13 @@ function readNginx(main: string): Configuration {
   return { http, servers, texts };
 }
 
-/** Of the words of one directive in a server. */
+/** Returns the arguments of each use of a directive in a server. */
 function wordsOf({ directives }: Server, name: string): string[][] {
   return directives.filter((one) => one.name === name).map(({ args }) => args);
 }
 
 interface Listening {
-  /** tells addresses apart */
+  /** distinguishes addresses */
   key: string;
   port: number;
   tls: boolean;
@@ -95,7 +95,7 @@ function listeningOf(server: Server): Listening[] {
     });
 }
 
-/** Lower is nearer, in nginx's own order; undefined: the name is another. */
+/** Returns how closely a server's name matches; lower is closer, in nginx's own order; undefined: another name. */
 function nearness(server: Server, host: string): number | undefined {
   const found = wordsOf(server, 'server_name')
     .flat()
@@ -116,7 +116,7 @@ function nearnessOfName(name: string, host: string): number | undefined {
   }
 }
 
-/** Answers every request with another address. */
+/** Reports whether the server redirects every request. */
 function isRedirect(server: Server): boolean {
   return (
     wordsOf(server, 'return').some(([status]) => /^(?:30[12378]|https?:)/.test(status ?? '')) ||
@@ -124,7 +124,7 @@ function isRedirect(server: Server): boolean {
   );
 }
 
-/** The servers that answer the site's address: one, or several for several addresses of the machine. */
+/** Returns the servers of the site's address: one, or several if the machine has several addresses. */
 function serversOf({ servers }: Configuration, main: string, { host, https, port }: Site): Server[] {
   const named = servers
     .map((server) => ({ server, near: nearness(server, host), listening: listeningOf(server) }))
@@ -156,7 +156,7 @@ function serversOf({ servers }: Configuration, main: string, { host, https, port
           : `Write --url https://${host}.`),
       { field: 'url' },
     );
-  // Of several for the same address, nginx uses the first.
+  // nginx uses the first of several servers with the same address.
   const taken = new Set<string>();
   return chosen.flatMap(({ server, listening }) => {
     const isNew = listening.some(({ key }) => !taken.has(key));
@@ -168,9 +168,9 @@ function serversOf({ servers }: Configuration, main: string, { host, https, port
 const PREFIX = '/api/index.php/v1/licensing/';
 
 /**
+ * Returns the edits that connect a site, or no edit if both lines exist.
  * @param main nginx's own configuration file
- * @param folder with licensing.conf and upstream.conf
- * @returns nothing to change where both lines are there
+ * @param folder the folder of licensing.conf and upstream.conf
  * @throws OperatorError that names the host, or the file that a tool writes
  */
 export function connectNginx(main: string, folder: string, site: Site): SiteEdits {
@@ -200,10 +200,10 @@ export function connectNginx(main: string, folder: string, site: Site): SiteEdit
   return edits;
 }
 
-/** Without it, nginx refuses upstream.conf until somebody has put licensing.conf, which sets the variable, into the site. */
+/** Without this, nginx refuses upstream.conf until the site includes licensing.conf, which sets the variable. */
 const UNTIL_CONNECTED = 'map "" $licensing_file { default ""; }\n';
 
-/** a text: for people */
+/** An edit; a text is an instruction for the operator. */
 type Edit = Insertion | SiteEdits['files'][number] | string;
 
 function intoServer(configuration: Configuration, server: Server, line: string, site: Site): Edit {
@@ -225,14 +225,14 @@ function intoServer(configuration: Configuration, server: Server, line: string, 
   return byHand(server, line, site);
 }
 
-/** Whether only the site's servers include it. */
+/** Reports whether only the site's servers include it. */
 function isOfSiteAlone({ servers }: Configuration, pattern: string, { host }: Site): boolean {
   return servers
     .filter(({ directives }) => directives.some(({ include }) => include?.pattern === pattern))
     .every((server) => nearness(server, host) !== undefined);
 }
 
-/** A pattern such as `/etc/nginx/conf.d/*.conf`, whose folder is there. */
+/** Reports whether it is a pattern such as `/etc/nginx/conf.d/*.conf` whose folder exists. */
 function canHold(pattern: string): boolean {
   return /^[^*?[]+\/[^*?[/]*\*[^*?[/]*$/.test(pattern) && existsSync(dirname(pattern));
 }
@@ -245,7 +245,7 @@ function beforeServer(configuration: Configuration, server: Server, line: string
     const indent = text.slice(at, server.start);
     return { path: server.file, at, text: `${indent}${line}\n` };
   }
-  // Read before the site's file, since a log's format has to be known where it is used.
+  // It must be read before the site's file, because a log format must be defined before its use.
   const from = configuration.http.findIndex(
     ({ file, start }) => file === server.file && start === server.start,
   );

@@ -1,19 +1,19 @@
 import { realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Which groups a user needs to read a file, by the rights of the file and of the folders above it. */
+/** The groups that a user needs to read a file, by the rights of the file and of the folders above it. */
 
 export interface Needs {
-  /** ids of groups that the user has to join */
+  /** ids of groups that the user must join */
   groups: number[];
-  /** what lets nobody in who is not its owner, with the right that is missing; undefined: groups suffice */
+  /** the path that only its owner may enter, with the missing right; undefined: groups suffice */
   closed: { path: string; isFolder: boolean } | undefined;
 }
 
-/** @param uid and gids of who reads; a user who is not there yet has none */
+/** Returns the groups that a user must join. @param uid undefined for a user who does not exist yet */
 export function whatToJoin(file: string, uid: number | undefined, gids: number[]): Needs {
   const groups: number[] = [];
-  // Where links lead, and the folders that the links themselves are in.
+  // The targets of links, and the folders that contain the links themselves.
   const real = realpathSync(file);
   const folders = new Set([...foldersAbove(file), ...foldersAbove(real)]);
   for (const path of [...folders, real]) {

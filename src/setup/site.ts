@@ -1,19 +1,19 @@
 import { OperatorError } from '../licensing/operator-error';
 
-/** The site whose web server is to lead to the service. */
+/** The site whose web server must forward requests to the service. */
 export interface Site {
   host: string;
   https: boolean;
   port: number;
 }
 
-/** What is to change in files of the web server. */
+/** The changes of the web server's files. */
 export interface SiteEdits {
-  /** in each file, by its path with links resolved */
+  /** the insertions into each file, by its path with links resolved */
   insertions: Insertion[];
   /** new files */
   files: { path: string; text: string }[];
-  /** what only the tool that writes the site's file can do, in words with the lines */
+  /** instructions with their lines for the tool that writes the site's file, which no other program can change */
   byHand: string[];
 }
 
@@ -33,7 +33,7 @@ export function siteOf(url: URL): Site {
   return { host: url.hostname.toLowerCase(), https, port: Number(url.port) || (https ? 443 : 80) };
 }
 
-/** A hosting panel, or a tool that manages the machine, says so at the top of the files that it writes anew. */
+/** Reports whether a hosting panel or a management tool writes the file: it states so at the top of its files. */
 export function isWrittenByTool(text: string): boolean {
   const comments = text
     .slice(0, 4_000)
@@ -47,7 +47,7 @@ export function isWrittenByTool(text: string): boolean {
   );
 }
 
-/** Cuts insertions that are still there; the rest of the file may have changed since. @returns undefined when one is gone */
+/** Cuts insertions that still exist; the rest of the file may have changed since. @returns undefined if one is missing */
 export function withoutInsertions(text: string, inserted: string[]): string | undefined {
   let left = text;
   for (const one of inserted) {
@@ -64,7 +64,7 @@ export function withInsertions(text: string, insertions: Pick<Insertion, 'at' | 
     .reduce((all, { at, text: more }) => all.slice(0, at) + more + all.slice(at), text);
 }
 
-/** Right after a block's opening: on a line of its own, below what else stands on the opening's line. */
+/** Inserts a separate line right after a block's opening, or after the comment on the opening's line. */
 export function insertAfter(text: string, open: number, line: string): Pick<Insertion, 'at' | 'text'> {
   const rest = /[^\n]*/y;
   rest.lastIndex = open;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../licensing/operator-error';
 import { lastLines, run, runWell, succeeds } from './machine';
 
-/** The instances of licensing@.service, as systemd runs them. */
+/** The instances of licensing@.service in systemd. */
 
 export interface Instance {
   /** such as `licensing@1` */
@@ -11,10 +11,10 @@ export interface Instance {
   isRunning: boolean;
 }
 
-/** @throws OperatorError where systemd does not run the machine */
+/** @throws OperatorError unless systemd runs the machine */
 export async function requireSystemd(): Promise<void> {
   const running = await succeeds(['systemctl', 'is-system-running', '--quiet']);
-  // "degraded" and "starting" end with 1, too, but systemd answers.
+  // "degraded" and "starting" also end with 1, but systemd answers.
   if (!running && !(await succeeds(['systemctl', 'show', '--property=Version'])))
     throw new OperatorError(
       'systemd does not run this machine ("systemctl" does not answer), and setup installs a systemd unit. Nothing was changed. In a container the service is the process itself: npm start.',
@@ -48,7 +48,7 @@ export async function readInstances(): Promise<Instance[]> {
   return instances.filter(({ isEnabled, isRunning }) => isEnabled || isRunning);
 }
 
-/** A variable that the unit sets, also by what other files add to it; undefined: none, or the unit is not known. */
+/** Returns a variable that the unit and its drop-in files set; undefined if none sets it, or the unit is unknown. */
 export async function unitVariable(unit: string, name: string): Promise<string | undefined> {
   const { stdout } = await run(['systemctl', 'show', '--property=Environment', '--value', unit]);
   const word = stdout.split(/\s+/).findLast((one) => one.startsWith(`${name}=`));
@@ -62,9 +62,9 @@ export async function unitProperty(unit: string, name: string): Promise<string> 
 const PATIENCE_MS = 30_000;
 
 /**
- * Restarts instances one after the other; each waits until the one before is ready.
- * @param isReady throws while it is not
- * @throws OperatorError with the instance's own last words
+ * Restarts instances one after the other; each restart waits until the previous instance is ready.
+ * @param isReady returns whether an instance is ready now
+ * @throws OperatorError with the instance's own last lines
  */
 export async function restartInTurns(
   names: string[],
@@ -82,7 +82,7 @@ export async function waitUntilReady(
 ): Promise<void> {
   for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50))
     if (await isReady(name)) return;
-  // What it wrote itself, not what systemd says of it.
+  // The instance's own output, without systemd's messages about it.
   const { stdout } = await run([
     'journalctl',
     '--unit',

@@ -6,19 +6,19 @@ import { readText, writeText } from './files';
 import { lastLines, run } from './machine';
 import { withInsertions, withoutInsertions, type SiteEdits } from './site';
 
-/** Changes of the web server's own files: copied, made, tried by the web server, and put back when it refuses them. */
+/** Changes of the web server's own files, which are copied, edited, checked by the server, and restored if it refuses. */
 
-/** What was made, as the journal keeps it. */
+/** The changes that the journal records. */
 export interface ConnectedSite {
-  /** the line that lets the web server check its files, such as `nginx -t` */
+  /** the command that lets the web server check its files, such as `nginx -t` */
   test: string[];
-  /** texts that were put into files */
+  /** texts that were inserted into files */
   inserted: { path: string; texts: string[]; copy: string }[];
   /** new files */
   files: { path: string; text: string }[];
 }
 
-/** @throws OperatorError when the web server refuses its files as they are, before anything is changed */
+/** @throws OperatorError if the web server refuses its present files, before anything is changed */
 export async function requireSound(test: string[]): Promise<void> {
   const { code, stderr } = await run(test);
   if (code !== 0)
@@ -28,9 +28,9 @@ export async function requireSound(test: string[]): Promise<void> {
 }
 
 /**
- * @param copies a folder that the web server does not include, for copies of the files as they were
- * @param onPlan is told what will be made before it is made, for whoever has to take it back when this ends midway
- * @throws OperatorError; the files are as they were then
+ * @param copies a folder that the web server does not include, for copies of the original files
+ * @param onPlan receives the planned changes before they are made, so that they can be undone after an interruption
+ * @throws OperatorError; then the files are restored
  */
 export async function connectSite(
   edits: SiteEdits,
@@ -75,10 +75,7 @@ export async function connectSite(
   return site;
 }
 
-/**
- * Takes the lines out again. What else was changed in the files since stays.
- * @returns remarks about what is not as it was made, and so was left
- */
+/** Removes the lines again. Other changes since then stay. @returns remarks about changed parts, which were left alone */
 export async function disconnectSite({ test, inserted, files }: ConnectedSite): Promise<string[]> {
   const remarks: string[] = [];
   const before: { path: string; text: string }[] = [];
@@ -99,7 +96,7 @@ export async function disconnectSite({ test, inserted, files }: ConnectedSite): 
       await rm(path);
     } else if (existsSync(path)) remarks.push(`${path} was changed since, and stays.`);
   }
-  // A web server that is no longer on this machine refuses nothing.
+  // A web server that was uninstalled cannot refuse anything.
   const { code, stderr } = await run(test).catch(() => ({ code: 0, stderr: '' }));
   if (code !== 0) {
     for (const { path, text } of before) await writeText(path, text);
@@ -110,7 +107,7 @@ export async function disconnectSite({ test, inserted, files }: ConnectedSite): 
   return remarks;
 }
 
-/** In words, for what will be changed. */
+/** Describes the planned changes. */
 export function describeEdits({ insertions, files }: SiteEdits): string[] {
   return [
     ...insertions.map(({ path, text }) => `${path}: the line "${text.trim()}"`),

@@ -17,10 +17,10 @@ import { toSqlTime } from './engine/time';
 export interface Access {
   at: Date;
   endpoint: 'activate' | 'deactivate' | 'validate' | 'token' | 'updates' | 'download' | 'check';
-  /** `ok`, the refusal's code, or OMITTED */
+  /** `ok`, the code of the refusal, or OMITTED */
   outcome: string;
   licenseId: number | null;
-  /** the key that it came by: for one that was replaced, until its end, the key in its place */
+  /** the key of the request; if a replaced key was used before its end, the key that replaced it */
   keyId: number | null;
   keyHint: string | null;
   productId: number | null;
@@ -28,38 +28,38 @@ export interface Access {
   identifier: string | null;
   ip: string | null;
   userAgent: string | null;
-  /** the site that a download said it is for; nothing proves it */
+  /** the site that a download reported as its own; nothing proves it */
   site: string | null;
-  /** the version that this site said it has */
+  /** the version that this site reported as installed */
   installedVersion: string | null;
 }
 
-/** Most accesses come without what a site tells of itself. */
+/** An access to insert. Most requests report nothing about their site. */
 type InsertedAccess = Omit<Access, 'site' | 'installedVersion'> & Partial<LoggedAccess>;
 
 export interface LoggedAccess extends Access {
   id: number;
   times: number;
-  /** time of the latest access; null: there was only one */
+  /** time of the latest access; null: only one access */
   lastAt: Date | null;
 }
 
-/** The time of the latest access in a row. */
+/** Returns the time of the latest access in a row. */
 export function latestOf({ at, lastAt }: Pick<LoggedAccess, 'at' | 'lastAt'>): Date {
   return lastAt ?? at;
 }
 
 interface AccessFilter {
-  /** null: accesses that were answered as if they named no licence: by unknown keys, and by ended ones */
+  /** null: accesses answered as if they named no licence, because the key was unknown or had ended */
   licenseId?: number | null;
   keyHints?: string[];
   ips?: string[];
 }
 
-/** The outcome of refusals from a client with too many different ones to store each (licensing/access-log.ts). */
+/** The outcome of refusals to a client with too many different ones to store each (licensing/access-log.ts). */
 export const OMITTED = 'OMITTED';
 
-/** Not with the query builder, which takes most of the time of thousands of rows a second after a release. */
+/** Inserts accesses without the query builder, too slow for the thousands of rows a second that follow a release. */
 export async function insertAccesses(db: Db, accesses: InsertedAccess[]): Promise<void> {
   await insertRows(
     db,
@@ -90,7 +90,7 @@ function contentRow(access: InsertedAccess) {
   };
 }
 
-/** The id of an access's row; undefined when it is gone. */
+/** Returns the id of an access's row; undefined if the row is deleted. */
 export async function findAccessId(db: Db, access: Access): Promise<number | undefined> {
   const [id] = await db(table(db, 'access_log'))
     .where(contentRow(access))
@@ -106,7 +106,7 @@ export interface Repeats {
   lastAt: Date;
 }
 
-/** Adds repeated accesses to their rows in one statement; each row may be named once. */
+/** Adds repeated accesses to their rows in one statement. The list names each row once. */
 export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
   const each = (value: (one: Repeats) => number | string) => {
     const bindings = repeats.flatMap((one) => [one.id, value(one)]);
@@ -123,7 +123,7 @@ export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
   );
 }
 
-/** Newest first. */
+/** Lists accesses, newest first. */
 export async function listAccesses(
   db: Db,
   { licenseId, keyHints, ips }: AccessFilter,
@@ -149,13 +149,13 @@ export async function listAccesses(
   return (await query).map(toFields);
 }
 
-/** One address may be a provider's or a proxy's, with very many accesses. */
+/** The latest accesses that are read for each address: a provider's or a proxy's address may have very many. */
 const LATEST_OF_ADDRESS = 500;
 
-/** Among the latest accesses from each of these addresses, those without a licence (`AccessFilter`), newest first. */
+/** Lists accesses without a licence (`AccessFilter`) among the latest accesses of each of these addresses, newest first. */
 export async function listAccessesNearby(db: Db, ips: string[], limit: number): Promise<LoggedAccess[]> {
   if (ips.length === 0) return [];
-  // Ids first: whole rows of many addresses would make a large table.
+  // The ids are read first, because whole rows of many addresses would make a large temporary table.
   const ofAddress = `SELECT id, at FROM (
       SELECT id, at, license_id, outcome FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log', 'ip', 'at')}
        WHERE ip = ? ORDER BY at DESC, id DESC LIMIT ${LATEST_OF_ADDRESS}) latest
@@ -177,23 +177,23 @@ export async function listAccessesNearby(db: Db, ips: string[], limit: number): 
   return rows.map(toFields);
 }
 
-/** All that is said must hold. */
+/** Conditions that must all hold. */
 export interface RequestFilter {
   licenseId?: number | undefined;
   outcome?: string | undefined;
   productId?: number | undefined;
   keyHint?: string | undefined;
   ip?: string | undefined;
-  /** entries with an access since then */
+  /** only entries with an access since this time */
   since?: Date | undefined;
 }
 
 /** The longest time between the first and the last access of a row (licensing/access-log.ts). */
 const ROW_LASTS_MS = 60 * 60 * 1000;
-/** Rows after which another filter's index is tried. */
+/** The number of matching rows above which the index of another filter is tried. */
 const FEW = 2_000;
 
-/** Entries newest first: by time, then id. */
+/** Lists log entries, newest first: by time, then id. */
 export async function listRequests(
   db: Db,
   filter: RequestFilter,
@@ -225,8 +225,8 @@ export async function listRequests(
 }
 
 /**
- * The columns of the index to read by, without the time: those of the first value that few entries have, else of the
- * first value.
+ * Returns the columns of the index to read by, without the time: those of the first condition that few entries meet,
+ * otherwise those of the first condition.
  */
 async function indexOf(db: Db, given: Map<string, string | number>): Promise<string[]> {
   const choices = [...given.keys()].map((column) => [column]);
@@ -245,8 +245,8 @@ async function indexOf(db: Db, given: Map<string, string | number>): Promise<str
 }
 
 /**
- * Entries above the id `after` whose identifier contains one of these lower-case texts, or nearly, newest first. Scans
- * the log, because an index on the identifier would slow down every access.
+ * Finds entries above the id `after` whose identifier contains one of these lower-case texts, apart from small
+ * differences, newest first. It scans the log, because an index on the identifier would slow down every access.
  */
 export async function findAccessesWith(
   db: Db,
@@ -260,12 +260,12 @@ export async function findAccessesWith(
   return (await query).map(toFields);
 }
 
-/** Of a licence: so many of its latest requests are counted. */
+/** The latest requests of a licence that are counted. */
 const MOST_COUNTED = 2_000;
 
 /**
- * How many downloads of a licence have had one outcome since a moment.
- * @returns with `isMore` so many at least: the licence has more requests than are looked at
+ * Counts the downloads of a licence with one outcome since a given time.
+ * @returns `isMore` if the licence has more requests than are counted, so that `times` is a minimum
  */
 export async function countDownloads(
   db: Db,
@@ -285,7 +285,7 @@ export async function countDownloads(
   return { times: Number(counted?.n), isMore: counted?.looked === MOST_COUNTED };
 }
 
-/** Downloads of some versions of a product since a moment, by version and outcome. */
+/** Counts the downloads of some versions of a product since a given time, by version and outcome. */
 export async function countDownloadsOf(
   db: Db,
   productId: number,
@@ -303,13 +303,13 @@ export async function countDownloadsOf(
   return rows.map(({ version, outcome, n }) => ({ version, outcome, times: Number(n) }));
 }
 
-/** The newest id in the access log; 0 when it is empty. */
+/** Returns the newest id in the access log; 0 if the log is empty. */
 export async function lastAccessId(db: Db): Promise<number> {
   const row = (await db(table(db, 'access_log')).max({ id: 'id' }).first()) as { id: number | null };
   return row.id ?? 0;
 }
 
-/** Of an access, what tells sites apart. */
+/** The columns of an access that distinguish sites. */
 export type SiteAccess = Pick<
   LoggedAccess,
   | 'id'
@@ -327,7 +327,7 @@ export type SiteAccess = Pick<
 
 const SITE_ACCESS_PAGE = 5_000;
 
-/** All accesses since a moment, a few thousand rows at once, about in the order in which they came. */
+/** Yields all accesses since a given time, a few thousand rows at once, roughly in the order in which they arrived. */
 export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<SiteAccess[]> {
   const [first] = await db(tableBy(db, 'access_log', 'at'))
     .where('at', '>=', toSqlTime(new Date(since.getTime() - ROW_LASTS_MS)))
@@ -348,7 +348,7 @@ export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<Sit
   }
 }
 
-/** The address of a User-Agent's first access among ids above `after`. */
+/** Returns the address of a User-Agent's first access among ids above `after`. */
 export async function findAccessAddress(
   db: Db,
   after: number,
@@ -363,7 +363,7 @@ export async function findAccessAddress(
   return ip ?? undefined;
 }
 
-/** Deletes a few entries older than `before` that the daily sums have. @returns how many were found; others may have deleted them first */
+/** Deletes a few entries older than `before` that the daily sums include. @returns how many it found; others may delete too */
 export async function pruneAccesses(db: Db, before: Date, limit: number): Promise<number> {
   const ids = await db(tableBy(db, 'access_log', 'at'))
     .where('at', '<', toSqlTime(before))
@@ -375,7 +375,7 @@ export async function pruneAccesses(db: Db, before: Date, limit: number): Promis
   return ids.length;
 }
 
-/** MySQL has no FORCE INDEX in a DELETE and may scan the table. ORDER BY and LIMIT make it read by the primary key. */
+/** Deletes rows by id. MySQL has no FORCE INDEX in a DELETE and may scan; ORDER BY and LIMIT make it use the primary key. */
 async function deleteAccesses(db: Db, ids: number[]): Promise<void> {
   const first = isSqlite(db) ? '' : ` ORDER BY id LIMIT ${ids.length}`;
   const sql = `DELETE FROM ${table(db, 'access_log')} WHERE id IN (${placeholders(ids.length)})${first}`;

@@ -2,10 +2,10 @@ import { table, type Db } from './engine/database';
 import { forceIndex, isOneOf, orderedJoin, rawRows } from './engine/statements';
 
 /**
- * Which of some products include which of others. In one statement, so that a change of a bundle is seen whole, and with
- * join order and indexes pinned as for licences.
+ * Finds which of some products include which of others. It is one statement, so that a change of a bundle is seen
+ * completely or not at all. Join order and indexes are pinned as for licences.
  *
- * @returns the included products by the product that includes them, itself not among them
+ * @returns the included products by the product that includes them, which is not listed itself
  */
 export async function findIncluded(
   db: Db,
@@ -32,8 +32,8 @@ export async function findIncluded(
 }
 
 /**
- * The revisions of some licences, and all that some products include, at one moment: what a token is made of besides its
- * answer. Joins and indexes as above.
+ * Returns the revisions of some licences and all products that some products include, read at one moment. A signed
+ * token is made of these and its answer. Joins and indexes are pinned as above.
  */
 export async function findCoverage(
   db: Db,

@@ -25,14 +25,14 @@ export async function findProduct(db: Db, id: number): Promise<Product | undefin
   return row && toProduct(row);
 }
 
-/** A part of a list by id. */
+/** A page of a list that is sorted by id. */
 export interface Part {
   /** only ids above this one */
   after?: number | undefined;
   limit?: number;
 }
 
-/** By id. */
+/** Lists products by id. */
 export async function listProducts(db: Db, part: Part = {}): Promise<Product[]> {
   return (await byId(db(table(db, 'products')), part)).map(toProduct);
 }
@@ -44,7 +44,7 @@ function byId<Query extends Knex.QueryBuilder>(query: Query, { after, limit }: P
   return query;
 }
 
-/** @throws a duplicate (`isDuplicate`) when the id is taken; without an id, the next free one is used */
+/** Inserts a product; without an id, it gets the next free one. @throws a duplicate (`isDuplicate`) if the id is taken */
 export async function insertProduct(
   db: Db,
   {
@@ -58,7 +58,7 @@ export async function insertProduct(
   return product.id ?? (id as number);
 }
 
-/** Changes a product: undefined keeps a value, null clears it. What it lists is changed by `replaceIncludes`. */
+/** Changes a product: undefined keeps a value, null clears it. `replaceIncludes` changes the products included by name. */
 export async function setProduct(
   db: Db,
   id: number,
@@ -71,37 +71,37 @@ export async function setProduct(
     .update(toColumns(Object.fromEntries(given)));
 }
 
-/** All inclusions by list, or those of one product, in the order of both ids. */
+/** Lists all inclusions by name, or those of one product, sorted by both ids. */
 export async function listIncludes(db: Db, of: Partial<Inclusion> = {}): Promise<Inclusion[]> {
   const found = db(table(db, 'product_includes')).where(toColumns(of)).orderBy(['product_id', 'included_id']);
   return (await found).map(toFields);
 }
 
-/** Replaces what a locked product includes by list; the included ones are locked too. */
+/** Replaces the products that a locked product includes by name. The included products are locked too. */
 export async function replaceIncludes(
   trx: Transaction,
   productId: number,
   included: number[],
 ): Promise<void> {
-  // A DELETE that finds nothing would lock the gap that another product's rows go to.
+  // A DELETE that finds nothing would lock the gap that another product's rows are inserted into.
   if ((await listIncludes(trx, { productId })).length > 0)
     await trx(table(trx, 'product_includes')).where({ product_id: productId }).delete();
   const rows = included.map((includedId) => ({ product_id: productId, included_id: includedId }));
   if (rows.length > 0) await insertRows(trx, 'product_includes', rows);
 }
 
-/** @throws a reference conflict (`isReferenceConflict`) when it has plans or releases */
+/** @throws a reference conflict (`isReferenceConflict`) if the product has plans or releases */
 export async function deleteProduct(db: Db, id: number): Promise<void> {
   await db(table(db, 'products')).where({ id }).delete();
 }
 
-/** The latest answers about the product's update XML, as JSON; null: none yet, or no such product. */
+/** Returns the product's latest settings of its update XML, as JSON; null without settings or without the product. */
 export async function findUpdateXmlSettings(db: Db, id: number): Promise<string | null> {
   const settings = await db(table(db, 'products')).where({ id }).pluck('update_xml');
   return settings[0] ?? null;
 }
 
-/** Those of all products that have any. */
+/** Lists the update XML settings of all products that have any. */
 export async function listUpdateXmlSettings(db: Db): Promise<{ productId: number; json: string }[]> {
   const rows = await db(table(db, 'products'))
     .whereNotNull('update_xml')
@@ -125,13 +125,13 @@ export async function findPlans(db: Db, ids: number[]): Promise<Plan[]> {
   return ids.length === 0 ? [] : (await db(table(db, 'plans')).whereIn('id', ids)).map(toFields);
 }
 
-/** Locks a plan, as the first statement. Meanwhile no licence joins the plan. Requests never wait for this lock. */
+/** Locks a plan; must be the first statement. Meanwhile no licence joins the plan. Requests never wait for this lock. */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = await lockedRow(trx, 'plans', id);
   return row && toFields(row);
 }
 
-/** Locks all licences of a locked plan, before anything is read, so that nobody activates on them meanwhile. */
+/** Locks all licences of a locked plan before anything is read, so that no client activates on them meanwhile. */
 export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<void> {
   // By id, the order in which all code locks several licences.
   await trx(tableBy(trx, 'licenses', 'plan_id'))
@@ -147,7 +147,7 @@ export async function sharePlan(trx: Transaction, id: number): Promise<Plan | un
   return row && toFields(row);
 }
 
-/** Locks a product until the transaction ends, so that its versions are compared and added by one process at a time. */
+/** Locks a product until the transaction ends, so that one process at a time compares and adds its versions. */
 export async function lockProduct(trx: Transaction, id: number): Promise<Product | undefined> {
   const row = await lockedRow(trx, 'products', id);
   return row && toProduct(row);
@@ -160,7 +160,7 @@ async function lockedRow<Name extends 'products' | 'plans'>(
   lock: 'forUpdate' | 'forShare' = 'forUpdate',
 ): Promise<TableRow<Name> | undefined> {
   const rows = () => trx<{ id: number }>(table(trx, name)).where({ id });
-  // Takes SQLite's only write lock; Knex drops FOR UPDATE and FOR SHARE there.
+  // An UPDATE takes SQLite's only write lock; Knex drops FOR UPDATE and FOR SHARE there.
   if (isSqlite(trx)) await rows().update({ id });
   return rows()[lock]().first() as Promise<TableRow<Name> | undefined>;
 }
@@ -170,20 +170,20 @@ export async function sharePlans(trx: Transaction): Promise<Plan[]> {
   return (await trx(table(trx, 'plans')).orderBy('id').forShare()).map(toFields);
 }
 
-/** By id. */
+/** Lists plans by id. */
 export async function listPlans(db: Db, productId?: number, part: Part = {}): Promise<Plan[]> {
   const query = byId(db(table(db, 'plans')), part);
   if (productId !== undefined) query.where({ product_id: productId });
   return (await query).map(toFields);
 }
 
-/** @throws a reference conflict (`isReferenceConflict`) when there is no such product */
+/** @throws a reference conflict (`isReferenceConflict`) if the product does not exist */
 export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number> {
   const [id] = await db(table(db, 'plans')).insert(toColumns(plan));
   return id as number;
 }
 
-/** Changes a locked plan: undefined keeps a value; a null duration means lifetime. */
+/** Changes a locked plan: undefined keeps a value, a null duration means lifetime. */
 export async function setPlan(
   db: Db,
   id: number,
@@ -192,12 +192,12 @@ export async function setPlan(
   await db(table(db, 'plans')).where({ id }).update(toColumns(changes));
 }
 
-/** @throws a reference conflict (`isReferenceConflict`) when licences are on it */
+/** @throws a reference conflict (`isReferenceConflict`) if licences use the plan */
 export async function deletePlan(db: Db, id: number): Promise<void> {
   await db(table(db, 'plans')).where({ id }).delete();
 }
 
-/** @returns false when the limit is no longer `from`; it is left unchanged */
+/** @returns false if the limit is no longer `from`; it is then left unchanged */
 export async function replacePlanLimit(
   db: Db,
   id: number,

@@ -7,9 +7,9 @@ export interface Miscount {
   activations: number;
 }
 
-/** Licences whose counter differs from the number of their activations with a slot, by id. */
+/** Finds licences whose counter differs from the number of their activations with a slot, by id. */
 export async function findMiscounts(db: Db, limit: number): Promise<Miscount[]> {
-  // In the order of the primary key, so that no table of all licences is made.
+  // In the order of the primary key, so that no temporary table of all licences is made.
   return rawRows<Miscount>(
     db,
     `SELECT l.id AS licenseId, l.activations_used AS activationsUsed, COUNT(a.id) AS activations
@@ -22,7 +22,7 @@ export async function findMiscounts(db: Db, limit: number): Promise<Miscount[]> 
   );
 }
 
-/** The number of a licence's activations with a slot; it cannot change while the licence is locked. */
+/** Counts a licence's activations with a slot. The number cannot change while the licence is locked. */
 export async function countActivations(trx: Transaction, licenseId: number): Promise<number> {
   const counted = (await trx(table(trx, 'activations'))
     .where({ license_id: licenseId, free: 0 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const DIGEST_DIGITS = 32;
 
-/** A customer's id: hex digits of a digest of the address, so that a log can name a customer who is erased later. */
+/** Returns a customer's id: hex digits of the address's digest, which a log can name after the customer is erased. */
 export function customerDigest(customer: string): string;
 export function customerDigest(customer: string | null): string | null;
 export function customerDigest(customer: string | null): string | null {

@@ -4,26 +4,26 @@ import { toColumns, toFields } from './engine/row-fields';
 import { tableBy } from './engine/statements';
 import { refreshWordsOf, refreshWordsOfCustomers } from './search-words';
 
-/** What is known of customers besides their addresses, by address. */
+/** A customer's profile, one row for each address. */
 
 export interface CustomerProfile {
   id: number;
   /** see customer-digest.ts */
   digest: string;
   address: string;
-  /** as they were told; null: nobody did */
+  /** as reported; null: not reported */
   name: string | null;
   language: string | null;
-  /** when an order or a request for a link told them last */
+  /** the latest time when an order or a request for a link reported them */
   toldAt: Date | null;
-  /** the seller's choice, which counts before what was told */
+  /** the seller's choice, which wins over what was reported */
   chosenName: string | null;
   chosenLanguage: string | null;
-  /** the seller's own, which nobody outside sees */
+  /** the seller's note, which only the seller sees */
   note: string | null;
 }
 
-/** Undefined ones stay as they are. */
+/** Changes to a profile; undefined fields stay unchanged. */
 export type ProfileChanges = {
   [Field in Exclude<keyof CustomerProfile, 'id' | 'digest'>]?: CustomerProfile[Field] | undefined;
 };
@@ -37,14 +37,14 @@ export async function findProfileByDigest(db: Db, digest: string): Promise<Custo
   return row && toFields(row);
 }
 
-/** Those of these addresses that have one, by address. */
+/** Finds the profiles of these addresses, by address. */
 export async function findProfiles(db: Db, addresses: string[]): Promise<Map<string, CustomerProfile>> {
   return new Map((await findByDigests(db, addresses)).map((one) => [one.address, one]));
 }
 
 /**
- * Locks an address's row, and makes it first where there is none. Orders are locked before it, licences after it.
- * Whoever holds it knows that no order of the address is being recorded.
+ * Locks an address's row, and inserts it first if it does not exist. Orders are locked before it, licences after it.
+ * The holder of this lock knows that no order of the address is being recorded.
  */
 export async function lockProfile(trx: Transaction, address: string): Promise<CustomerProfile> {
   const digest = customerDigest(address);
@@ -72,7 +72,7 @@ export async function setProfile(trx: Transaction, id: number, changes: ProfileC
     await refreshWordsOf(trx, 'customers', [id]);
 }
 
-/** Keeps what was told of a customer. What was told later, or chosen, stays. @param at when it was told */
+/** Stores a report about a customer, unless a later one or the seller's choice exists. @param at the time of the report */
 export async function tellProfile(
   trx: Transaction,
   address: string,
@@ -91,8 +91,8 @@ export async function tellProfile(
 }
 
 /**
- * Names customers who have no name yet, as an import knows them; `toldAt` stays null, which no other way to a name does.
- * @param named names by address @returns the ids of those who got theirs
+ * Names customers without a name, as an import knows them. `toldAt` stays null, unlike with other sources of names.
+ * @param named names by address @returns the ids of the customers who were named
  */
 export async function nameCustomers(trx: Transaction, named: ReadonlyMap<string, string>): Promise<number[]> {
   const addresses = [...named.keys()];
@@ -123,7 +123,7 @@ export async function nameCustomers(trx: Transaction, named: ReadonlyMap<string,
   return ids;
 }
 
-/** Takes names back that only `nameCustomers` gave. A customer of whom nothing else is known is no more. */
+/** Removes names that only `nameCustomers` gave. A customer about whom nothing else is known is deleted. */
 export async function unnameCustomers(trx: Transaction, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
   const named = () => trx(table(trx, 'customers')).whereIn('id', ids).whereNull('told_at');
@@ -143,7 +143,7 @@ async function findByDigests(db: Db, addresses: string[]): Promise<CustomerProfi
   return rows.map(toFields);
 }
 
-/** Deletes the profile of an address. The caller changes the customer of the licences, and so their words. */
+/** Deletes the profile of an address. The caller changes the customer of the licences, and thereby their search words. */
 export async function deleteProfile(db: Db, address: string): Promise<number> {
   return db(table(db, 'customers'))
     .where({ digest: customerDigest(address) })

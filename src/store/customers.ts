@@ -8,21 +8,21 @@ import { listSortedPositions, type LicenseSearchText } from './licenses/license-
 interface CustomerSum {
   customer: string;
   licenses: number;
-  /** the first end among the active licences that do not renew themselves; null: none of them ends */
+  /** the earliest end among the active licences without automatic renewal; null: none of them ends */
   nextEnd: Date | null;
 }
 
 export interface CustomerFilter {
-  /** only those of licences that this finds */
+  /** only customers with licences that this search finds */
   search?: LicenseSearchText | undefined;
-  /** cursor: only addresses behind this one */
+  /** cursor: only addresses after this one */
   after?: string | undefined;
   /** from Z to A */
   isDown?: boolean;
   limit: number;
 }
 
-/** By address. */
+/** Lists customers with sums of their licences, by address. */
 export async function listCustomerSums(db: Db, filter: CustomerFilter, now: Date): Promise<CustomerSum[]> {
   const { search, after, isDown = false, limit } = filter;
   if (search !== undefined) return sumCustomers(db, await findAddresses(db, search, filter, now), now);
@@ -41,7 +41,7 @@ export async function listCustomerSums(db: Db, filter: CustomerFilter, now: Date
   );
 }
 
-/** Finds the addresses of a page by the licences in the order of their customers. */
+/** Finds the addresses of a page by reading the licences in the order of their customers. */
 async function findAddresses(
   db: Db,
   search: LicenseSearchText,
@@ -49,7 +49,7 @@ async function findAddresses(
   now: Date,
 ): Promise<string[]> {
   const sort = { column: 'customer', isDown } as const;
-  // Behind all licences of the address, and behind those without one, which come first downwards.
+  // After all licences of the address, and after those without a customer, which come first in descending order.
   const id = isDown ? 0 : Number.MAX_SAFE_INTEGER;
   // Most customers have one or two licences.
   const most = 4 * limit;
@@ -67,7 +67,7 @@ async function findAddresses(
 
 const LAST_ADDRESS = '\u{10ffff}';
 
-/** Sums up customers' licences, in the order of these addresses. */
+/** Sums up the licences of customers, in the order of these addresses. */
 export async function sumCustomers(db: Db, addresses: string[], now: Date): Promise<CustomerSum[]> {
   const rows = await inChunks(addresses, (some) =>
     rawRows<{ customer: string; licenses: number; next_end: string | null }>(
@@ -88,7 +88,7 @@ export async function sumCustomers(db: Db, addresses: string[], now: Date): Prom
   });
 }
 
-/** The address of the customer with an id. */
+/** Finds the address of the customer with an id. */
 export async function findCustomerByDigest(db: Db, digest: string): Promise<string | undefined> {
   const found = await db(tableBy(db, 'licenses', 'customer_digest'))
     .where({ customer_digest: digest })
@@ -97,7 +97,7 @@ export async function findCustomerByDigest(db: Db, digest: string): Promise<stri
   return found[0] ?? undefined;
 }
 
-/** The address of somebody whose orders have issued nothing. */
+/** Finds the address of a customer whose orders have issued nothing. */
 export async function findBuyerByDigest(db: Db, digest: string): Promise<string | undefined> {
   const found = await db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: digest })
@@ -106,7 +106,7 @@ export async function findBuyerByDigest(db: Db, digest: string): Promise<string 
   return found[0] ?? undefined;
 }
 
-/** The ids of a customer's licences. */
+/** Lists the ids of a customer's licences. */
 export async function findLicenseIdsOf(db: Db, address: string): Promise<number[]> {
   return db(tableBy(db, 'licenses', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
@@ -114,7 +114,7 @@ export async function findLicenseIdsOf(db: Db, address: string): Promise<number[
     .pluck('id');
 }
 
-/** The seats that an address has on licences of other customers, by licence id, with the licences' main keys. */
+/** Finds the seats that an address has on licences of other customers, by licence id, with the licences' main keys. */
 export async function findSeatRows(
   db: Db,
   address: string,

@@ -6,19 +6,19 @@ import { toSqlTime } from './engine/time';
 import { inTransaction } from './engine/transaction';
 
 /**
- * Rows of the outbox for receivers of webhooks. A licence's rows for a receiver are a lane: only its first waiting row, by
- * the licence's revision, may be sent. What waits behind a row that is sent, or tried again later, is put off to that row's
- * next attempt, so that a search for what is due does not meet it each time.
+ * Rows of the outbox for webhook receivers. The rows of one licence for one receiver are a lane: only its first waiting
+ * row, by the licence's revision, may be sent. Rows that wait behind a row being sent or retried are postponed to that
+ * row's next attempt, so that a search for due rows does not find them each time.
  */
 
-/** What a row holds of a delivery to a receiver; of a mail it is empty. */
+/** The columns that a webhook delivery uses; they are empty in the row of a mail. */
 export interface DeliveryColumns {
   webhookId: number | null;
-  /** null: delivered, or in no order */
+  /** null: delivered, or sent in no particular order */
   lane: number | null;
-  /** the licence's, when the row was queued */
+  /** the licence's revision when the row was queued */
   revision: number | null;
-  /** failed attempts of its present schedule */
+  /** failed attempts of the present retry schedule */
   failures: number;
   /** the HTTP status of the latest answer */
   answerStatus: number | null;
@@ -30,17 +30,17 @@ export interface Delivery extends OutboxRow, DeliveryColumns {
   webhookId: number;
 }
 
-/** An attempt takes up to 15 s; a killed process's deliveries wait for the rest. */
+/** The duration of a claim. An attempt takes up to 15 s; the deliveries of a killed process wait until the claim ends. */
 const CLAIM_MS = 45_000;
 const CANDIDATES = 32;
-/** Put off in one statement. */
+/** The rows postponed by one statement. */
 const AT_ONCE = 500;
-/** Of one claim; what is left is claimed by the next. */
+/** The rounds of one claim; the next claim takes the remaining rows. */
 const MAX_ROUNDS = 50;
 
 /**
- * What a row's turn is judged by. Searches read these columns alone, and whole rows are read by their ids: a union of rows
- * with long texts makes MariaDB write a table to disk for each search.
+ * The columns that decide a row's turn. Searches read only these columns, and whole rows are read by their ids: a union
+ * of rows with long texts makes MariaDB write a table to disk for each search.
  */
 type Place = Pick<
   OutboxRow & DeliveryColumns,
@@ -48,14 +48,11 @@ type Place = Pick<
 >;
 const PLACE = ['id', 'kind', 'lane', 'revision', 'attempts', 'failures', 'next_attempt_at'] as const;
 
-/** Of a row that has a receiver. */
+/** Converts a row that has a receiver. */
 const toDelivery = (row: object): Delivery =>
   toFields(row as RowOf<Omit<Delivery, 'attemptedBefore' | 'dueAt'>>);
 
-/**
- * Claims what is due for a receiver, each lane's first alone.
- * @param limit at most so many
- */
+/** Claims the due rows of a receiver, only the first of each lane. @param limit the maximum number of rows */
 export async function claimDeliveries(
   db: Db,
   webhookId: number,
@@ -77,10 +74,10 @@ export async function claimDeliveries(
     const blocked = new Set<number>();
     for (const row of due) {
       const first = row.lane === null ? row : firsts.get(row.lane);
-      // It was delivered meanwhile.
+      // The lane's rows were delivered meanwhile.
       if (first === undefined) continue;
       if (first.id !== row.id) blocked.add(first.lane as number);
-      // The first may be due too without being among these candidates.
+      // The lane's first row may also be due without being among these candidates.
       if (isDue(first, now)) wanted.set(first.id, first);
     }
     const won = await claimRows(db, [...wanted.values()].slice(0, limit - claimed.length), now);
@@ -98,8 +95,8 @@ function isDue({ kind, nextAttemptAt }: Place, now: Date): boolean {
 }
 
 /**
- * Claims rows as they were read, in one commit.
- * @returns those that no other instance has claimed, or claims at this moment
+ * Claims rows in the state in which they were read, in one commit.
+ * @returns the rows that no other instance has claimed or is claiming at this moment
  */
 async function claimRows(db: Db, wanted: Place[], now: Date): Promise<Delivery[]> {
   if (wanted.length === 0) return [];
@@ -126,7 +123,7 @@ async function claimRows(db: Db, wanted: Place[], now: Date): Promise<Delivery[]
   });
 }
 
-/** By ids that were read before, so that no gap is locked, which changes insert into. SQLite has a single write lock. */
+/** Locks rows by known ids, because changes insert into the gaps that a search would lock. SQLite has one write lock. */
 async function lockRows(trx: Transaction, ids: number[], { skipLocked = false } = {}): Promise<Delivery[]> {
   const rows = trx(tableBy(trx, 'outbox')).whereIn('id', ids).orderBy('id');
   if (!isSqlite(trx)) rows.forUpdate();
@@ -139,7 +136,7 @@ export interface Lane {
   lane: number;
 }
 
-/** The next of lanes whose rows were delivered, unless they wait for their own next attempts. */
+/** Claims the next rows of lanes whose previous rows were delivered, unless these wait for a retry of their own. */
 export async function claimNextOfLanes(db: Db, lanes: Lane[], now: Date): Promise<Delivery[]> {
   const wanted: Place[] = [];
   for (const [webhookId, some] of groupByReceiver(lanes))
@@ -157,9 +154,9 @@ function groupByReceiver(lanes: Lane[]): Map<number, number[]> {
 }
 
 /**
- * Records what became of claimed rows, in one commit. An answer may repeat what an erasure has taken out of its row since
- * the claim; then it is not stored.
- * @returns for each, whether it was still so claimed: another instance may have taken it over, or an erasure removed it
+ * Records the outcomes of claimed rows, in one commit. An answer is not stored if an erasure has changed its row since
+ * the claim, because the answer may repeat what was erased.
+ * @returns for each row whether the claim still held: another instance may have claimed it, or an erasure deleted it
  */
 export function recordOutcomes(
   db: Db,
@@ -168,7 +165,7 @@ export function recordOutcomes(
   return inTransaction(db, async (trx) => {
     const ids = outcomes.map(({ row }) => row.id);
     const held = new Map((await lockRows(trx, ids)).map((row) => [row.id, row]));
-    // Rows that end alike are one statement.
+    // Rows with the same outcome are one statement.
     const alike = new Map<string, { columns: ReturnType<typeof toColumns>; ids: number[] }>();
     const isRecorded = outcomes.map(({ row, outcome }) => {
       const { attempts, nextAttemptAt, detailsJson } = held.get(row.id) ?? {};
@@ -186,7 +183,7 @@ export function recordOutcomes(
   });
 }
 
-/** Claims a row that is sent at once, whatever its order: a test, or a replay. */
+/** Claims a row that is sent at once, regardless of its lane: a test, or a replay. */
 export function claimDeliveryNow(db: Db, now: Date): Promise<Delivery | undefined> {
   return claimOutboxRow(db, 'webhook_now', now, claimEnd(now)) as Promise<Delivery | undefined>;
 }
@@ -195,13 +192,13 @@ function claimEnd(now: Date): Date {
   return new Date(now.getTime() + CLAIM_MS);
 }
 
-/** The first waiting row of each lane. */
+/** Finds the first waiting row of each lane. */
 async function findFirsts(db: Db, webhookId: number, lanes: number[]): Promise<Map<number, Place>> {
   if (lanes.length === 0) return new Map();
   const first = `SELECT ${PLACE.join(', ')}
       FROM ${table(db, 'outbox')}${forceIndex(db, 'outbox', 'webhook_id', 'lane', 'revision')}
      WHERE webhook_id = ? AND lane = ? AND next_attempt_at IS NOT NULL ORDER BY revision, id LIMIT 1`;
-  // SQLite takes no parentheses there, and without them the order would be that of all.
+  // SQLite allows no parentheses there, and without them ORDER BY would sort the whole union.
   const one = isSqlite(db) ? `SELECT * FROM (${first})` : `(${first})`;
   const rows = await rawRows<RowOf<Place>>(
     db,
@@ -211,7 +208,7 @@ async function findFirsts(db: Db, webhookId: number, lanes: number[]): Promise<M
   return new Map(rows.map(toFields).map((row) => [row.lane as number, row]));
 }
 
-/** By ids: a search in the same statement would lock the gaps that changes insert into. */
+/** Postpones a lane's other rows. By ids: a search in the same statement would lock the gaps that changes insert into. */
 async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date): Promise<void> {
   const { lane, id, nextAttemptAt } = first;
   if (nextAttemptAt === null || nextAttemptAt <= now) return;
@@ -240,14 +237,14 @@ async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date):
   }
 }
 
-/** Lets the first of a lane go now if it only waited for another row. */
+/** Makes the first row of a lane due now if it only waited for another row. */
 export async function releaseLane(db: Db, { webhookId, lane }: Lane, now: Date): Promise<void> {
   const first = (await findFirsts(db, webhookId, [lane])).get(lane);
   if (first === undefined || first.attempts > 0) return;
   await changeClaimed(db, first, { nextAttemptAt: now });
 }
 
-/** Lets all that waits for a receiver's next attempts go now. What is claimed ends sooner, and is left alone. */
+/** Makes all rows due now that wait for a receiver's next attempts. Claimed rows are left alone: claims end sooner. */
 export async function resumeDeliveries(db: Db, webhookId: number, now: Date): Promise<void> {
   const beyond = toSqlTime(claimEnd(now));
   for (let ids: number[]; ;) {
@@ -270,7 +267,7 @@ export async function findDelivery(db: Db, webhookId: number, id: number): Promi
   return row && toDelivery(row);
 }
 
-/** Sends a row at once, again or before its time. @returns false when it was claimed meanwhile */
+/** Sends a row at once, again or before its time. @returns false if it was claimed meanwhile */
 export async function sendNow(db: Db, { id, attempts }: Delivery, now: Date): Promise<boolean> {
   const changed = await db(table(db, 'outbox'))
     .where({ id, attempts })
@@ -278,7 +275,7 @@ export async function sendNow(db: Db, { id, attempts }: Delivery, now: Date): Pr
   return changed === 1;
 }
 
-/** A receiver's rows, the newest first. */
+/** Lists a receiver's rows, newest first. */
 export async function listDeliveries(
   db: Db,
   webhookId: number,
@@ -296,7 +293,7 @@ export async function listDeliveries(
   return (await query).map(toDelivery);
 }
 
-/** A receiver's rows that wait, those that go first at the front. */
+/** Lists a receiver's waiting rows, sorted by their next attempt. */
 export async function listWaitingDeliveries(
   db: Db,
   webhookId: number,
@@ -314,7 +311,7 @@ export async function listWaitingDeliveries(
   return (await query).map(toDelivery);
 }
 
-/** Waiting rows of a receiver, at most `most`. */
+/** Counts the waiting rows of a receiver, up to `most`. */
 export async function countWaiting(db: Db, webhookId: number, most: number): Promise<number> {
   const waiting = db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
@@ -325,7 +322,7 @@ export async function countWaiting(db: Db, webhookId: number, most: number): Pro
   return Number(row?.rows);
 }
 
-/** When the oldest row that is due was due; undefined: none is. */
+/** Returns when the oldest due row was due; undefined if no row is due. */
 export async function findOldestDue(db: Db, webhookId: number, now: Date): Promise<Date | undefined> {
   const row = await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
@@ -336,7 +333,7 @@ export async function findOldestDue(db: Db, webhookId: number, now: Date): Promi
   return row && toFields(row).nextAttemptAt;
 }
 
-/** The receivers that rows are for, those that are gone too. */
+/** Lists the receivers that have rows, including deleted receivers. */
 export async function listReceiversOfRows(db: Db): Promise<number[]> {
   return db(table(db, 'outbox'))
     .distinct('webhook_id')
@@ -344,7 +341,7 @@ export async function listReceiversOfRows(db: Db): Promise<number[]> {
     .pluck<number[]>('webhook_id');
 }
 
-/** Removes a few rows of a receiver that is gone. @returns how many */
+/** Deletes a few rows of a deleted receiver. @returns how many */
 export async function deleteDeliveries(db: Db, webhookId: number, limit: number): Promise<number> {
   const ids = await db(tableBy(db, 'outbox', 'webhook_id', 'created_at'))
     .where({ webhook_id: webhookId })
@@ -354,7 +351,7 @@ export async function deleteDeliveries(db: Db, webhookId: number, limit: number)
   return ids.length;
 }
 
-/** The rows of licences for receivers, by id, for an erasure and a person's export. */
+/** Lists the webhook rows of licences, by id, for an erasure and a person's export. */
 export async function listDeliveriesOfLicenses(
   db: Db,
   licenseIds: number[],
@@ -371,7 +368,7 @@ export async function listDeliveriesOfLicenses(
   return rows.map(toDelivery);
 }
 
-/** Replaces what a row says. */
+/** Replaces the texts of a row. */
 export async function setDeliveryTexts(
   trx: Transaction,
   id: number,

@@ -11,7 +11,7 @@ import {
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** What is done to a licence, as its history and exports call it. */
+/** The actions on a licence, as its history and exports name them. */
 export type EventAction =
   | 'issue'
   | 'import'
@@ -53,13 +53,13 @@ export interface LicenseEvent {
 
 export interface RecordedEvent extends LicenseEvent {
   id: number;
-  /** how many changes it stands for (licensing/client-history.ts) */
+  /** the number of changes that the row stands for (licensing/client-history.ts) */
   times: number;
-  /** time of the latest change; null: there was only one */
+  /** time of the latest change; null: only one change */
   lastAt: Date | null;
 }
 
-/** The caller also raises the licence's revision by one for each event, in the same transaction (store/licenses/licenses.ts). */
+/** Inserts events. In this transaction, the caller raises the revision by one for each (store/licenses/licenses.ts). */
 export async function insertEvents(
   trx: Transaction,
   events: (LicenseEvent & Partial<Pick<RecordedEvent, 'times' | 'lastAt'>>)[],
@@ -104,13 +104,13 @@ export async function repeatEvent(
     .update({ last_at: lastAt && toSqlTime(lastAt), after_json: after && JSON.stringify(after) });
 }
 
-/** Where a list by time continues: behind this entry. */
+/** The position after which a list sorted by time continues. */
 export interface TimePlace {
   at: string;
   id: number;
 }
 
-/** A licence's events, newest first: by time, then id, as in the index, so that only a part of a long history is read. */
+/** Lists a licence's events, newest first: by time, then id, as in the index, so that only the needed part is read. */
 export async function listLatestEvents(
   db: Db,
   licenseId: number,
@@ -128,7 +128,7 @@ export async function listLatestEvents(
   return (await query).map(toEvent);
 }
 
-/** The times of events by one actor with one action since a time, and what was before them, newest first, by licence id. */
+/** Finds the times of events by one actor with one action since a time, with their `before`, newest first, by licence id. */
 export async function findEventsSince(
   db: Db,
   licenseIds: number[],
@@ -149,18 +149,18 @@ export async function findEventsSince(
   return found;
 }
 
-/** Where one of a licence's events is in its list. */
+/** Returns the position of one of a licence's events in its list. */
 export async function findEventPlace(db: Db, licenseId: number, id: number): Promise<TimePlace | undefined> {
   const [at] = await db(table(db, 'events')).where({ id, license_id: licenseId }).pluck('at');
   return at === undefined ? undefined : { at, id };
 }
 
-/** Of a licence: so many of its latest changes are looked at for what is only shown. */
+/** The latest changes of a licence that are searched for what is only displayed. */
 const LATEST_CHANGES = 2_000;
 
 /**
- * Events with certain actions, newest first: among the latest changes of one licence, or with `isWhole` among all, on which
- * something may depend; or with a certain value in a field before the change, for which all events are read.
+ * Finds events with certain actions, newest first: among the latest changes of one licence, or among all with
+ * `isWhole`, if a decision depends on them. With `field`, it reads all events for a certain value before the change.
  */
 export async function findEvents(
   db: Db,
@@ -169,7 +169,7 @@ export async function findEvents(
   limit: number,
 ): Promise<RecordedEvent[]> {
   if ('licenseId' in by) {
-    // Ids first: whole rows would make a large table.
+    // The ids are read first, because whole rows would make a large temporary table.
     const rows = await rawRows<RowOf<StoredEvent>>(
       db,
       `SELECT e.* FROM (

@@ -8,7 +8,7 @@ export type Row = Record<string, SqlValue>;
 export interface TableLayout {
   table: TableName;
   columns: string[];
-  /** unique together, and backed by an index */
+  /** columns that are unique together and have an index */
   order: readonly string[];
 }
 
@@ -27,13 +27,13 @@ export async function* readPages(
   } while (last);
 }
 
-/** Rows of licences, each with those of its keys, the oldest first. */
+/** Adds to each licence's row the rows of its keys, oldest first. */
 export async function withKeys<R extends Row>(db: Db, licenses: R[]): Promise<(R & { keys: Row[] })[]> {
   const keys = await rowsBy(db, 'license_keys', 'license_id', licenses);
   return licenses.map((license) => ({ ...license, keys: keys.get(license.id) ?? [] }));
 }
 
-/** Rows of orders, each with those of its lines, events and licences, the oldest first. */
+/** Adds to each order's row the rows of its lines, events and licences, oldest first. */
 export async function withOrderRows<R extends Row>(
   db: Db,
   orders: R[],
@@ -49,7 +49,7 @@ export async function withOrderRows<R extends Row>(
   }));
 }
 
-/** The rows of a table that belong to others, by the id of those. */
+/** Reads the rows of a table that belong to these owners, by the owner's id. */
 async function rowsBy(
   db: Db,
   name: TableName,
@@ -80,7 +80,7 @@ async function readPage(
   limit: number,
   only: Row = {},
 ): Promise<Row[]> {
-  // InnoDB ends every index with the id anyway.
+  // InnoDB appends the id to every index anyway.
   const ordered = order.filter((column) => column !== 'id');
   const index = 'license_id' in only ? licenseIndex(name) : ordered.length === 0 ? idIndex(name) : ordered;
   const query = db<Row, Row[]>(tableBy(db, name, ...index))
@@ -97,7 +97,7 @@ async function readPage(
   return query;
 }
 
-/** `(a > x OR (a = x AND (b > y OR ...)))` */
+/** Returns `(a > x OR (a = x AND (b > y OR ...)))`, the condition for rows after this one. */
 function beyond(order: readonly string[], after: Row): [sql: string, bindings: SqlValue[]] {
   const [first, ...rest] = order as [string, ...string[]];
   const value = after[first] as SqlValue;

@@ -3,21 +3,21 @@ import { isDuplicate } from './engine/errors';
 import { toColumns, toFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
-/** Calls with an Idempotency-Key. A row is a claim until it has an answer. */
+/** Idempotency: calls with an Idempotency-Key. A row is a claim until it has an answer. */
 
 export interface Claim {
   keyDigest: string;
-  /** a random text; whoever takes an abandoned claim over writes its own */
+  /** a random text; a process that takes over an abandoned claim writes its own */
   claim: string;
   /** null: the body has not been read yet */
   requestDigest: string | null;
-  /** until then nobody else may take it over */
+  /** until then no other process may take it over */
   leaseEndsAt: Date;
   createdAt: Date;
 }
 
 export interface StoredCall extends Claim {
-  /** sealed; null: not done yet */
+  /** the sealed answer; null: the call is not finished */
   answer: string | null;
 }
 
@@ -29,20 +29,20 @@ export async function insertClaim(db: Db, claim: Claim): Promise<StoredCall | un
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     const row = await db(table(db, 'idempotency')).where({ key_digest: claim.keyDigest }).first();
-    // It was removed in between.
+    // The row was deleted in between.
     return row === undefined ? insertClaim(db, claim) : toFields(row);
   }
 }
 
-/** Puts a claim in the place of another one. @returns false when that was changed meanwhile */
+/** Replaces another claim. @returns false if that claim was changed meanwhile */
 export async function replaceClaim(db: Db, earlier: StoredCall, claim: Claim): Promise<boolean> {
   const query = db(table(db, 'idempotency')).where({ key_digest: earlier.keyDigest, claim: earlier.claim });
-  // Its owner, who was stopped, may have completed it since it was read.
+  // Its owner was paused and may have completed it since it was read.
   if (earlier.answer === null) query.whereNull('answer');
   return (await query.update({ ...toColumns(claim), answer: null })) === 1;
 }
 
-/** @returns false when somebody else has taken it over */
+/** Extends a claim's lease. @returns false if another process has taken it over */
 export async function prolongClaim(db: Db, { keyDigest, claim }: Claim, leaseEndsAt: Date): Promise<boolean> {
   const changed = await db(table(db, 'idempotency'))
     .where({ key_digest: keyDigest, claim })
@@ -50,7 +50,7 @@ export async function prolongClaim(db: Db, { keyDigest, claim }: Claim, leaseEnd
   return changed === 1;
 }
 
-/** Stores the answer where the claim is still there. @returns false when somebody else has taken it over */
+/** Stores the answer if the claim still exists. @returns false if another process has taken it over */
 export async function completeClaim(
   db: Db | Transaction,
   { keyDigest, claim }: Claim,
@@ -64,7 +64,7 @@ export async function completeClaim(
   return changed === 1;
 }
 
-/** Gives a claim back. An answer stays: a COMMIT that seemed to fail may have stored it. */
+/** Gives up a claim. An answer stays: a COMMIT that seemed to fail may have stored it. */
 export async function deleteClaim(db: Db, { keyDigest, claim }: Claim): Promise<void> {
   await db(table(db, 'idempotency')).where({ key_digest: keyDigest, claim }).whereNull('answer').delete();
 }
@@ -76,7 +76,7 @@ export async function pruneCalls(db: Db, before: Date, limit: number): Promise<n
     .orderBy('created_at')
     .limit(limit)
     .pluck('key_digest');
-  // Its key may have been used again since.
+  // The key may have been used again since.
   for (const key_digest of digests)
     await db(table(db, 'idempotency'))
       .where({ key_digest })

@@ -13,14 +13,14 @@ import {
 } from './engine/statements';
 import { refreshWords } from './search-words';
 
-/** Values in one INSERT: SQLite allows 32,766. */
+/** The maximum of values in one INSERT: SQLite allows 32,766. */
 const MAX_VALUES = 16_000;
 
 export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
   return (await db(table(db, name)).first('id')) === undefined;
 }
 
-/** Inserts rows with the same columns. @throws a duplicate (`isDuplicate`) when a row exists already */
+/** Inserts rows with the same columns. @throws a duplicate (`isDuplicate`) if a row already exists */
 export async function insertInChunks(trx: Transaction, name: TableName, rows: Row[]): Promise<void> {
   for (const some of chunksOf(rows, rowsAtOnce(rows))) await insertRows(trx, name, some);
 }
@@ -34,13 +34,13 @@ function rowsAtOnce([first = {}]: Row[]): number {
   return Math.max(1, Math.floor(MAX_VALUES / Object.keys(first).length));
 }
 
-/** Rows with one of these values in the column. */
+/** Finds rows with one of these values in the column. */
 export async function findRows(db: Db, name: TableName, column: string, values: SqlValue[]): Promise<Row[]> {
   if (values.length === 0) return [];
   return rowsWith(db, name, column, values);
 }
 
-/** Like `findRows`, but locked until the transaction ends; by id, the order in which all code locks several rows. */
+/** Like `findRows`, but locks the rows until the transaction ends, by id, the order in which all code locks several rows. */
 export async function lockRows(
   trx: Transaction,
   name: TableName,
@@ -51,7 +51,7 @@ export async function lockRows(
   return rowsWith(trx, name, column, values).orderBy('id').forUpdate();
 }
 
-/** Further columns of the index that begins with the column which rows of a table are found by. */
+/** Further columns of the index whose first column finds rows of the table. */
 const LONGER: Partial<Record<TableName, string[]>> = { releases: ['version'], shop_skus: ['plan_id'] };
 
 function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
@@ -59,10 +59,10 @@ function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
   return db<Row, Row[]>(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
 }
 
-/** MySQL plans every licence with every time; above 8 MB of plans it scans the whole table. */
+/** MySQL plans every combination of licence and time; above 8 MB of plans it scans the whole table. */
 const MAX_LICENSES = 50;
 
-/** Events of these licences at these times: every combination of both. */
+/** Finds the events of these licences at these times, in every combination of both. */
 export function findEventRows(db: Db, licenseIds: number[], times: string[]): Promise<Row[]> {
   const find = (ids: number[]): Promise<Row[]> =>
     db<Row, Row[]>(tableBy(db, 'events', ...licenseIndex('events')))
@@ -71,10 +71,10 @@ export function findEventRows(db: Db, licenseIds: number[], times: string[]): Pr
   return inChunks(licenseIds, find, MAX_LICENSES);
 }
 
-/** Rows in one UPDATE, which looks through the ids for each. */
+/** The maximum of rows in one UPDATE, which searches the ids for each row. */
 const MAX_UPDATED = 500;
 
-/** Changes rows, those of the same columns by one statement: somebody may wait for each of them. */
+/** Changes rows, with one statement for those with the same columns, because a request may wait for each of them. */
 export async function updateRows(
   trx: Transaction,
   name: TableName,

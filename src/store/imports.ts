@@ -4,10 +4,10 @@ import { toColumns, toFields } from './engine/row-fields';
 import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './engine/statements';
 import { customerDigest } from './customer-digest';
 
-/** A move from another system. */
+/** An import run, which moves data from another system. */
 export interface ImportRun {
   id: number;
-  /** its name, as `--from` takes it */
+  /** the name of the source (`--from`) */
   source: string;
   at: Date;
   actor: string;
@@ -17,16 +17,16 @@ export interface ImportRun {
   undoneAt: Date | null;
 }
 
-/** `customer`: a name (customer-profiles.ts) */
+/** `customer` is a customer's name (customer-profiles.ts) */
 export type ImportedKind = 'license' | 'product' | 'plan' | 'customer';
 
-/** What a run made. */
+/** A record that a run created. */
 export interface ImportedItem {
   kind: ImportedKind;
   itemId: number;
-  /** the run that made it */
+  /** the run that created it */
   importId: number;
-  /** of a licence: what the latest run brought (transfer/moving/brought.ts) */
+  /** for a licence, the import baseline: the values that the latest run brought (transfer/moving/brought.ts) */
   broughtJson: string | null;
 }
 
@@ -56,7 +56,7 @@ export async function lockImport(trx: Transaction, id: number): Promise<ImportRu
   return row && toFields(row);
 }
 
-/** The latest first; of one source, or of all. */
+/** Lists the runs of one source, or of all, latest first. */
 export async function listImports(
   db: Db,
   { source, before, limit }: { source?: string; before?: number | undefined; limit?: number },
@@ -72,7 +72,7 @@ export async function insertImported(trx: Transaction, items: ImportedItem[]): P
   if (items.length > 0) await insertInChunks(trx, 'imported', items.map(toColumns));
 }
 
-/** Which of these things a run made, by id. */
+/** Finds which of these records a run created, by id. */
 export async function findImported(
   db: Db,
   kind: ImportedKind,
@@ -83,7 +83,7 @@ export async function findImported(
   return new Map(rows.map((row) => [row.item_id, toFields(row)]));
 }
 
-/** The next things that a run made, by id. */
+/** Lists the next records that a run created, by id. */
 export async function listImported(
   db: Db,
   importId: number,
@@ -98,7 +98,7 @@ export async function listImported(
     .pluck('item_id');
 }
 
-/** Makes them what another run made. */
+/** Assigns records to another run, as if that run had created them. */
 export async function handOverImported(
   trx: Transaction,
   kind: ImportedKind,
@@ -112,7 +112,7 @@ export async function handOverImported(
       .update({ import_id: importId });
 }
 
-/** The next licences whose latest change by a move is that of a run, and that an earlier one made, by id. */
+/** Lists the next licences, by id, that an earlier run created and that this run was the latest to change. */
 export async function listChangedByRun(
   db: Db,
   importId: number,
@@ -128,7 +128,7 @@ export async function listChangedByRun(
     .pluck('item_id');
 }
 
-/** The latest run that brought a licence of each of these customers, by address. */
+/** Finds the latest run that brought a licence of each of these customers, by address. */
 export async function findRunsOfCustomers(db: Db, addresses: string[]): Promise<Map<string, number>> {
   if (addresses.length === 0) return new Map();
   const rows = await rawRows<{ customer: string; run: number }>(
@@ -148,7 +148,7 @@ export async function setBrought(trx: Transaction, licenseId: number, broughtJso
     .update({ brought_json: broughtJson });
 }
 
-/** Replaces a digest in what imports brought. @returns in how many things */
+/** Replaces a digest in the values that imports brought. @returns the number of records changed */
 export async function replaceBrought(db: Db, digest: string, replacement: string): Promise<number> {
   const found = await db(table(db, 'imported')).where('brought_json', 'like', `%${digest}%`);
   for (const { kind, item_id, brought_json } of found)

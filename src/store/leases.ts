@@ -2,21 +2,21 @@ import { table, type Db, type Transaction } from './engine/database';
 import { isDuplicate } from './engine/errors';
 import { toSqlTime } from './engine/time';
 
-/** Work that one of several instances does, and who this instance is. */
+/** A lease on work that only one of several instances may do, with this instance as its holder. */
 export interface Lease {
   name: string;
   /** unique among the processes of all instances */
   holder: string;
 }
 
-/** A holder that is stopped or killed is replaced after this time. */
+/** The duration of a lease; after it, another instance replaces a holder that was stopped or killed. */
 const LEASE_MS = 25_000;
-/** An end further ahead came from a wrong clock, corrected since. */
+/** An end further ahead comes from a wrong clock that has been corrected since. */
 const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000;
 
 /**
- * Takes the lease, or prolongs it; another instance takes it when this one has not prolonged it for a while. Call it
- * before each piece of the work.
+ * Takes the lease or renews it; another instance takes it if this one has not renewed it for a while. Call it before
+ * each piece of the work.
  *
  * @returns false while another instance holds it
  */
@@ -35,7 +35,7 @@ export async function holdLease(db: Db, { name, holder }: Lease, now: Date): Pro
   const isFree = held.until <= toSqlTime(now) || held.until > toSqlTime(latest);
   const isOwn = held.holder === holder;
   if (!isOwn && !isFree) return false;
-  // Another part of this process may prolong it at the same moment; another instance must not have.
+  // Another part of this process may renew it at the same moment; another instance must not have taken it.
   const seen = isOwn ? { holder } : held;
   return (await db(table(db, 'leases')).where({ name }).where(seen).update({ holder, until })) === 1;
 }
@@ -50,10 +50,10 @@ export interface LeaseRow {
 }
 
 /**
- * Prolongs the lease, and keeps others from taking it until the transaction ends. Must be the first statement, because
+ * Renews the lease, and keeps others from taking it until the transaction ends. Must be the first statement, because
  * SQLite's transactions cannot read before they write.
  *
- * @returns false when another instance has it by now
+ * @returns false if another instance holds it now
  */
 export async function lockLease(trx: Transaction, { name, holder }: Lease, now: Date): Promise<boolean> {
   return (
@@ -63,7 +63,7 @@ export async function lockLease(trx: Transaction, { name, holder }: Lease, now: 
   );
 }
 
-/** Lets another instance continue at once. */
+/** Releases the lease, so that another instance can continue at once. */
 export async function releaseLease(db: Db, { name, holder }: Lease): Promise<void> {
   await db(table(db, 'leases')).where({ name, holder }).delete();
 }

@@ -7,64 +7,61 @@ import type { MysqlSettings } from './engine/mysql';
 import { placeholders, rawChange, rawRows } from './engine/statements';
 
 /**
- * Counts of limits that several processes share without Redis. rate-limiter-flexible writes the rows of most buckets
- * (`open`), and those of downloads, which depend on each other, are changed together (`change`).
+ * Counts of rate limits that several processes share without Redis. rate-limiter-flexible writes the rows of most
+ * buckets (`open`). The counts of downloads depend on each other and are changed together (`change`).
  * For MySQL and MariaDB only: SQLite serves one process.
  */
 export interface LimitCount {
   /** a bucket and a digest, such as `api:SHA256` */
   key: string;
   points: number;
-  /** when the window ends, in ms since 1970; null: never */
+  /** the end of the window, in ms since 1970; null: it never ends */
   expire: number | null;
 }
 
-/** Opens the counts on a share of the connections: a flood leaves the others to the requests that are let in. */
+/** Opens the counts on a share of the connections: in a flood, the other connections serve the admitted requests. */
 export function openLimitCounts(whole: Db, { database }: Pick<MysqlSettings, 'database'>) {
   const db = shareOf(whole);
   return {
     open: (bucket: string, seconds: () => number) => openLimitStore(db, database, bucket, seconds),
-    /** Changes counts together: while `change` runs, nobody else changes counts with the same lock. */
+    /** Changes counts together: while `change` runs, no other process changes counts with the same lock. */
     change: <T>(asked: Asked, change: (count: Count) => T) =>
       inTransaction(db, (trx) => changeCounts(trx, asked, change)),
   };
 }
 
-/** After a deadlock. */
+/** The attempts in total if deadlocks occur. */
 const ATTEMPTS = 3;
 
-/**
- * The counts of a bucket.
- * @param seconds of a window, read for each request
- */
+/** Opens the counts of a bucket. @param seconds returns the length of a window; called for each request */
 function openLimitStore(db: Db, database: string, bucket: string, seconds: () => number) {
   const limiter = new RateLimiterMySQL({
     storeClient: lender(db),
     storeType: 'knex',
     dbName: database,
     tableName: table(db, 'limit_counts'),
-    // Otherwise it runs CREATE DATABASE.
+    // Otherwise the limiter runs CREATE DATABASE.
     tableCreated: true,
     clearExpiredByTimeout: false,
     keyPrefix: bucket,
-    // The caller judges by the count.
+    // The caller decides by the count.
     points: Number.MAX_SAFE_INTEGER,
     duration: seconds(),
   });
   return {
-    /** Adds points, and returns what there is then. @throws the driver's error */
+    /** Adds points and returns the new count. @throws the driver's error */
     async add(key: string, points: number) {
       limiter.duration = seconds();
       for (let attempt = 1; ; attempt++)
         try {
-          // Unlike consume(), it returns a count above the limit.
+          // Unlike consume(), penalty() returns a count above the limit.
           const { consumedPoints, msBeforeNext } = await limiter.penalty(key, points);
           return { count: consumedPoints, endsIn: msBeforeNext };
         } catch (error) {
           if (!isLockConflict(error) || attempt >= ATTEMPTS) throw error;
         }
     },
-    /** Returns what there is in a window that has not ended. @throws the driver's error */
+    /** Returns the count of a window that has not ended. @throws the driver's error */
     async read(key: string) {
       const found = await limiter.get(key);
       return found === null ? undefined : { count: found.consumedPoints, endsIn: found.msBeforeNext };
@@ -75,8 +72,8 @@ function openLimitStore(db: Db, database: string, bucket: string, seconds: () =>
 type Done = (error: unknown, answer?: unknown) => void;
 
 /**
- * What RateLimiterMySQL of rate-limiter-flexible 11.4.0 asks of a Knex handle. Our connections want all three arguments,
- * which it leaves out, and it does not wait for a ROLLBACK, which the connection runs before whatever its next user sends.
+ * Imitates the Knex handle that RateLimiterMySQL of rate-limiter-flexible 11.4.0 expects. It omits some of the three
+ * arguments that our connections need. It does not wait for its ROLLBACK, which runs before the next user's statement.
  */
 function lender(db: Db): object {
   const client = db.client as {
@@ -104,20 +101,20 @@ function lender(db: Db): object {
 }
 
 interface Asked {
-  /** the key whose row is locked, and made where there is none */
+  /** the key whose row is locked, and inserted if it does not exist */
   lock: string;
-  /** all that may be counted */
+  /** all keys that may be counted */
   keys: string[];
   now: number;
 }
 
-/** Adds points to a key's count, whose window has the given seconds, and returns the count. */
+/** Adds points to a key's count, with a window of the given seconds, and returns the count. */
 type Count = (key: string, seconds: number, points: -1 | 0 | 1) => { count: number; endsIn: number };
 
 async function changeCounts<T>(trx: Transaction, { lock, keys, now }: Asked, change: (count: Count) => T) {
-  // A row whose window has ended: the first count begins another.
+  // Inserts a row whose window has ended: the first count begins a new window.
   await write(trx, [{ key: lock, points: 0, expire: 0 }], '`key` = `key`');
-  // The first read, after the lock: REPEATABLE READ fixes its snapshot here.
+  // The first read comes after the lock, because REPEATABLE READ fixes its snapshot here.
   const found = await rawRows<LimitCount>(
     trx,
     `SELECT \`key\`, points, expire FROM ${table(trx, 'limit_counts')}

@@ -4,14 +4,14 @@ import { toFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 import { inReadCommitted } from './engine/transaction';
 
-/** Requests for one-time links by address, in a few slots each: who finds all of them taken gets none. */
+/** Requests for one-time links by address. An address has a few slots; a request that finds all of them taken gets no link. */
 
 export interface SlotOfRequest {
   slot: number;
   requestedAt: Date;
 }
 
-/** Takes a slot that was not taken after `since`. @returns false when there is none */
+/** Takes a slot that was not taken after `since`. @returns false if no slot is free */
 export async function takeLinkSlot(
   db: Db,
   addressDigest: string,
@@ -46,7 +46,7 @@ async function insertSlot(db: Db, row: object): Promise<boolean> {
   }
 }
 
-/** Two updates that the server does by the index on the time can deadlock, so the update is tried again. */
+/** Renews a slot. Two updates that the server does by the index on the time can deadlock, so the update is retried. */
 async function renewSlot(db: Db, key: object, now: Date, since: Date): Promise<boolean> {
   const renew = async (trx: Transaction) =>
     (await trx(table(trx, 'link_requests'))
@@ -63,7 +63,7 @@ export async function pruneLinkRequests(db: Db, before: Date, limit: number): Pr
     .orderBy('requested_at')
     .limit(limit)
     .select('address_digest', 'slot');
-  // It may have been taken again since.
+  // The slot may have been taken again since.
   for (const slot of slots)
     await db(table(db, 'link_requests')).where(slot).where('requested_at', '<', toSqlTime(before)).delete();
   return slots.length;

@@ -2,7 +2,7 @@ import { table, type Db } from './engine/database';
 import { toColumns, toFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
-/** A code of a one-time link; whom it signs in, by kind. `ticket`: what a used ticket of Joomla said once, until it ends. */
+/** A code of a one-time link, with the person it signs in. The kind `ticket` marks a Joomla ticket as used until it ends. */
 export interface StoredCode {
   /** SHA-256 of the code, in hex */
   codeDigest: string;
@@ -10,7 +10,7 @@ export interface StoredCode {
   actor: string | null;
   name: string | null;
   scope: string | null;
-  /** the operator it was mailed to; null: the command printed it */
+  /** the operator to whom it was mailed; null: the command printed it */
   operatorId: number | null;
   /** see store/customer-digest.ts */
   customerDigest: string | null;
@@ -24,7 +24,7 @@ export async function insertCode(db: Db, code: StoredCode): Promise<void> {
 
 type Wanted = Pick<StoredCode, 'codeDigest' | 'kind'>;
 
-/** A code that has not expired. */
+/** Finds a code that has not expired. */
 export async function findStoredCode(db: Db, wanted: Wanted, now: Date): Promise<StoredCode | undefined> {
   const row = await db(table(db, 'one_time_codes'))
     .where(toColumns(wanted))
@@ -33,7 +33,7 @@ export async function findStoredCode(db: Db, wanted: Wanted, now: Date): Promise
   return row && toFields(row);
 }
 
-/** @returns whether this call deleted it: of several at the same time, one does */
+/** @returns whether this call deleted the code: of several calls at the same time, one does */
 export async function deleteCode(db: Db, wanted: Wanted): Promise<boolean> {
   return (await db(table(db, 'one_time_codes')).where(toColumns(wanted)).delete()) === 1;
 }

@@ -1,7 +1,7 @@
 import { table, type Db } from './engine/database';
 import { toColumns, toFields } from './engine/row-fields';
 
-/** Somebody who may have a sign-in link mailed. */
+/** An operator, who may request a sign-in link by mail. */
 export interface Operator {
   id: number;
   /** in lower case */
@@ -12,7 +12,7 @@ export interface Operator {
   createdAt: Date;
 }
 
-/** @throws a duplicate (`isDuplicate`) when the address is an operator's already */
+/** @throws a duplicate (`isDuplicate`) if the address already belongs to an operator */
 export async function insertOperator(db: Db, operator: Omit<Operator, 'id'>): Promise<number> {
   const [id] = await db(table(db, 'operators')).insert(toColumns(operator));
   return id as number;
@@ -28,7 +28,7 @@ export async function listOperators(db: Db): Promise<Operator[]> {
   return rows.map(toFields);
 }
 
-/** @returns false when there is none */
+/** @returns false if the operator does not exist */
 export async function deleteOperator(db: Db, id: number): Promise<boolean> {
   return (await db(table(db, 'operators')).where({ id }).delete()) === 1;
 }

@@ -9,11 +9,11 @@ import { toSqlTime } from './engine/time';
 import { afterCommit } from './engine/transaction';
 
 /**
- * What has to be sent, as rows that the transaction of the change inserts. Whoever sends a row claims it first, and a claim
- * ends by itself, so that another instance takes over what a killed one had begun: at least once.
+ * The outbox: messages to send, as rows that the transaction of the change inserts. A sender first claims a row. A
+ * claim is a lease: after its end, another instance takes over, so each message is sent at least once.
  */
 
-/** Each kind has its own sender; `webhook_now` is a webhook's row that goes before all others (deliveries.ts). */
+/** The kinds, each with its own sender. `webhook_now` is a webhook's row that is sent before all others (deliveries.ts). */
 export type OutboxKind = 'mail' | 'webhook' | 'webhook_now';
 
 export interface NewOutboxRow {
@@ -21,17 +21,17 @@ export interface NewOutboxRow {
   type: string;
   licenseId: number | null;
   orderId?: number | undefined;
-  /** an e-mail address; null: found when it is sent, or nobody's */
+  /** an e-mail address; null: looked up when it is sent, or no recipient */
   recipient: string | null;
-  /** the address by whose digest the row is found and counted */
+  /** the address whose digest finds and counts the row */
   address: string | null;
   details: object | null;
   language: string;
-  /** unique among all rows; null: it may be queued again */
+  /** deduplication key, unique among all rows; null: the message may be queued again */
   once: string | null;
   createdAt: Date;
   nextAttemptAt: Date;
-  /** of webhooks alone */
+  /** for webhooks only */
   webhookId?: number | undefined;
   lane?: number | null | undefined;
   revision?: number | null | undefined;
@@ -49,37 +49,37 @@ export interface OutboxRow {
   /** a random text, the same for each attempt */
   messageId: string;
   createdAt: Date;
-  /** null: sent or given up; of a claimed row the end of its claim */
+  /** null: sent or given up; for a claimed row, the end of the claim */
   nextAttemptAt: Date | null;
   attempts: number;
   attemptedAt: Date | null;
-  /** of a claimed row: the attempt before */
+  /** for a claimed row: the time of the previous attempt */
   attemptedBefore?: Date | null;
-  /** of a claimed row: since when it was due */
+  /** for a claimed row: its former `nextAttemptAt` */
   dueAt?: Date | null;
   sentAt: Date | null;
   failedAt: Date | null;
-  /** of a mail that was given up: when the seller sent it again, or dismissed it */
+  /** for a mail that was given up: when the seller sent it again or dismissed it */
   settledAt: Date | null;
-  /** why the latest attempt failed: a code, without addresses */
+  /** the reason for the latest failure: a code, without addresses */
   lastError: string | null;
   once: string | null;
 }
 
-/** @returns its id. Tells this process's sender (`onQueued`) once the transaction is committed. */
+/** Inserts a row and returns its id. Notifies this process's sender (`onQueued`) after the commit. */
 export async function insertOutboxRow(trx: Transaction, row: NewOutboxRow): Promise<number> {
   const [id] = await insertCounted(trx, 'outbox', [columnsOf(row)]);
   tellOnCommit(trx, row.kind);
   return id as number;
 }
 
-/** `insertOutboxRow` for several rows of one kind. */
+/** Inserts several rows of one kind, like `insertOutboxRow`. */
 export async function insertOutboxRows(trx: Transaction, rows: NewOutboxRow[]): Promise<void> {
   for (const some of chunksOf(rows)) await insertRows(trx, 'outbox', some.map(columnsOf));
   if (rows[0] !== undefined) tellOnCommit(trx, rows[0].kind);
 }
 
-/** `insertOutboxRow` for a row that may be there already, by its `once`. */
+/** Inserts a row like `insertOutboxRow`, unless a row with its `once` exists. */
 export async function insertOutboxRowOnce(trx: Transaction, row: NewOutboxRow): Promise<void> {
   await trx(table(trx, 'outbox')).insert(columnsOf(row)).onConflict('once').ignore();
   tellOnCommit(trx, row.kind);
@@ -105,7 +105,7 @@ function tellOnCommit(trx: Transaction, kind: OutboxKind): void {
   if (heard) afterCommit(trx, heard);
 }
 
-/** Calls the listener after each commit of this process that has queued something of a kind. @returns ends that */
+/** Calls the listener after each commit of this process that queued a row of a kind. @returns removes the listener */
 export function onQueued(db: Db, kind: OutboxKind, listener: () => void): () => void {
   const ofKinds = listeners.get(sharedBy(db)) ?? new Map<OutboxKind, () => void>();
   listeners.set(sharedBy(db), ofKinds.set(kind, listener));
@@ -115,10 +115,10 @@ export function onQueued(db: Db, kind: OutboxKind, listener: () => void): () => 
 const CANDIDATES = 16;
 
 /**
- * Claims the row that is due first. Without a lock: the condition on the attempts lets one instance win each row, and nobody
- * who queues waits for it, as they would for the gap locks of a locking read.
- * @param until when others may take it over
- * @returns undefined: nothing is due
+ * Claims the row that has been due longest. It takes no lock: the condition on the attempts lets one instance win each
+ * row, and a transaction that queues a row does not wait, as it would for the gap locks of a locking read.
+ * @param until when other instances may take the row over
+ * @returns undefined if no row is due
  */
 export async function claimOutboxRow(
   db: Db,
@@ -140,7 +140,7 @@ export async function claimOutboxRow(
   }
 }
 
-/** Claims a row as it was read. @returns undefined: another instance has */
+/** Claims a row in the state in which it was read. @returns undefined if another instance has claimed it */
 async function claimRow(db: Db, row: OutboxRow, now: Date, until: Date): Promise<OutboxRow | undefined> {
   const changes = { attempts: row.attempts + 1, nextAttemptAt: until, attemptedAt: now };
   if (!(await changeClaimed(db, row, changes))) return undefined;
@@ -150,8 +150,8 @@ async function claimRow(db: Db, row: OutboxRow, now: Date, until: Date): Promise
 const RECORD_PAUSE_MS = 1_000;
 
 /**
- * Records something about a claimed row. Tries until the claim ends when the database is away, because a row that is not
- * recorded is sent again.
+ * Records something about a claimed row. If the database is unavailable, it retries until the claim ends, because a row
+ * without a record is sent again.
  * @throws the database's error
  */
 export async function untilRecorded<T>(
@@ -168,7 +168,7 @@ export async function untilRecorded<T>(
     }
 }
 
-/** Changes a waiting row that has had no attempt since it was read. */
+/** Changes a waiting row unless it has been attempted since it was read. */
 export async function changeClaimed(
   db: Db,
   { id, attempts }: Pick<OutboxRow, 'id' | 'attempts'>,
@@ -178,7 +178,7 @@ export async function changeClaimed(
   return (await rows.update(toColumns(changes))) === 1;
 }
 
-/** Notes why rows that are due are not tried now, on those without a reason; the first ones. It is not an attempt. */
+/** Records the reason why due rows are not attempted now, on the first rows without a reason. This is not an attempt. */
 export async function noteOnDueRows(
   db: Db,
   kind: OutboxKind,
@@ -193,7 +193,7 @@ export async function noteOnDueRows(
     .orderBy(['next_attempt_at', 'id'])
     .limit(limit)
     .pluck('id');
-  // Another instance may have sent one meanwhile.
+  // Another instance may have sent a row meanwhile.
   if (ids.length > 0)
     await db(table(db, 'outbox'))
       .whereIn('id', ids)
@@ -201,12 +201,12 @@ export async function noteOnDueRows(
       .update({ last_error: lastError });
 }
 
-/** Removes a row that is not to be sent any more. */
+/** Deletes a row that must no longer be sent. */
 export async function deleteOutboxRow(db: Db, id: number): Promise<void> {
   await db(table(db, 'outbox')).where({ id }).delete();
 }
 
-/** A licence's rows, the newest first. @param before only ids below this one */
+/** Lists a licence's rows, newest first. @param before only ids below this one */
 export async function listOutboxOfLicense(
   db: Db,
   kind: OutboxKind,
@@ -226,7 +226,7 @@ export async function findOutboxRow(db: Db, kind: OutboxKind, id: number): Promi
   return row && toFields(row);
 }
 
-/** Marks a row that was given up as settled, for good. */
+/** Marks a row that was given up as settled, permanently. */
 export async function settleOutboxRow(trx: Transaction, id: number, now: Date): Promise<void> {
   await trx(table(trx, 'outbox'))
     .where({ id })
@@ -234,10 +234,10 @@ export async function settleOutboxRow(trx: Transaction, id: number, now: Date): 
     .update(toColumns({ settledAt: now }));
 }
 
-/** Whose mails: all that were given up since a time, or those of an order, of licences, or to an address. */
+/** The failed mails to find: all given up since a time, or those of an order, of licences, or to an address. */
 export type FailuresOf = { since: Date } | { orderIds?: number[]; licenseIds?: number[]; address?: string };
 
-/** The mails that were given up and are not settled, the newest first. */
+/** Lists the mails that were given up and are not settled, newest first. */
 export async function listOpenFailures(db: Db, of: FailuresOf, limit: number): Promise<OutboxRow[]> {
   if ('since' in of) return openFailures(db, ['failed_at'], 'o.failed_at >= ?', [toSqlTime(of.since)], limit);
   const { orderIds = [], licenseIds = [], address } = of;
@@ -285,18 +285,18 @@ async function openFailures(
   return rows.map((row) => toFields(row));
 }
 
-/** Whether nobody has settled a mail `o`, and no later one of the same kind for the same order, licence or address was sent. */
+/** Returns the condition that mail `o` is open: not settled, and not sent later to the same order, licence or address. */
 function isUnsettled(db: Db): string {
   const later = (column: string, ...index: string[]) =>
     `EXISTS (SELECT 1 FROM ${table(db, 'outbox')} l${forceIndex(db, 'outbox', column, ...index)}
       WHERE l.${column} = o.${column} AND l.type = o.type AND l.id > o.id AND l.sent_at IS NOT NULL)`;
-  // Nobody can correct a former address.
+  // A former address cannot be corrected.
   return `o.settled_at IS NULL AND o.type <> 'address_old' AND NOT ${later('order_id')}
     AND NOT (o.order_id IS NULL AND ${later('license_id')})
     AND NOT (o.order_id IS NULL AND o.license_id IS NULL AND ${later('recipient_digest', 'created_at')})`;
 }
 
-/** A licence's latest row of a type. */
+/** Finds a licence's latest row of a type. */
 export async function findLatestOutboxRow(
   db: Db,
   type: string,
@@ -309,7 +309,7 @@ export async function findLatestOutboxRow(
   return row && toFields(row);
 }
 
-/** The latest mails of an order's keys, the newest first. */
+/** Finds the latest mails with an order's keys, newest first. */
 export async function findMailsOfOrder(
   db: Db,
   orderId: number,
@@ -323,7 +323,7 @@ export async function findMailsOfOrder(
   return rows.map(toFields);
 }
 
-/** The newest mails, or those that were given up and are not settled or wait for another attempt after a failed one. */
+/** Lists the newest mails, or with `failed` those given up and not settled, and those retried after a failure. */
 export async function listOutbox(
   db: Db,
   kind: 'mail',
@@ -344,7 +344,7 @@ export async function listOutbox(
   return found.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id).slice(0, limit);
 }
 
-/** How many mails were given up since then and are not settled, up to a thousand, and how many are tried again after a failure. */
+/** Counts the unsettled mails given up since a time, up to a thousand, and the mails that are retried after a failure. */
 export async function countUndelivered(db: Db, since: Date): Promise<{ failed: number; waiting: number }> {
   const waiting = db<object>(table(db, 'outbox')).where({ kind: 'mail' }).whereNotNull('next_attempt_at');
   const [row] = await waiting.whereNotNull('last_error').count<{ rows: number }[]>({ rows: '*' });
@@ -356,7 +356,7 @@ export async function countUndelivered(db: Db, since: Date): Promise<{ failed: n
 
 const MOST_FAILURES = 1_000;
 
-/** How many rows of a kind were due before a time, and are still not sent. Nobody has looked at them since. */
+/** Counts the rows of a kind that were due before a time and are not sent: no sender has handled them since. */
 export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Promise<number> {
   const [row] = await db<object>(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
     .where({ kind })
@@ -365,13 +365,13 @@ export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Pr
   return Number(row?.rows);
 }
 
-/** Those of these unique names that are queued, or were sent. */
+/** Returns which of these unique names are queued or were sent. */
 export async function findQueuedOnce(db: Db, names: string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();
   return new Set(await db(table(db, 'outbox')).whereIn('once', names).pluck<string[]>('once'));
 }
 
-/** Deletes a few rows of a kind older than `before`, which nobody tries any more. @returns how many */
+/** Deletes a few rows of a kind that are older than `before` and no longer attempted. @returns how many */
 export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit: number): Promise<number> {
   const ids = await db(tableBy(db, 'outbox', 'kind', 'created_at'))
     .where({ kind })
@@ -383,7 +383,7 @@ export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit:
   return ids.length;
 }
 
-/** Sends an address's waiting mails of a type to another. One that is on its way now goes where it was going. */
+/** Redirects an address's waiting mails of a type to another. A mail that is being sent still goes to the old one. */
 export async function moveWaitingMails(
   trx: Transaction,
   type: string,
@@ -393,7 +393,7 @@ export async function moveWaitingMails(
   await waitingMails(trx, type, from).update({ recipient: to, recipient_digest: customerDigest(to) });
 }
 
-/** Says that the mails to an address are another's from now on. They go where they were going. */
+/** Assigns the mails of an address to another address. Their recipients stay unchanged. */
 export async function moveMails(trx: Transaction, from: string, to: string): Promise<void> {
   await trx(tableBy(trx, 'outbox', 'recipient_digest', 'created_at'))
     .where({ recipient_digest: customerDigest(from) })
@@ -411,7 +411,7 @@ function waitingMails(trx: Transaction, type: string, address: string) {
     .whereNotNull('next_attempt_at');
 }
 
-/** Deletes the mails about licences, and those for addresses. @returns how many */
+/** Deletes the mails about licences and the mails to addresses. @returns how many */
 export async function deleteOutboxOf(
   db: Db,
   { licenseIds = [], addresses = [] }: { licenseIds?: number[]; addresses?: string[] },

@@ -31,7 +31,7 @@ export type TextTable = keyof typeof TEXT_COLUMNS;
 
 /**
  * Tables that are not searched for a customer's address, with the reason. Every other table is in TEXT_COLUMNS: a new
- * table has to be in one of the two.
+ * table must be in one of the two.
  */
 export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   product_includes: 'ids',
@@ -70,12 +70,12 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   operators: 'the address of somebody who works here, found as it is',
 };
 
-/** Rows of certain licences; null: rows without a licence. */
+/** A restriction to rows of certain licences; null: rows without a licence. */
 export interface Only {
   licenseIds: number[] | null;
 }
 
-/** The lowest and the highest id; undefined for an empty table. */
+/** Returns the lowest and the highest id; undefined for an empty table. */
 export async function idRange(db: Db, name: TextTable): Promise<{ first: number; last: number } | undefined> {
   // In one statement, MySQL would read the whole index.
   const [first] = await db(table(db, name)).orderBy('id').limit(1).pluck('id');
@@ -109,7 +109,7 @@ export async function findTextRows(
   return query;
 }
 
-/** Events of licences that tell of metadata, by id. Texts in JSON have escaped quotes, so only fields are found. */
+/** Finds events of licences that contain metadata, by id. Quotes inside JSON texts are escaped, so only fields match. */
 export async function findMetadataEvents(
   trx: Transaction,
   licenseIds: number[],
@@ -125,7 +125,7 @@ export async function findMetadataEvents(
     .limit(limit);
 }
 
-/** The orders of an address by its digest, and those that issued or renewed licences. Reads by indexes. */
+/** Finds the orders of an address by its digest, and the orders that issued or renewed licences. It reads by indexes. */
 export async function findOrderIds(db: Db, address: string, licenseIds: number[]): Promise<number[]> {
   const own = await db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
@@ -138,7 +138,7 @@ export async function findOrderIds(db: Db, address: string, licenseIds: number[]
   return ascending([...own, ...ofLicenses]);
 }
 
-/** The messages of receivers that an order came by. */
+/** Finds the shop messages through which these orders arrived. */
 export async function findMessageIds(db: Db, orderIds: number[]): Promise<number[]> {
   return ascending(
     await inChunks(orderIds, (ids) =>
@@ -149,7 +149,7 @@ export async function findMessageIds(db: Db, orderIds: number[]): Promise<number
   );
 }
 
-/** Finds mails about licences or to addresses, and webhooks' messages about the licences. */
+/** Finds mails about licences or to addresses, and webhook messages about the licences. */
 export async function findOutboxIds(db: Db, addresses: string[], licenseIds: number[]): Promise<number[]> {
   const ofAddresses = await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
     .whereIn('recipient_digest', addresses.map(customerDigest))
@@ -162,15 +162,15 @@ export async function findOutboxIds(db: Db, addresses: string[], licenseIds: num
   return ascending([...ofAddresses, ...ofLicenses]);
 }
 
-/** What was opened in a customer's name: pages, by a key or by a link, and the links that wait. Small tables. */
+/** The visits in a customer's name: sessions opened by a key or a link, and unused links. The tables are small. */
 export interface Visits {
   sessions: TableRow<'sessions'>[];
   codes: TableRow<'one_time_codes'>[];
-  /** times of requests for a link, whether or not it was sent */
+  /** times of requests for a link, whether it was sent or not */
   requests: TableRow<'link_requests'>[];
 }
 
-/** @param requestDigests of requests for links (access/link-requests.ts) */
+/** @param requestDigests digests under which requests for links are stored (access/link-requests.ts) */
 export async function findVisits(
   db: Db,
   addresses: string[],
@@ -191,7 +191,7 @@ export async function findVisits(
   };
 }
 
-/** Ends these sessions and links, and forgets the requests. */
+/** Ends these sessions and links, and deletes the requests. */
 export async function deleteVisits(db: Db, { sessions, codes, requests }: Visits): Promise<number> {
   for (const { id } of sessions) await db(table(db, 'sessions')).where({ id }).delete();
   for (const { code_digest } of codes) await db(table(db, 'one_time_codes')).where({ code_digest }).delete();
@@ -204,7 +204,7 @@ function ascending(ids: number[]): number[] {
   return [...new Set(ids)].sort((a, b) => a - b);
 }
 
-/** Changes rows whose columns are still as the caller saw them; rows changed meanwhile are left alone. */
+/** Changes rows whose columns are unchanged since the caller read them; other rows are left alone. */
 export async function setTexts(
   trx: Transaction,
   name: TextTable,
@@ -223,7 +223,7 @@ export async function setTexts(
     await refreshWordsOf(trx, name, ids);
 }
 
-/** Removes the IP addresses of licences from their activations, checks, accesses and history, and the sites that accesses told. */
+/** Removes IP addresses of licences from activations, checks, accesses and history, and the sites that accesses reported. */
 export async function removeIps(trx: Transaction, licenseIds: number[]): Promise<void> {
   await trx(tableBy(trx, 'licenses')).whereIn('id', licenseIds).update({ last_check_ip: null });
   await trx(tableBy(trx, 'activations', ...licenseIndex('activations')))
@@ -244,7 +244,7 @@ function isPersonalAccess(any: Knex.QueryBuilder): void {
   void any.whereNotNull('ip').orWhereNotNull('site').orWhereNotNull('installed_version');
 }
 
-/** The entries that `removeIps` would change: of the access log, and changes by customers. */
+/** Counts the rows that `removeIps` would change: accesses, and changes by customers. */
 export async function countPersonalRows(
   db: Db,
   licenseIds: number[],
@@ -265,7 +265,7 @@ export async function countPersonalRows(
   return counts;
 }
 
-/** Removes the labels of licences' keys, which may name people, also from the history. */
+/** Removes the labels of licences' keys, which may name people, including their history. */
 export async function removeKeyLabels(trx: Transaction, licenseIds: number[]): Promise<void> {
   await trx(tableBy(trx, 'license_keys', 'license_id'))
     .whereIn('license_id', licenseIds)

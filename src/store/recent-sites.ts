@@ -3,9 +3,9 @@ import { toFields, type RowOf } from './engine/row-fields';
 import { forceIndex, rawRows } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** Who was answered lately, of which the access log keeps no row: activations, and the latest check of each licence. */
+/** Recent answers for which the access log has no row: activations, and the latest check of each licence. */
 
-/** A site that a client has activated; what an import or an operator entered has no address. */
+/** A site that a client has activated. Sites that an import or an operator entered have no address. */
 export interface RecentActivation {
   id: number;
   licenseId: number;
@@ -14,7 +14,7 @@ export interface RecentActivation {
 }
 
 export interface RecentCheck {
-  /** of the licence */
+  /** the licence's id */
   id: number;
   lastCheckAt: Date;
   lastCheckIp: string;
@@ -22,7 +22,7 @@ export interface RecentCheck {
 
 const PAGE = 5_000;
 
-/** Some thousand rows at once, in the order of their ids. */
+/** Yields some thousand rows at once, in the order of their ids. */
 export async function* readRecentActivations(db: Db, since: Date): AsyncGenerator<RecentActivation[]> {
   for (let after: number | undefined = 0; after !== undefined;) {
     const rows: RowOf<RecentActivation>[] = await rawRows(
@@ -37,7 +37,7 @@ export async function* readRecentActivations(db: Db, since: Date): AsyncGenerato
   }
 }
 
-/** Some thousand rows at once, in the order of their ids. */
+/** Yields some thousand rows at once, in the order of their ids. */
 export async function* readRecentChecks(db: Db, since: Date): AsyncGenerator<RecentCheck[]> {
   for (let after: number | undefined = 0; after !== undefined;) {
     const rows: RowOf<RecentCheck>[] = await rawRows(

@@ -5,8 +5,8 @@ import { forceIndex, orderedJoin, rawChange, rawRows } from './engine/statements
 import { toSqlTime } from './engine/time';
 
 /**
- * Records when licences were last refused, by which lists find them: the access log has that in millions of rows. A later
- * time that is stored stays. In the order of ids, to avoid deadlocks.
+ * Records the latest refusal of each licence, by which lists find them: in the access log it is among millions of rows.
+ * A later stored time stays. Rows are written in the order of ids, to avoid deadlocks.
  */
 export async function recordRefusals(
   db: Db,
@@ -30,19 +30,19 @@ export async function recordRefusals(
 
 export interface RefusedLicense extends StatusTerms {
   id: number;
-  /** of its latest refused request */
+  /** the time of its latest refused request */
   at: Date;
   activationLimit: number;
   activationsUsed: number;
 }
 
-/** As much of a licence as its status now is told from (licensing/core/states.ts). */
+/** The columns of a licence that decide its live status (licensing/core/states.ts). */
 interface StatusTerms {
   status: string;
   expiresAt: Date | null;
 }
 
-/** Licences with a refused request since a moment, the latest first. */
+/** Lists licences with a refused request since a given time, latest first. */
 export async function listRefusedLicenses(db: Db, since: Date, limit: number): Promise<RefusedLicense[]> {
   const rows = await rawRows<RowOf<RefusedLicense>>(
     db,

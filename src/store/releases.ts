@@ -4,7 +4,7 @@ import { toColumns, toFields, type RowOf } from './engine/row-fields';
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
 
-/** Percent: every address is offered the version. */
+/** The percentage at which every address is offered the version. */
 export const WHOLE_ROLLOUT = 100;
 
 export interface Release {
@@ -15,11 +15,11 @@ export interface Release {
   versionOrder: string;
   state: ReleaseState;
   changelog: string;
-  /** the share of addresses that are offered it, 1 to 100 percent */
+  /** staged rollout: the share of addresses that are offered it, 1 to 100 percent */
   rollout: number;
-  /** it closes a hole */
+  /** whether it closes a security hole */
   security: boolean;
-  /** when its customers were told of it by mail; null: they were not */
+  /** when the customers were notified of it by mail; null: not notified */
   notifiedAt: Date | null;
   publishedAt: Date | null;
   /** the file name of the download */
@@ -45,7 +45,7 @@ export async function findReleaseById(db: Db, id: number): Promise<Release | und
 /** A published version, and the share of addresses that are offered it. */
 export type PublishedVersion = Pick<Release, 'version' | 'rollout' | 'publishedAt'>;
 
-/** A product's published versions, highest first. */
+/** Lists a product's published versions, highest first. */
 export async function listPublished(db: Db, productId: number): Promise<PublishedVersion[]> {
   const rows = await db(table(db, 'releases'))
     .where({ product_id: productId, state: 'published' })
@@ -54,12 +54,12 @@ export async function listPublished(db: Db, productId: number): Promise<Publishe
   return rows.map(toFields);
 }
 
-/** As `listPublished`, the versions alone. */
+/** Lists the same versions as `listPublished`, without their rollouts. */
 export async function listPublishedVersions(db: Db, productId: number): Promise<string[]> {
   return (await listPublished(db, productId)).map(({ version }) => version);
 }
 
-/** A product's highest published security release. */
+/** Finds a product's highest published security release. */
 export async function findLatestSecurityRelease(db: Db, productId: number): Promise<Release | undefined> {
   const row = await db(table(db, 'releases'))
     .where({ product_id: productId, state: 'published', security: 1 })
@@ -68,16 +68,16 @@ export async function findLatestSecurityRelease(db: Db, productId: number): Prom
   return row && toFields(row);
 }
 
-/** A product's releases, highest version first. */
+/** Lists a product's releases, highest version first. */
 export async function listReleases(db: Db, productId: number): Promise<Release[]> {
   const found = db(table(db, 'releases')).where({ product_id: productId });
   return (await found.orderBy('version_order', 'desc')).map(toFields);
 }
 
-/** In the place of a time: what is not published comes last. */
+/** A time that sorts unpublished releases last. */
 export const UNPUBLISHED = '9999-12-31 23:59:59';
 
-/** Some of a product's releases by version, or by when they were published and then by version. */
+/** Lists a page of a product's releases by version, or by publication time and then version. */
 export async function listReleasesSorted(
   db: Db,
   productId: number,
@@ -109,7 +109,7 @@ export async function listReleasesSorted(
   return (await query).map(toFields);
 }
 
-/** The published releases of some products, highest version first. @param changelogs false: leaves the changelogs empty */
+/** Lists the published releases of some products, highest version first. @param changelogs false: leaves them empty */
 export async function listPublishedReleases(
   db: Db,
   productIds: number[],
@@ -124,7 +124,7 @@ export async function listPublishedReleases(
   return rows.map(toFields);
 }
 
-/** All but the changelog, which may be long. */
+/** All columns except the changelog, which may be long. */
 const COLUMNS = [
   ...['id', 'product_id', 'version', 'version_order', 'state', 'rollout', 'published_at', 'file_name'],
   ...['file_size', 'sha256', 'sha384', 'sha512', 'created_at'],
@@ -133,22 +133,22 @@ const COLUMNS = [
 
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
 
-/** Whether a version in this state needs its package. A withdrawn one may have lost it. */
+/** Reports whether a version in this state needs its package. A withdrawn version may have lost it. */
 export function needsPackage(state: ReleaseState): boolean {
   return STATES_WITH_PACKAGE.includes(state);
 }
 
-/** All versions that need their package. */
+/** Lists all versions that need their package. */
 export async function listPackages(db: Db): Promise<Release[]> {
   const rows = await db(table(db, 'releases')).whereIn('state', STATES_WITH_PACKAGE).orderBy('id');
   return rows.map(toFields);
 }
 
-/** Without a word, it is no security release. */
+/** A release to insert; by default, it is not a security release. */
 type NewRelease = Omit<Release, 'id' | 'rollout' | 'security' | 'notifiedAt'> &
   Partial<Pick<Release, 'rollout' | 'security'>>;
 
-/** @throws a duplicate (`isDuplicate`) when the version exists already */
+/** @throws a duplicate (`isDuplicate`) if the version already exists */
 export async function insertRelease(db: Db, release: NewRelease): Promise<void> {
   await db(table(db, 'releases')).insert(toColumns(release));
 }
@@ -157,7 +157,7 @@ export type ReleaseChanges = Partial<
   Omit<Release, 'id' | 'productId' | 'version' | 'versionOrder' | 'createdAt'>
 >;
 
-/** Changes a release if its state is still `seen`. @returns false when somebody else changed it meanwhile */
+/** Changes a release if its state is still `seen`. @returns false if the state was changed meanwhile */
 export async function setRelease(
   db: Db,
   id: number,

@@ -3,14 +3,14 @@ import { toFields, type RowOf } from './engine/row-fields';
 import { tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** A licence whose customer may be reminded of its end. */
+/** A licence whose customer may be reminded that it ends. */
 export interface End {
   id: number;
   expiresAt: Date;
   createdAt: Date;
 }
 
-/** The plans of the products whose customers are reminded. */
+/** Lists the plans of the products whose customers are reminded. */
 export async function listPlansToRemind(db: Db): Promise<number[]> {
   return db({ p: table(db, 'plans') })
     .join({ r: table(db, 'products') }, 'r.id', 'p.product_id')
@@ -18,7 +18,7 @@ export async function listPlansToRemind(db: Db): Promise<number[]> {
     .pluck('p.id');
 }
 
-/** Active licences of these plans with a customer that end within a time and do not renew themselves, by end and id, behind a place. */
+/** Lists active licences of these plans with a customer, without automatic renewal, by end and id, after a position. */
 export async function listEnds(
   db: Db,
   planIds: number[],

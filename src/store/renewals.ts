@@ -13,7 +13,7 @@ import {
   tableBy,
 } from './engine/statements';
 
-/** What is kept of the ends of licences and of their states over time, and the licences that were not renewed. */
+/** Sums of the ends of licences and of their states over time, and the licences that were not renewed. */
 
 export interface EndSum {
   /** `2026-11-24`, in UTC */
@@ -29,17 +29,17 @@ export interface StateSum {
   month: string;
   planId: number;
   status: string;
-  /** by so many there are more at the end of the month than at its beginning */
+  /** the licences at the end of the month minus those at its beginning */
   licenses: number;
 }
 
-/** Adds to the sums of ends; each may be named once. */
+/** Adds to the sums of ends. The list names each sum once. */
 export function addEndSums(trx: Transaction, sums: EndSum[]): Promise<void> {
   const rows = sums.map(({ day, planId, outcome, licenses }) => [day, planId, outcome, licenses]);
   return addTo(trx, 'end_sums', ['day', 'plan_id', 'outcome'], rows);
 }
 
-/** Adds to the sums of states; each may be named once. */
+/** Adds to the sums of states. The list names each sum once. */
 export function addStateSums(trx: Transaction, sums: StateSum[]): Promise<void> {
   const rows = sums.map(({ month, planId, status, licenses }) => [month, planId, status, licenses]);
   return addTo(trx, 'state_sums', ['month', 'plan_id', 'status'], rows);
@@ -65,12 +65,12 @@ async function addTo(
 
 type SummedEvent = Pick<RecordedEvent, 'id' | 'licenseId' | 'at' | 'action' | 'before' | 'after'>;
 
-/** MySQL plans every licence with every action; see store/import.ts. */
+/** MySQL plans every combination of licence and action; see store/import.ts. */
 const LICENSES_AT_ONCE = 50;
 
 /**
- * The events of licences, with certain actions, that were taken for the sums.
- * @param isLocked waits for whoever takes one of them now, and keeps the others from being taken
+ * Lists the events of licences, with certain actions, that the sums include.
+ * @param isLocked waits for a process that is summing one of them, and keeps the others from being summed
  */
 export async function listSummedEvents(
   trx: Transaction,
@@ -84,7 +84,7 @@ export async function listSummedEvents(
       .whereIn('license_id', ids)
       .whereIn('action', [...actions])
       .select('id', 'license_id', 'at', 'action', 'before_json', 'after_json', 'unsummed');
-    // At READ COMMITTED a lock on a row that a condition leaves out is given back.
+    // At READ COMMITTED, the lock on a row that a condition excludes is released.
     if (isLocked) query.forUpdate();
     else query.whereNotNull('unsummed');
     for (const row of await query) {
@@ -103,14 +103,14 @@ export async function listSummedEvents(
 }
 
 interface Days {
-  /** undefined: of all plans */
+  /** undefined: all plans */
   planIds: number[] | undefined;
   /** UTC days, both included */
   from: string;
   to: string;
 }
 
-/** Ends by month, plan and outcome. */
+/** Sums ends by month, plan and outcome. */
 export async function sumEndsByMonth(
   db: Db,
   { planIds, from, to }: Days,
@@ -129,7 +129,7 @@ export async function sumEndsByMonth(
   }));
 }
 
-/** Ends by day and outcome, in the order of days. */
+/** Sums ends by day and outcome, in the order of days. */
 export async function sumEndsByDay(db: Db, { planIds, from, to }: Days): Promise<Omit<EndSum, 'planId'>[]> {
   const rows = await rawRows<{ day: string; outcome: string; n: number | string }>(
     db,
@@ -140,7 +140,7 @@ export async function sumEndsByDay(db: Db, { planIds, from, to }: Days): Promise
   return rows.map(({ day, outcome, n }) => ({ day, outcome, licenses: Number(n) }));
 }
 
-/** Changes of states by month up to this one, in the order of months. */
+/** Sums changes of states by month, up to a month, in the order of months. */
 export async function sumStates(
   db: Db,
   planIds: number[] | undefined,
@@ -160,21 +160,21 @@ function ofPlans(planIds: number[] | undefined): string {
   return planIds.length === 0 ? ' AND 1 = 0' : ` AND plan_id IN (${placeholders(planIds.length)})`;
 }
 
-/** A licence that stopped working at its end, and was not renewed. */
+/** A licence that expired and was not renewed. */
 export interface NotRenewed {
   id: number;
-  /** its latest refused request since its end, of whatever kind; null: none */
+  /** its latest refused request since its end, for any reason; null: none */
   refusedAt: Date | null;
 }
 
 export interface NotRenewedFilter {
-  /** undefined: of all plans */
+  /** undefined: all plans */
   planIds: number[] | undefined;
-  /** in which their paid end fell: from the first of these moments until before the second; undefined: whenever */
+  /** the range of their paid-through date: from the first moment until before the second; undefined: any date */
   within: { from: Date; until: Date } | undefined;
 }
 
-/** Where a page of such licences ends: among those that were refused lately, or among the others. */
+/** The position at which a page of such licences ends: among the recently refused ones, or among the others. */
 export type NotRenewedPlace = { since: string } & (
   | { refusedAt: string; id: number }
   | { expiresAt: string; renewsItself: number; id: number }
@@ -184,15 +184,15 @@ export interface PlacedNotRenewed extends NotRenewed {
   place: NotRenewedPlace;
 }
 
-/** The longest grace of a shop. */
+/** The longest grace period of a shop. */
 const MAX_GRACE_DAYS = 14;
-/** Each of them is looked at for a page, whatever the filter is; tests set it lower. */
+/** The number of recently refused licences; each page reads all of them, with every filter. Tests set it lower. */
 const LATELY = 5_000;
 const EVER = '1000-01-01 00:00:00';
 
 /**
- * First those that were refused since their end, the latest refusal first; then the others, the latest end first. Where more
- * than `lately` licences were refused, for whatever reason, only refusals as late as theirs come first.
+ * Lists licences that were not renewed: first those refused since their end, latest refusal first, then the others,
+ * latest end first. Only the latest `lately` refusals, for any reason, count.
  */
 export async function listNotRenewed(
   db: Db,
@@ -223,7 +223,7 @@ async function findLately(db: Db, lately: number): Promise<string> {
 }
 
 interface PartPage<Place> {
-  /** refusals before it do not count */
+  /** earlier refusals do not count */
   since: string;
   after: Place | undefined;
   limit: number;
@@ -248,7 +248,7 @@ async function listRefused(
   return rows.map(({ id, at }) => ({ id, refusedAt: fromSqlTime(at), place: { since, refusedAt: at, id } }));
 }
 
-/** In the index's order, a part for each plan. */
+/** Lists the other licences in the order of the index, which is read once for each plan. */
 async function listQuiet(
   db: Db,
   filter: NotRenewedFilter,
@@ -264,7 +264,7 @@ async function listQuiet(
   const rows: { id: number; expires_at: string; renews_itself: number; refused_at: string | null }[] = [];
   for (const planId of filter.planIds ?? [undefined]) {
     const one = { ...filter, planIds: planId === undefined ? undefined : [planId] };
-    // The index alone decides which rows are looked at: it is read backwards, which MariaDB reads with each of them.
+    // Only columns of the index decide which rows are read; otherwise MariaDB reads each whole row of a backward scan.
     const ended = hasEnded(one, now, 'i');
     const index = [...(planId === undefined ? [] : ['plan_id']), 'status', 'expires_at', 'renews_itself'];
     rows.push(
@@ -293,14 +293,14 @@ async function listQuiet(
   }));
 }
 
-/** What is past its end, of licences `l`. @param by the alias of what an index of ends has of them */
+/** Returns the condition that licence `l` is past its end. @param by the alias whose index has the columns of the end */
 function hasEnded({ planIds, within }: NotRenewedFilter, now: Date, by: 'l' | 'i' = 'l') {
   const plans = planIds === undefined ? '' : `${by}.plan_id IN (${placeholders(planIds.length)}) AND `;
   const sql = `${plans}${by}.status = 'active' AND ${by}.expires_at <= ?`;
   const bindings: (string | number)[] = [...(planIds ?? []), toSqlTime(now)];
   if (within === undefined) return { sql, bindings };
   const shifted = (date: Date, days: number) => toSqlTime(new Date(date.getTime() + days * DAY_MS));
-  // A paid end is earlier than the stored one by the grace, which only what renews itself has.
+  // The paid-through date is the stored end minus the grace period, which only automatic renewals have.
   const graces = Array.from({ length: MAX_GRACE_DAYS + 1 }, (_, days) => days);
   const isWithin = graces.map(() => '(l.grace_days = ? AND l.expires_at >= ? AND l.expires_at < ?)');
   return {
@@ -315,10 +315,10 @@ function hasEnded({ planIds, within }: NotRenewedFilter, now: Date, by: 'l' | 'i
   };
 }
 
-/** What is known of customers, by their addresses as stored. */
+/** The customer's history, by the address as stored. */
 export interface CustomerSince {
   since: Date;
-  /** another licence of theirs works */
+  /** whether another of the customer's licences works */
   hasActive: boolean;
 }
 
@@ -344,15 +344,15 @@ export async function findCustomersSince(
   );
 }
 
-/** What the access log has of a licence's downloads. */
+/** The access log's count of a licence's downloads. */
 export interface TriedDownloads {
-  /** the latest that was given; null: none that is kept */
+  /** the latest permitted download; null: no entry is left */
   lastAt: Date | null;
-  /** refused ones since the licence ended */
+  /** refused downloads since the licence's end */
   refused: number;
 }
 
-/** Of licences that have ended, by id. @param code of a refusal for that */
+/** Counts the downloads of ended licences, by id. @param code the refusal's code for an ended licence */
 export async function findTriedDownloads(
   db: Db,
   licenses: { id: number; expiresAt: Date }[],

@@ -1,6 +1,6 @@
 import { table, type Db, type TableName } from './engine/database';
 
-/** What is sealed with LICENSING_KEY_SECRET and kept for good. */
+/** The columns that are sealed with LICENSING_KEY_SECRET and kept permanently. */
 const SEALED = [
   ['license_keys', 'key_sealed'],
   ['signing_keys', 'sealed'],
@@ -10,7 +10,7 @@ const SEALED = [
   ['settings', 'value_sealed'],
 ] as const satisfies [TableName, string][];
 
-/** Whether the tables hold anything that only the secret it was sealed with opens. */
+/** Reports whether the tables contain a value that can only be opened with the secret that sealed it. */
 export async function holdsSealed(db: Db): Promise<boolean> {
   for (const [name, column] of SEALED)
     if (

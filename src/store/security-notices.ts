@@ -4,25 +4,25 @@ import { toColumns, toFields, type RowOf } from './engine/row-fields';
 import { placeholders, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** How far the mails about a security release are queued. */
+/** The progress of queueing the mails about a security release. */
 export interface SecurityNotice {
   releaseId: number;
-  /** who asked for it */
+  /** the requester of the mails */
   actor: string;
-  /** up to this licence of this plan, plans in the order of their ids; 0: none yet */
+  /** the last licence and its plan that were processed, plans in the order of their ids; 0: none yet */
   planId: number;
   licenseId: number;
-  /** queued so far */
+  /** the mails queued so far */
   mails: number;
-  /** when the next mail is sent at the earliest */
+  /** the earliest time at which the next mail is sent */
   dueAt: Date;
-  /** null: more are to be queued */
+  /** null: more mails are to be queued */
   doneAt: Date | null;
 }
 
 /**
- * Claims a release: its customers are told once, whichever process asks first.
- * @returns false when they were told, or it is no published security release
+ * Claims a release, so that its customers are notified once, by the first process that asks.
+ * @returns false if they were notified, or if it is not a published security release
  */
 export async function claimNotice(trx: Transaction, id: number, now: Date): Promise<boolean> {
   const claimed = await trx(table(trx, 'releases'))
@@ -46,7 +46,7 @@ export async function findNotice(db: Db, releaseId: number): Promise<SecurityNot
   return row && toFields(row);
 }
 
-/** The releases whose mails are not all queued. */
+/** Lists the releases whose mails are not all queued. */
 export async function listUnfinishedNotices(db: Db): Promise<number[]> {
   return db(tableBy(db, 'security_notices', 'done_at'))
     .whereNull('done_at')
@@ -54,16 +54,16 @@ export async function listUnfinishedNotices(db: Db): Promise<number[]> {
     .pluck('release_id');
 }
 
-/** When the last of all notices' mails is sent; null: there is none. */
+/** Returns when the last of all notices' mails is sent; null if no notice exists. */
 export async function latestNoticeDue(db: Db): Promise<Date | null> {
   const row = await db(table(db, 'security_notices')).orderBy('due_at', 'desc').first();
   return row === undefined ? null : toFields(row).dueAt;
 }
 
 /**
- * Moves a notice on from the place where it was seen. Must be the first statement: whoever else has moved it keeps this one
- * from queueing the same licences.
- * @returns false when somebody else has
+ * Advances a notice from the position that was read. Must be the first statement: if another process has advanced it,
+ * the same licences are not queued twice.
+ * @returns false if another process has advanced it
  */
 export async function advanceNotice(
   trx: Transaction,
@@ -77,12 +77,12 @@ export async function advanceNotice(
   return moved === 1;
 }
 
-/** As much of a licence as tells whether its customer is concerned. */
+/** The columns of a licence that decide whether its customer is concerned. */
 export type NoticeLicense = Pick<LicenseTerms, 'id' | 'status' | 'expiresAt' | 'graceDays'> & {
   customer: string;
 };
 
-/** A plan's active and expired licences with a customer, by id, behind one. */
+/** Lists a plan's active and expired licences with a customer, by id, after one. */
 export async function listNoticeLicenses(
   db: Db,
   planId: number,
@@ -99,7 +99,7 @@ export async function listNoticeLicenses(
   return rows.map(toFields);
 }
 
-/** The versions of a product that sites of licences said they have, by licence; those without a site are left out. */
+/** Lists the versions of a product that sites of licences reported, by licence. Licences without such sites are absent. */
 export async function listToldVersions(
   db: Db,
   productId: number,

@@ -3,7 +3,7 @@ import { toColumns, toFields, type RowOf } from './engine/row-fields';
 import { forceIndex, rawRows } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** A session of the pages, with what opened it, by kind. */
+/** A session of the pages, with the credential that opened it, by kind. */
 export interface StoredSession {
   id: number;
   /** SHA-256 of the cookie's value, in hex */
@@ -14,7 +14,7 @@ export interface StoredSession {
   scope: string | null;
   tokenId: number | null;
   joomlaUserId: number | null;
-  /** that account came through the component in Joomla */
+  /** whether that account came through the component in Joomla */
   byDoor: boolean;
   operatorId: number | null;
   licenseId: number | null;
@@ -24,13 +24,13 @@ export interface StoredSession {
   createdAt: Date;
   /** at most a minute behind the last use */
   usedAt: Date;
-  /** the latest end, however much it is used */
+  /** the latest end, regardless of use */
   expiresAt: Date;
-  /** it was signed out */
+  /** when it was signed out */
   endedAt: Date | null;
 }
 
-/** What opened a session, as it is now. */
+/** The present state of the credential that opened a session. */
 export interface SessionOpener {
   /** the token's name while it is live; null: it was revoked, or no token opened the session */
   liveName: string | null;
@@ -38,7 +38,7 @@ export interface SessionOpener {
   presentOperatorId: number | null;
   presentKeyId: number | null;
   keyEndsAt: Date | null;
-  /** the customer's address; null: no licence has it any more */
+  /** the customer's address; null: no licence has it now */
   customer: string | null;
 }
 
@@ -47,7 +47,7 @@ export async function insertSession(db: Db, session: Omit<StoredSession, 'id'>):
   return id as number;
 }
 
-/** A session, also one that has ended, with what opened it; one statement, since pages run it with each request. */
+/** Finds a session, even an ended one, with its credential, in one statement, because each request of a page runs it. */
 export async function findSession(
   db: Db,
   kind: StoredSession['kind'],
@@ -70,7 +70,7 @@ export async function findSession(
   return row && toFields(row);
 }
 
-/** Records a use, unless another one after `unlessAfter` is recorded. */
+/** Records a use, unless a use after `unlessAfter` is recorded. */
 export async function setSessionUsed(db: Db, id: number, at: Date, unlessAfter: Date): Promise<void> {
   await db(table(db, 'sessions'))
     .where({ id })

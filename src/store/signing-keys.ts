@@ -7,11 +7,11 @@ export interface SigningKey {
   id: number;
   /** the year and a number, never used again */
   kid: string;
-  /** the public key, as a JWK has it: 32 bytes in base64url */
+  /** the public key in the form that a JWK uses: 32 bytes in base64url */
   x: string;
-  /** the private key, sealed; null: it did not come along with an import */
+  /** the sealed private key; null: an import did not include it */
   sealed: string | null;
-  /** the longest life of a token that it signs; 0: it has signed none */
+  /** the longest lifetime of a token that it signs, in days; 0: it has signed no token */
   tokenDays: number;
   createdBy: string;
   createdAt: Date;
@@ -20,13 +20,13 @@ export interface SigningKey {
   compromised: boolean;
 }
 
-/** In the order in which they sign. A shop has a few in its lifetime. */
+/** Lists the keys in the order in which they sign. A shop has a few in its lifetime. */
 export async function listSigningKeys(db: Db): Promise<SigningKey[]> {
   const rows = await inOrder(db);
   return rows.map(toFields);
 }
 
-/** The same, locked until the transaction ends; its first statement. */
+/** Lists the keys and locks them until the transaction ends. Must be its first statement. */
 export async function lockSigningKeys(trx: Transaction): Promise<SigningKey[]> {
   // SQLite has no row locks: a write takes the only lock.
   if (isSqlite(trx)) await trx(table(trx, 'signing_keys')).where({ id: 0 }).update({ id: 0 });
@@ -38,7 +38,7 @@ function inOrder(db: Db) {
   return db(table(db, 'signing_keys')).orderBy([{ column: 'created_at' }, { column: 'id' }]);
 }
 
-/** @throws a duplicate (`isDuplicate`) when there is a key of this kid */
+/** @throws a duplicate (`isDuplicate`) if a key with this kid exists */
 export async function insertSigningKey(
   db: Db,
   key: Pick<SigningKey, 'kid' | 'x' | 'sealed' | 'createdBy' | 'createdAt'>,
@@ -55,7 +55,7 @@ export async function setRetired(
   await trx(table(trx, 'signing_keys')).where({ id }).update(toColumns(key));
 }
 
-/** Notes that a key signs tokens that live so long. */
+/** Records that a key signs tokens with a lifetime of this many days. */
 export async function raiseTokenDays(db: Db, id: number, days: number): Promise<void> {
   await rawChange(
     db,

@@ -11,7 +11,7 @@ import {
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** What is kept for statistics: sums by UTC day, which outlive the access log, and counts of licences. */
+/** Stored sums for statistics: sums by UTC day, which are kept longer than the access log, and counts of licences. */
 
 export type SumKind = 'issued' | 'imported' | 'renewed' | 'activated' | 'download' | 'refused';
 
@@ -23,14 +23,14 @@ export interface DailySum {
   /** `2026-11-24` */
   day: string;
   kind: SumKind;
-  /** a download's version, a refusal's code; otherwise empty */
+  /** the version for downloads, the code for refusals; otherwise empty */
   name: string;
   times: number;
-  /** different licences that were refused */
+  /** the number of different licences that were refused */
   licenses: number;
 }
 
-/** What is summed, and how many of its times still have to be. */
+/** A row to sum, with the number of its repetitions that the sums do not include yet. */
 interface Unsummed {
   id: number;
   at: Date;
@@ -40,7 +40,7 @@ interface Unsummed {
 export interface UnsummedEvent extends Unsummed {
   licenseId: number;
   action: string;
-  /** whether the licence came to be by it */
+  /** whether this event created the licence */
   isFirst: boolean;
 }
 
@@ -64,7 +64,7 @@ interface UnsummedOf {
 
 export type SummedTable = keyof UnsummedOf;
 
-/** The next rows above the id `after` that the sums do not have at all, or that were counted on since; by id. */
+/** Finds the next rows above the id `after` that the sums do not include yet, or that were repeated since, by id. */
 export async function findUnsummed(
   db: Db,
   name: SummedTable,
@@ -82,8 +82,8 @@ export async function findUnsummed(
 }
 
 /**
- * Takes rows for the sums: nobody else can take them, or what they hold by now, again. Rows in use are left out, so
- * that the caller waits for nobody while it holds others.
+ * Takes rows for the sums, so that no other process takes them again, or their repetitions up to now. Rows in use are
+ * skipped, so that the caller does not wait while it holds others.
  */
 export async function takeUnsummed<T extends SummedTable>(
   trx: Transaction,
@@ -112,7 +112,7 @@ export async function takeUnsummed<T extends SummedTable>(
   return taken as UnsummedOf[T][];
 }
 
-/** The products of licences, by licence id. */
+/** Finds the products of licences, by licence id. */
 export async function findProductsOf(db: Db, licenseIds: number[]): Promise<Map<number, number>> {
   if (licenseIds.length === 0) return new Map();
   const rows = await rawRows<{ id: number; product_id: number }>(
@@ -125,7 +125,7 @@ export async function findProductsOf(db: Db, licenseIds: number[]): Promise<Map<
   return new Map(rows.map(({ id, product_id }) => [id, product_id]));
 }
 
-/** Adds to the sums; each may be named once. */
+/** Adds to the sums. The list names each sum once. */
 export async function addSums(trx: Transaction, sums: DailySum[]): Promise<void> {
   if (sums.length === 0) return;
   const key = ['product_id', 'day', 'kind', 'name'];
@@ -140,7 +140,7 @@ export async function addSums(trx: Transaction, sums: DailySum[]): Promise<void>
   );
 }
 
-/** Notes licences refused on a day. @returns how many of them had not been noted */
+/** Records licences refused on a day. @returns how many of them were not recorded before */
 export async function noteRefused(
   trx: Transaction,
   { day, productId, name: code }: Pick<DailySum, 'day' | 'productId' | 'name'>,
@@ -154,7 +154,7 @@ export async function noteRefused(
   );
 }
 
-/** Forgets a few licences refused before a day. @returns how many were found */
+/** Deletes a few records of licences refused before a day. @returns how many were found */
 export async function pruneRefused(db: Db, before: string, limit: number): Promise<number> {
   const found = await db(table(db, 'refused_licenses'))
     .where('day', '<', before)
@@ -170,7 +170,7 @@ export async function pruneRefused(db: Db, before: string, limit: number): Promi
   return found.length;
 }
 
-/** A product's sums, or those of all, from one day to another. */
+/** Lists the sums of a product, or of all products, from one day to another. */
 export async function listSums(db: Db, productId: number, from: string, to: string): Promise<DailySum[]> {
   const rows = await rawRows<RowOf<DailySum>>(
     db,
@@ -180,7 +180,7 @@ export async function listSums(db: Db, productId: number, from: string, to: stri
   return rows.map(toFields);
 }
 
-/** How many different licences were refused on these days, by code. Kept as long as the access log is. */
+/** Counts the different licences that were refused on these days, by code. The records are kept as long as the access log. */
 export async function countRefusedLicenses(
   db: Db,
   productId: number,
@@ -194,7 +194,7 @@ export async function countRefusedLicenses(
   return new Map(rows.map(({ code, n }) => [code, n]));
 }
 
-/** How many different licences were refused on these days, for whatever reason. */
+/** Counts the different licences that were refused on these days, for any reason. */
 export async function countAllRefusedLicenses(db: Db, productId: number, days: string[]): Promise<number> {
   const [counted] = await rawRows<{ n: number }>(
     db,
@@ -204,7 +204,7 @@ export async function countAllRefusedLicenses(db: Db, productId: number, days: s
   return counted?.n ?? 0;
 }
 
-/** Each day by its name: the key begins with it, and between two days it would read the rows of all products. */
+/** Returns FROM and WHERE with each day by name: with a range of days, the key would read the rows of all products. */
 function refusedOn(db: Db, days: string[]): string {
   const isOf = `day IN (${placeholders(days.length)}) AND product_id = ?`;
   return `FROM ${table(db, 'refused_licenses')}${forceIndex(db, 'refused_licenses')} WHERE ${isOf}`;
@@ -216,7 +216,7 @@ interface VersionDownloads {
   times: number;
 }
 
-/** Downloads of these products from one day to another, by version, the most first. */
+/** Counts the downloads of these products from one day to another, by version, most downloads first. */
 export async function sumDownloads(
   db: Db,
   productIds: number[],
@@ -238,15 +238,15 @@ export async function sumDownloads(
 export interface LicenseCount {
   productId: number;
   planId: number;
-  /** as it is now */
+  /** the live status */
   status: string;
-  /** `2026-12`, in which an active licence ends; empty: it renews itself, or ends later than is counted, or never */
+  /** the month of an active licence's end, such as `2026-12`; empty: automatic renewal, a later end, or none */
   month: string;
   licenses: number;
 }
 
 /**
- * Counts a plan's licences, by reading all their entries in an index: 0.3 s for 1,000,000.
+ * Counts a plan's licences by reading all their entries in an index: 0.3 s for 1,000,000.
  * @param until the first moment that is not counted by month
  */
 export async function countLicenses(
@@ -271,7 +271,7 @@ export async function countLicenses(
   }));
 }
 
-/** How many active licences of these plans end after `now`, no later than `until`: some 20 ms for 100,000. */
+/** Counts the active licences of these plans that end after `now`, no later than `until`: some 20 ms for 100,000. */
 export async function countEnding(db: Db, planIds: number[], now: Date, until: Date): Promise<number> {
   if (planIds.length === 0) return 0;
   const [counted] = await rawRows<{ n: number }>(
@@ -292,7 +292,7 @@ export interface LicenseMonth {
   refused: number;
 }
 
-/** Adds to the months of licences; each may be named once. In the order of the key, against deadlocks. */
+/** Adds to the months of licences, each named once. Sorted by key, to avoid deadlocks. */
 export async function addLicenseMonths(trx: Transaction, months: LicenseMonth[]): Promise<void> {
   if (months.length === 0) return;
   const rows = [...months].sort((a, b) => a.licenseId - b.licenseId || (a.month < b.month ? -1 : 1));
@@ -307,7 +307,7 @@ export async function addLicenseMonths(trx: Transaction, months: LicenseMonth[])
   );
 }
 
-/** A licence's months from one on, those in which something happened. */
+/** Lists a licence's months with any download or refusal, starting with a given month. */
 export async function listLicenseMonths(db: Db, licenseId: number, from: string): Promise<LicenseMonth[]> {
   const rows = await db(tableBy(db, 'license_months'))
     .where({ license_id: licenseId })
@@ -316,7 +316,7 @@ export async function listLicenseMonths(db: Db, licenseId: number, from: string)
   return rows.map(toFields);
 }
 
-/** Forgets a few rows of months before one. @returns how many were found */
+/** Deletes a few rows of months before a given month. @returns how many were found */
 export async function pruneLicenseMonths(db: Db, before: string, limit: number): Promise<number> {
   const found = await db(tableBy(db, 'license_months', 'month'))
     .where('month', '<', before)
@@ -340,7 +340,7 @@ export interface MonthlySum {
   times: number;
 }
 
-/** A product's sums of some kinds, or those of all products, by month; from a day on. */
+/** Sums some kinds by month, for a product or all products, starting with a given day. */
 export async function sumMonths(
   db: Db,
   productId: number,
@@ -357,19 +357,19 @@ export async function sumMonths(
 }
 
 export interface RefusedCount {
-  /** ALL_PRODUCTS, or one */
+  /** ALL_PRODUCTS, or a product's id */
   productId: number;
-  /** of the period, and of the one before */
+  /** the length of the period, and of the one before */
   days: number;
-  /** empty: for whatever reason */
+  /** empty: refused for any reason */
   code: string;
-  /** different licences */
+  /** the number of different licences */
   licenses: number;
-  /** in the period before */
+  /** the same number in the period before */
   licensesBefore: number;
 }
 
-/** Kept counts of a product, or of all, for periods of so many days. */
+/** Lists the stored counts of a product, or of all, for periods of a length in days. */
 export async function listRefusedCounts(db: Db, productId: number, days: number): Promise<RefusedCount[]> {
   return (await db(table(db, 'refused_counts')).where({ product_id: productId, days })).map(toFields);
 }
@@ -390,14 +390,14 @@ export async function replaceRefusedCounts(trx: Transaction, counts: RefusedCoun
     );
 }
 
-/** A product's sites by the version that they said. */
+/** The number of a product's sites that reported a version. */
 export interface ToldCount {
   productId: number;
   version: string;
   sites: number;
 }
 
-/** Kept counts, the most frequent version of each product first. @param productId undefined: of all products */
+/** Lists stored counts, the most frequent version of each product first. @param productId undefined: all products */
 export async function listToldCounts(db: Db, productId: number | undefined): Promise<ToldCount[]> {
   const query = db(table(db, 'told_counts')).orderBy([
     { column: 'product_id' },

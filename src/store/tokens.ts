@@ -13,19 +13,19 @@ export interface Token {
   /** the name in lower case, unique; null: the token has ended */
   liveName: string | null;
   createdBy: string;
-  /** the Joomla account it was made through, with whose right it ends */
+  /** the Joomla account that created the token; the token ends with that account's permission */
   joomlaUserId: number | null;
-  /** that account came through the component in Joomla */
+  /** whether that account came through the component in Joomla */
   byDoor: boolean;
   createdAt: Date;
-  /** null: never */
+  /** null: the token does not expire */
   expiresAt: Date | null;
   lastUsedAt: Date | null;
   revokedAt: Date | null;
   revokedBy: string | null;
 }
 
-/** @throws a duplicate (`isDuplicate`) when there is a live token of this name */
+/** @throws a duplicate (`isDuplicate`) if a live token has this name */
 export async function insertToken(
   db: Db,
   token: Omit<Token, 'id' | 'lastUsedAt' | 'revokedAt' | 'revokedBy'>,
@@ -34,13 +34,13 @@ export async function insertToken(
   return id as number;
 }
 
-/** A live token, which may have expired. */
+/** Finds a live token, which may have expired. */
 export async function findTokenByDigest(db: Db, digest: string): Promise<Token | undefined> {
   const row = await db(table(db, 'tokens')).where({ token_digest: digest }).whereNotNull('live_name').first();
   return row && toFields(row);
 }
 
-/** Live tokens by id, with those that have expired. */
+/** Lists live tokens by id, including expired ones. */
 export async function listTokens(
   db: Db,
   { after, limit }: { after?: number | undefined; limit?: number | undefined } = {},
@@ -53,7 +53,7 @@ export async function listTokens(
 
 /** Frees the name of a token that has expired. */
 export async function retireExpired(db: Db, liveName: string, now: Date): Promise<void> {
-  // By id: a search for a name that is gone would lock the gap that others insert into.
+  // By id: a search for a name that no longer exists would lock the gap that others insert into.
   const ids = await db(table(db, 'tokens'))
     .where({ live_name: liveName })
     .where('expires_at', '<=', toSqlTime(now))
@@ -62,7 +62,7 @@ export async function retireExpired(db: Db, liveName: string, now: Date): Promis
     await db(table(db, 'tokens')).where({ id, live_name: liveName }).update({ live_name: null });
 }
 
-/** @returns the token, or undefined when there is no live one of this id */
+/** @returns the token, or undefined if no live token has this id */
 export async function revokeToken(db: Db, id: number, by: string, now: Date): Promise<Token | undefined> {
   const changed = await db(table(db, 'tokens'))
     .where({ id })
@@ -73,7 +73,7 @@ export async function revokeToken(db: Db, id: number, by: string, now: Date): Pr
   return row && toFields(row);
 }
 
-/** Records a use, unless another one after `unlessAfter` is recorded. */
+/** Records a use, unless a use after `unlessAfter` is recorded. */
 export async function setTokenUsed(db: Db, id: number, at: Date, unlessAfter: Date): Promise<void> {
   await db(table(db, 'tokens'))
     .where({ id })

@@ -4,24 +4,24 @@ import { toFields } from './engine/row-fields';
 import { placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** What customers' sites tell of themselves with a download, and the networks that downloaded by each key. */
+/** Reported sites: what customers' sites report with a download, and the networks that downloaded with each key. */
 
 export interface ToldSite {
   licenseId: number;
-  /** of the download; a licence may cover several */
+  /** the downloaded product; a licence may cover several */
   productId: number;
-  /** a domain, as activations are stored */
+  /** a domain, in the form in which activations are stored */
   site: string;
-  /** the version that it said is installed */
+  /** the version that it reported as installed */
   version: string;
-  /** when it first said so */
+  /** when it first reported this version */
   firstAt: Date;
   at: Date;
 }
 
 export interface KeyNetwork {
   keyId: number;
-  /** digest of key and network */
+  /** a digest of key and network */
   network: string;
   at: Date;
 }
@@ -32,15 +32,15 @@ export interface SpreadingKey {
   at: Date;
 }
 
-/** Of one licence: beyond, those that told the longest ago are forgotten. */
+/** The reported sites kept for one licence; above this number, the sites that reported longest ago are deleted. */
 export const MOST_TOLD_SITES = 1_000;
-/** Of one key; more are not counted. */
+/** The networks counted for one key. */
 export const MOST_NETWORKS = 5_000;
 
-/** Rows that are forgotten at once: as many as the access log tells at once. */
+/** The rows deleted by one statement: as many as one batch of the access log reports. */
 const AT_ONCE = 500;
 
-/** Keeps the latest of each licence, product and site; may be repeated. In the order of the key, against deadlocks. */
+/** Stores the latest report of each licence, product and site; may be repeated. Sorted by key, to avoid deadlocks. */
 export async function recordToldSites(db: Db, told: Omit<ToldSite, 'firstAt'>[]): Promise<void> {
   const latest = new Map<string, Omit<ToldSite, 'firstAt'>>();
   for (const one of told) {
@@ -57,7 +57,7 @@ export async function recordToldSites(db: Db, told: Omit<ToldSite, 'firstAt'>[])
     : 'ON DUPLICATE KEY UPDATE';
   const old = (column: string) => (isSqlite(db) ? `${table(db, 'told_sites')}.${column}` : column);
   const isLater = `${given('at')} >= ${old('at')}`;
-  // MySQL assigns from left to right: each of these still sees the columns after it as they were.
+  // MySQL assigns from left to right: each assignment still sees the old values of the columns after it.
   await rawChange(
     db,
     `INSERT INTO ${table(db, 'told_sites')} (license_id, product_id, site, version, first_at, at)
@@ -103,7 +103,7 @@ async function forgetBeyond(db: Db, licenseIds: number[]): Promise<void> {
   }
 }
 
-/** Counts of a product's sites by the version that they said. */
+/** Counts a product's sites by the version that they reported. */
 export async function countToldVersions(
   db: Db,
   productId: number,
@@ -115,7 +115,7 @@ export async function countToldVersions(
   return rows.map(({ version, n }) => ({ version, count: Number(n) }));
 }
 
-/** When the n-th site of a product (from 1) first said one of these versions; undefined: so many have not. */
+/** Returns when the n-th site (from 1) first reported one of these versions; undefined if fewer sites have. */
 export async function toldVersionAt(
   db: Db,
   productId: number,
@@ -137,7 +137,7 @@ export interface ToldPlace {
   site: string;
 }
 
-/** A product's sites that said none of these versions, by the latest time that they told anything. */
+/** Lists a product's sites that reported none of these versions, by their latest report. */
 export async function listToldSites(
   db: Db,
   productId: number,
@@ -171,7 +171,7 @@ export async function listToldSites(
   return (await query).map(toFields);
 }
 
-/** A product's sites that said a version, those that said it last first. @param after with the time that they first said it */
+/** Lists a product's sites that reported a version, latest first. @param after its `at` is the time of that first report */
 export async function listSitesWithVersion(
   db: Db,
   productId: number,
@@ -197,7 +197,7 @@ export async function listSitesWithVersion(
   return (await query).map(toFields);
 }
 
-/** What sites told of these licences, the newest first; of each at most MOST_TOLD_SITES. */
+/** Lists the reported sites of these licences, newest first, at most MOST_TOLD_SITES of each. */
 export async function listToldSitesOf(db: Db, licenseIds: number[], limit?: number): Promise<ToldSite[]> {
   return inChunks(licenseIds, async (ids) => {
     const query = db(tableBy(db, 'told_sites'))
@@ -212,7 +212,7 @@ export async function listToldSitesOf(db: Db, licenseIds: number[], limit?: numb
   });
 }
 
-/** The networks that downloaded by the keys of these licences. */
+/** Lists the networks that downloaded with the keys of these licences. */
 export async function listNetworksOf(db: Db, licenseIds: number[]): Promise<KeyNetwork[]> {
   const keyIds = await keysOf(db, licenseIds);
   if (keyIds.length === 0) return [];
@@ -229,7 +229,7 @@ async function keysOf(db: Db, licenseIds: number[]): Promise<number[]> {
     .pluck('id');
 }
 
-/** Keeps the latest download of each key and network; may be repeated. In the order of the key, against deadlocks. */
+/** Stores the latest download of each key and network; may be repeated. Sorted by key, to avoid deadlocks. */
 export async function recordNetworks(db: Db, networks: KeyNetwork[]): Promise<void> {
   if (networks.length === 0) return;
   const rows = [...networks].sort((a, b) => a.keyId - b.keyId || (a.network < b.network ? -1 : 1));
@@ -244,7 +244,7 @@ export async function recordNetworks(db: Db, networks: KeyNetwork[]): Promise<vo
   );
 }
 
-/** The networks of each key that downloaded since a moment; keys with none are left out. */
+/** Counts each key's networks with a download since a given time. Keys without one are left out. */
 export async function countNetworks(db: Db, keyIds: number[], since: Date): Promise<Map<number, number>> {
   if (keyIds.length === 0) return new Map();
   const rows = await rawRows<{ key_id: number; n: number | string }>(
@@ -256,7 +256,7 @@ export async function countNetworks(db: Db, keyIds: number[], since: Date): Prom
   return new Map(rows.map(({ key_id, n }) => [key_id, Number(n)]));
 }
 
-/** Forgets some of the networks that a key has beyond MOST_NETWORKS, whichever they are: no list tells them apart. */
+/** Deletes some of the networks that a key has above MOST_NETWORKS. Any will do, because no list distinguishes them. */
 export async function forgetNetworksBeyond(db: Db, keyId: number): Promise<void> {
   const beyond = await db(tableBy(db, 'key_networks'))
     .where({ key_id: keyId })
@@ -267,7 +267,7 @@ export async function forgetNetworksBeyond(db: Db, keyId: number): Promise<void>
   await db(table(db, 'key_networks')).where({ key_id: keyId }).whereIn('network', beyond).delete();
 }
 
-/** Says that a key was found in many hands. */
+/** Records that a key was found in many hands. */
 export async function recordSpreading(db: Db, { keyId, licenseId, at }: SpreadingKey): Promise<void> {
   const later = isSqlite(db)
     ? 'ON CONFLICT (key_id) DO UPDATE SET at = MAX(at, excluded.at)'
@@ -279,7 +279,7 @@ export async function recordSpreading(db: Db, { keyId, licenseId, at }: Spreadin
   );
 }
 
-/** Keys that were found in many hands since a moment, the latest first. */
+/** Lists keys that were found in many hands since a given time, latest first. */
 export async function listSpreading(
   db: Db,
   since: Date,
@@ -297,7 +297,7 @@ export async function listSpreading(
   return rows.map(toFields);
 }
 
-/** Forgets all that is told of licences and of their keys. @returns how many rows */
+/** Deletes everything reported about licences and their keys. @returns how many rows */
 export async function deleteTold(db: Db, licenseIds: number[]): Promise<number> {
   if (licenseIds.length === 0) return 0;
   const keyIds = await keysOf(db, licenseIds);
@@ -309,7 +309,7 @@ export async function deleteTold(db: Db, licenseIds: number[]): Promise<number> 
   );
 }
 
-/** Deletes a few sites that told nothing since `sites`, and networks without a download since `networks`. @returns how many */
+/** Deletes a few sites without a report since `sites`, and networks without a download since `networks`. @returns how many */
 export async function pruneTold(
   db: Db,
   before: { sites: Date; networks: Date },

@@ -2,7 +2,7 @@ import { sharedBy, table, type Db } from './engine/database';
 import { toColumns, toFields } from './engine/row-fields';
 import { afterCommit } from './engine/transaction';
 
-/** A receiver of webhooks, as it is stored. */
+/** A webhook receiver, as stored. */
 export interface WebhookRow {
   id: number;
   url: string;
@@ -19,7 +19,7 @@ export interface WebhookRow {
   disabledAt: Date | null;
   /** `operator`, `failing` or `gone`; null: enabled */
   disabledReason: string | null;
-  /** licences' ends up to this time have been looked at */
+  /** licences that ended up to this time have been processed */
   sweptAt: Date;
   createdBy: string;
   createdAt: Date;
@@ -36,7 +36,7 @@ export async function findWebhook(db: Db, id: number): Promise<WebhookRow | unde
   return row && toFields(row);
 }
 
-/** By id. */
+/** Lists receivers by id. */
 export async function listWebhooks(
   db: Db,
   { after = 0, limit }: { after?: number | undefined; limit?: number | undefined } = {},
@@ -46,7 +46,7 @@ export async function listWebhooks(
   return (await query).map(toFields);
 }
 
-/** @param seen columns that must still be so @returns false when there is no such row any more */
+/** Changes a receiver. @param seen columns that must be unchanged @returns false if no such row exists now */
 export async function setWebhook(
   db: Db,
   id: number,
@@ -62,29 +62,29 @@ export async function setWebhook(
   return isChanged;
 }
 
-/** @returns false when there is none */
+/** @returns false if the receiver does not exist */
 export async function deleteWebhook(db: Db, id: number): Promise<boolean> {
   const isDeleted = (await db(table(db, 'webhooks')).where({ id }).delete()) === 1;
   forgetOnCommit(db);
   return isDeleted;
 }
 
-/** A receiver, and what it is subscribed to. */
+/** A receiver and the events that it subscribes to. */
 export interface Subscriber {
   id: number;
   events: string[];
-  /** what happens while it is disabled waits for it */
+  /** while it is disabled, its deliveries wait */
   isEnabled: boolean;
 }
 
-/** So long a change by another process may go unnoticed. */
+/** The time for which a change by another process may go unnoticed. */
 export const REMEMBERED_MS = 2_000;
 
 const remembered = new WeakMap<object, { subscribers: Subscriber[]; until: number }>();
 
 /**
- * The receivers, remembered for two seconds: asked in the transaction of each change. A running service asks
- * beforehand (`isFresh`), so that its transactions find them in memory.
+ * Lists the receivers, cached for two seconds, because the transaction of each change asks for them. A running service
+ * asks beforehand (`isFresh`), so that its transactions find them in memory.
  */
 export async function listSubscribers(db: Db, { isFresh = false } = {}): Promise<Subscriber[]> {
   const known = remembered.get(sharedBy(db));
@@ -97,7 +97,7 @@ export async function listSubscribers(db: Db, { isFresh = false } = {}): Promise
   return subscribers;
 }
 
-/** What this process has changed, it notices at once. */
+/** Clears the cache now and on commit, so that this process sees its own change at once. */
 function forgetOnCommit(db: Db): void {
   const forget = () => void remembered.delete(sharedBy(db));
   forget();

@@ -14,24 +14,24 @@ import {
 
 export interface Activation {
   licenseId: number;
-  /** normalised */
+  /** normalized */
   identifier: string;
   name: string | null;
   ip: string | null;
-  /** the key that it came by; null: the main key */
+  /** the key that activated it; null: the main key */
   keyId: number | null;
-  /** takes no slot */
+  /** whether it takes no slot */
   free: boolean;
-  /** a domain's registrable domain, by which staging sites follow it; null: it has none */
+  /** a domain's registrable domain, by which staging sites follow it; null: none */
   site: string | null;
   activatedAt: Date;
-  /** until then a file for a machine without network counts, and it cannot be given back; null: there was no file */
+  /** the end of a file for a machine without network, until which it cannot be deactivated; null: no file was issued */
   heldUntil: Date | null;
 }
 
 type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name' | 'keyId' | 'free' | 'heldUntil'>;
 
-/** Identifies an identifier of a licence, activated or not. */
+/** Returns a key for an identifier of a licence, activated or not. */
 export function activationKey({
   licenseId,
   identifier,
@@ -39,10 +39,10 @@ export function activationKey({
   return `${licenseId} ${identifier}`;
 }
 
-/** In one statement: SQLite limits an expression's depth to 1,000, and MariaDB turns 1,000 values into a subquery. */
+/** The pairs in one statement: SQLite limits an expression's depth to 1,000; MariaDB makes a subquery of 1,000 values. */
 const MAX_PAIRS = 400;
 
-/** The pairs that exist, by `activationKey`. */
+/** Finds which of these pairs are activated, by `activationKey`. */
 export async function findActivations(
   db: Db,
   pairs: Pick<Activation, 'licenseId' | 'identifier'>[],
@@ -72,14 +72,14 @@ export async function findActivations(
   return found;
 }
 
-/** Read as ranges of the unique index. The list of pairs takes MySQL and MariaDB half the time; SQLite needs the OR. */
+/** Returns a condition that is read as index ranges. A list of pairs halves the time of MySQL and MariaDB; SQLite needs OR. */
 function isAnyOf(db: Db, pairs: number): string {
   return isSqlite(db)
     ? `(license_id = ? AND identifier = ?)${' OR (license_id = ? AND identifier = ?)'.repeat(pairs - 1)}`
     : `(license_id, identifier) IN ((?, ?)${', (?, ?)'.repeat(pairs - 1)})`;
 }
 
-/** By licence id. */
+/** Finds the activations of identifiers, by licence id. */
 export async function findActivationsOf(
   db: Db,
   identifiers: string[],
@@ -93,7 +93,7 @@ export async function findActivationsOf(
   return rows.map((row) => ({ licenseId: row.license_id, identifier: row.identifier }));
 }
 
-/** In the order in which they were activated. */
+/** Lists a licence's activations in the order in which they were activated. */
 export async function listActivations(db: Db, licenseId: number): Promise<StoredActivation[]> {
   const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
@@ -101,7 +101,7 @@ export async function listActivations(db: Db, licenseId: number): Promise<Stored
   return rows.map(toFields);
 }
 
-/** An activation of a licence, by its id or its normalised identifier. */
+/** Finds an activation of a licence by its id or its normalized identifier. */
 export async function findActivation(
   db: Db,
   licenseId: number,
@@ -115,7 +115,7 @@ export async function findActivation(
 
 export type StoredActivation = Activation & { id: number };
 
-/** A licence's activations behind an identifier, in the order of identifiers, for which there is an index. */
+/** Lists a licence's activations after an identifier, in the order of identifiers, which an index has. */
 export async function listActivationsAfter(
   db: Db,
   licenseId: number,
@@ -129,14 +129,14 @@ export async function listActivationsAfter(
   return (await query).map(toFields);
 }
 
-/** Which of some licences' activations are listed. */
+/** Which activations of some licences are listed. */
 export interface SiteSearch {
   /** a part of the identifier or the label */
   text?: string | undefined;
-  /** identifiers that fit too, whatever the text */
+  /** identifiers that match regardless of the text */
   identifiers?: string[];
   id?: number | undefined;
-  /** undefined: the newest first */
+  /** undefined: newest first */
   order?: SiteOrder | undefined;
   limit: number;
 }
@@ -145,13 +145,13 @@ export interface SiteOrder {
   /** `identifier` only for one licence */
   column: 'id' | 'identifier';
   isDown: boolean;
-  /** only those behind this value of the column */
+  /** only activations after this value of the column */
   after?: number | string | undefined;
 }
 
 const NEWEST: SiteOrder = { column: 'id', isDown: true };
 
-/** Activations of some licences. Reads all activations of these licences. */
+/** Searches the activations of some licences, by reading them all. */
 export async function searchActivations(
   db: Db,
   licenseIds: number[],
@@ -174,7 +174,7 @@ export async function searchActivations(
   return (await query).map(toFields);
 }
 
-/** The newest activations of each licence, newest first, and the number of all, by licence id. */
+/** Lists the newest activations of each licence, newest first, and counts all, by licence id. */
 export async function listNewestActivations(
   db: Db,
   licenseIds: number[],
@@ -182,7 +182,7 @@ export async function listNewestActivations(
 ): Promise<Map<number, { newest: StoredActivation[]; total: number }>> {
   const found = new Map<number, { newest: StoredActivation[]; total: number }>();
   if (licenseIds.length === 0) return found;
-  // Ids first: numbering whole rows would take a table as large as all of them.
+  // The ids are numbered first: numbering whole rows would make a temporary table as large as all of them.
   const newest = await rawRows<{ id: number; total: number }>(
     db,
     `SELECT id, total FROM (
@@ -205,7 +205,7 @@ export async function listNewestActivations(
   return found;
 }
 
-/** The newest identifiers of a licence that came by one of its keys, newest first. @param keyId null: the main key */
+/** Lists the newest identifiers of a licence that one of its keys activated, newest first. @param keyId null: the main key */
 export async function listIdentifiersOfKey(
   db: Db,
   licenseId: number,
@@ -220,7 +220,7 @@ export async function listIdentifiersOfKey(
     .pluck('identifier');
 }
 
-/** The first of a licence's activations without a slot. */
+/** Lists a licence's first activations without a slot. */
 export async function listFree(db: Db, licenseId: number, limit: number): Promise<Activation[]> {
   const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId, free: 1 })
@@ -232,7 +232,7 @@ export async function listFree(db: Db, licenseId: number, limit: number): Promis
 /** A licence and a registrable domain. */
 export type SitePair = Pick<Activation, 'licenseId'> & { site: string };
 
-/** The activations of these licences with these registrable domains. */
+/** Finds the activations of these licences on these registrable domains. */
 export async function findActivationsOfSites(db: Db, pairs: SitePair[]): Promise<Activation[]> {
   const found: Activation[] = [];
   for (const { licenseId, site } of pairs)
@@ -246,7 +246,7 @@ export async function findActivationsOfSites(db: Db, pairs: SitePair[]): Promise
   return found;
 }
 
-/** The number of activations without a slot, by licence id. For licences that are locked. */
+/** Counts the activations without a slot, by licence id, for locked licences. */
 export async function countFreeActivations(
   trx: Transaction,
   licenseIds: number[],
@@ -263,7 +263,7 @@ export async function countFreeActivations(
   return new Map(rows.map((row) => [row.license_id, row.n]));
 }
 
-/** The number of activations on all licences of a plan. */
+/** Counts the activations on all licences of a plan. */
 export async function countActivationsOfPlan(db: Db, planId: number): Promise<number> {
   const [counted] = await rawRows<{ n: number }>(
     db,
@@ -276,7 +276,7 @@ export async function countActivationsOfPlan(db: Db, planId: number): Promise<nu
   return counted?.n ?? 0;
 }
 
-/** @throws a duplicate (`isDuplicate`) when an identifier is already activated on its licence */
+/** @throws a duplicate (`isDuplicate`) if an identifier is already activated on its licence */
 export async function insertActivations(trx: Transaction, activations: Activation[]): Promise<void> {
   await insertRows(trx, 'activations', activations.map(toColumns));
 }
@@ -299,7 +299,7 @@ export async function setActivationName(
   await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).update({ name });
 }
 
-/** Holds activations: until these times they cannot be given back. */
+/** Holds activations, so that they cannot be deactivated until these times. */
 export async function setHeldUntil(
   trx: Transaction,
   holds: Pick<Activation, 'licenseId' | 'identifier' | 'heldUntil'>[],
@@ -310,7 +310,7 @@ export async function setHeldUntil(
       .update(toColumns({ heldUntil }));
 }
 
-/** Row by row: for a list of pairs, MySQL may read the whole table (see forceIndex), and a DELETE cannot name its index. */
+/** Deletes rows singly: MySQL may scan the table for a list of pairs (see forceIndex), and a DELETE names no index. */
 export async function deleteActivations(
   trx: Transaction,
   pairs: Pick<Activation, 'licenseId' | 'identifier'>[],

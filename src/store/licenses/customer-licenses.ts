@@ -2,32 +2,32 @@ import { table, type Db } from '../engine/database';
 import { forceIndex, licenseIndex, orderedJoin, rawRows, tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
-/** The licences of one customer in the order of what needs attention, of which only a page is read. */
+/** A page of one customer's licences, with those that need attention first. */
 
 interface CustomerLicenses {
-  /** of the page, in its order */
+  /** the licences of the page, in its order */
   ids: number[];
-  /** of the list; `attention`: ends soon, has ended or is full */
+  /** sums of the whole list; `attention`: licences that end soon, have ended or are full */
   total: { licenses: number; sites: number; attention: number };
-  /** whether the customer has more than the list */
+  /** whether the customer has more licences than the list */
   more: boolean;
 }
 
 interface Wanted {
   from: number;
   limit: number;
-  /** licences of the list, the oldest */
+  /** the maximum of licences in the list, oldest first */
   most: number;
   now: Date;
-  /** a licence that ends by then ends soon */
+  /** a licence that ends before this time ends soon */
   soon: Date;
 }
 
 const FOR_LIFE = '9999-12-31 23:59:59';
 
 /**
- * What ends soon, the soonest first; what has ended, the latest first; what is full;
- * what works, and the full licences for one site; suspended; the others.
+ * Finds a page of a customer's licences in this order: ending soon, soonest first; ended, latest first; full; working,
+ * including full licences for a single site; suspended; others.
  */
 export async function findCustomerLicenses(
   db: Db,
@@ -72,7 +72,7 @@ export async function findCustomerLicenses(
   };
 }
 
-/** The ids of a customer's oldest licences, from the index alone. */
+/** Lists the ids of a customer's oldest licences, by reading only the index. */
 export async function findCustomerLicenseIds(db: Db, customer: string, most: number): Promise<number[]> {
   return db(tableBy(db, 'licenses', 'customer'))
     .where({ customer })

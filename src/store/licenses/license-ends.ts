@@ -8,7 +8,7 @@ export interface LicenseEnd {
   expiresAt: Date;
 }
 
-/** Active licences that end within a time, by end and id, behind a place. */
+/** Lists active licences that end within a time, by end and id, after a position. */
 export async function listLicenseEnds(
   db: Db,
   { after, upTo }: { after: Date; upTo: Date },

@@ -13,7 +13,7 @@ import {
 import { toSqlTime } from '../engine/time';
 import { refreshWords, refreshWordsOf } from '../search-words';
 
-/** A licence's key; only its digest is stored, and the key itself sealed where there is a secret. */
+/** A licence's key. Only its digest is stored, and the sealed key if a secret is configured. */
 export interface LicenseKey {
   id: number;
   licenseId: number;
@@ -26,11 +26,11 @@ export interface LicenseKey {
   /** see `foldedDigest` there */
   foldedDigest: string | null;
   label: string | null;
-  /** null: the licence's */
+  /** null: the licence's limit */
   activationLimit: number | null;
-  /** null: with the licence */
+  /** null: it ends with the licence */
   endsAt: Date | null;
-  /** the key that took this one's place; what comes by this one counts as that one's */
+  /** the key that replaced this one; requests with this key count as requests with that one */
   replacedBy: number | null;
   createdAt: Date;
 }
@@ -38,7 +38,7 @@ export interface LicenseKey {
 export type NewKey = Omit<LicenseKey, 'id' | 'replacedBy'>;
 export type StoredKey = Pick<LicenseKey, 'keyDigest' | 'keyHint' | 'keyStart' | 'keySealed' | 'foldedDigest'>;
 
-/** A licence's keys, the oldest first; with `after`, only some of those with higher ids. */
+/** Lists a licence's keys, oldest first; with `after`, only keys with higher ids. */
 export async function listKeys(
   db: Db,
   licenseId: number,
@@ -52,7 +52,7 @@ export async function listKeys(
   return (await query).map(toFields);
 }
 
-/** The keys of some licences that have not ended, the oldest first. */
+/** Lists the keys of some licences that have not ended, oldest first. */
 export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Promise<LicenseKey[]> {
   if (licenseIds.length === 0) return [];
   const rows = await db(tableBy(db, 'license_keys', 'license_id'))
@@ -77,7 +77,7 @@ export async function findKeysByDigests(db: Db, digests: string[]): Promise<Lice
   return rows.map(toFields);
 }
 
-/** Keys with the hint `seen`, in any case, come first. The LIKE `patterns` scan the whole index of hints. */
+/** Finds keys by hints; the hint `seen`, in any case, comes first. The LIKE `patterns` scan the whole index of hints. */
 export async function findKeysByHints(
   db: Db,
   seen: string,
@@ -96,7 +96,7 @@ export async function findKeysByHints(
   return (await query).map(toFields);
 }
 
-/** Licences by the beginning of a key, which `keyStart` gives. */
+/** Finds licences by the beginning of a key, as `keyStart` returns it. */
 export async function findLicenseIdsByKeyStart(db: Db, start: string, limit: number): Promise<number[]> {
   return db(tableBy(db, 'license_keys', 'key_start'))
     .where({ key_start: start })
@@ -122,14 +122,14 @@ export async function findKeyByDigest(db: Db, keyDigest: string): Promise<Licens
   return row && toFields(row);
 }
 
-/** The digests of a key as somebody wrote it (licensing/core/keys.ts). */
+/** The digests of a key as the customer typed it (licensing/core/keys.ts). */
 export interface WrittenKey {
   keyDigest: string;
-  /** undefined: of our own shape */
+  /** undefined: the key has our own format */
   foldedDigest: string | undefined;
 }
 
-/** The key that is meant: the one written so, else the only one that differs in case and kinds of hyphens alone. */
+/** Finds the key that is meant: the exact match, otherwise the only key that differs just in case and kinds of hyphens. */
 export async function findMeantKey(
   db: Db,
   { keyDigest, foldedDigest }: WrittenKey,
@@ -147,7 +147,7 @@ export async function findMeantKey(
   return keys.find((key) => key.keyDigest === keyDigest) ?? (twins.length === 0 ? only : undefined);
 }
 
-/** Keys of other systems by their folded digests. */
+/** Finds keys of other systems by their folded digests. */
 export async function findKeysByFoldedDigests(
   db: Db,
   digests: string[],
@@ -159,17 +159,17 @@ export async function findKeysByFoldedDigests(
   return rows.map(toFields);
 }
 
-/** @throws a duplicate (`isDuplicate`) when the key exists already. @returns its id */
+/** Inserts a key and returns its id. @throws a duplicate (`isDuplicate`) if the key already exists */
 export async function insertKey(trx: Transaction, key: NewKey): Promise<number> {
   const [id] = await trx(table(trx, 'license_keys')).insert(toColumns(key));
   if (key.label !== null) await refreshWords(trx, [key.licenseId]);
   return id as number;
 }
 
-/** Inserts the main keys of licences that have none. @throws a duplicate (`isDuplicate`) when a key exists already */
+/** Inserts the main keys of licences without a main key. @throws a duplicate (`isDuplicate`) if a key already exists */
 export async function insertMainKeys(trx: Transaction, keys: NewKey[]): Promise<void> {
   const ids = await insertCounted(trx, 'license_keys', keys.map(toColumns));
-  // Not with a subquery: it would lock the gap behind the keys, where others insert theirs.
+  // A subquery would lock the gap behind the keys, where other transactions insert theirs.
   await rawChange(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
@@ -192,7 +192,7 @@ export async function setKey(trx: Transaction, id: number, changes: KeyChanges):
   if (changes.label !== undefined) await refreshWordsOf(trx, 'license_keys', [id]);
 }
 
-/** Makes `to` the key that took the place of `from`, also for those that `from` had replaced, with their activations. */
+/** Makes `to` the key that replaced `from` and the keys that `from` had replaced, and moves their activations to it. */
 export async function replaceKey(
   trx: Transaction,
   licenseId: number,
@@ -206,8 +206,8 @@ export async function replaceKey(
 }
 
 /**
- * Gives a key of a locked licence to another one, as a further key. Sites that came by it stay where they are.
- * @param instead makes a main key for the licence that loses its own, and returns its id
+ * Moves a key of a locked licence to another licence, as a further key. Sites that it activated stay where they are.
+ * @param instead makes a new main key if the licence loses its main key, and returns its id
  */
 export async function giveKey(
   trx: Transaction,
@@ -234,19 +234,19 @@ export async function giveKey(
   await refreshWords(trx, [from, to]);
 }
 
-/** Makes a key's activations those of another. @param to null: the main key */
+/** Assigns a key's activations to another key. @param to null: the main key */
 export async function moveActivations(trx: Transaction, from: number, to: number | null): Promise<void> {
   await trx(tableBy(trx, 'activations', 'key_id', 'free'))
     .where({ key_id: from })
     .update({ key_id: to });
 }
 
-/** The slots taken by each of a licence's keys; the main key's have no key id. */
+/** Counts the slots taken by each of a licence's keys. The main key has the id null. */
 export async function countSlotsByKey(db: Db, licenseId: number): Promise<Map<number | null, number>> {
   return (await countSlotsByKeys(db, [licenseId])).get(licenseId) ?? new Map<number | null, number>();
 }
 
-/** The same of several licences, by licence id. */
+/** Counts slots as `countSlotsByKey` does, for several licences, by licence id. */
 export async function countSlotsByKeys(
   db: Db,
   licenseIds: number[],
@@ -265,7 +265,7 @@ export async function countSlotsByKeys(
   return counts;
 }
 
-/** The slots taken by each of these keys, which are not main keys. */
+/** Counts the slots taken by each of these keys, none of which is a main key. */
 export async function countSlotsOfKeys(db: Db, ids: number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
   const rows = await rawRows<{ key_id: number; n: number }>(
@@ -286,8 +286,8 @@ export interface SealedKey {
 }
 
 /**
- * The oldest and newest sealed keys: if the secret has changed, these differ.
- * @param among only keys whose ids are no further than this from an end; undefined: all, which are read where few are sealed
+ * Samples the oldest and newest sealed keys; after a change of the secret, their secrets differ.
+ * @param among only keys with ids this close to an end; undefined: all keys, which takes long if few are sealed
  */
 export async function sampleSealedKeys(
   db: Db,

@@ -4,8 +4,8 @@ import { forceIndex, likePattern, orderedJoin, placeholders, rawRows } from '../
 import { toSqlTime } from '../engine/time';
 
 /**
- * Pages of licences by filters, fast with a million licences: a filter that few licences match gives their ids, and any
- * other is read in the order of an index. Indexes and join orders are named, because statistics may be stale.
+ * Pages of licences by filters, fast with a million licences. A filter that few licences match returns their ids; any
+ * other filter is read in the order of an index. Indexes and join orders are named, because statistics may be stale.
  */
 
 export interface LicenseFilter {
@@ -16,11 +16,11 @@ export interface LicenseFilter {
   customer?: string | undefined;
   reference?: string | undefined;
   hint?: string | undefined;
-  /** active licences that expire no later than this, and do not renew themselves */
+  /** active licences without automatic renewal that expire no later than this */
   expiringBefore?: Date | undefined;
-  /** licences with a refused request since this */
+  /** licences with a refused request since this time */
   refusedSince?: Date | undefined;
-  /** licences that were issued, not imported, since this */
+  /** licences that were issued, not imported, since this time */
   issuedSince?: Date | undefined;
   /** licences whose latest suspension names this event of their order as its reason (`reasonOf` in orders/draft.ts) */
   suspendedBy?: string | undefined;
@@ -29,7 +29,7 @@ export interface LicenseFilter {
   search?: LicenseSearchText | undefined;
 }
 
-/** A text as all that it may name. */
+/** A search text in all its possible meanings. */
 export interface LicenseSearchText {
   /** beginnings of the licence's words, all of which it must have (search-words.ts) */
   words: string[];
@@ -39,14 +39,14 @@ export interface LicenseSearchText {
   id: number | undefined;
   hint: string | undefined;
   identifiers: string[];
-  /** the licences that the text finds otherwise than by words, if they are few */
+  /** the licences that the text finds by other means than words, if they are few */
   others?: number[];
 }
 
-/** By id, or for licences that expire by their end. */
+/** By id, or, for licences that expire, by their end. */
 export type LicenseOrder = 'newest' | 'oldest' | 'soonest';
 
-/** Where a page ends. */
+/** The position at which a page ends. */
 interface LicensePosition {
   id: number;
   /** as stored; only in the order `soonest` */
@@ -59,18 +59,18 @@ interface Page {
   limit: number;
 }
 
-/** What decides how a page is read; tests set it lower. */
+/** The bounds that decide how a page is read; tests set them lower. */
 interface Bounds {
-  /** so many licences of a part of the filter are looked at one by one */
+  /** the maximum of licences matching a part of the filter that are checked one by one */
   few: number;
-  /** the most index entries that are sorted for a page */
+  /** the maximum of index entries that are sorted for a page */
   sortable: number;
-  /** ids from the start of a page that are searched before anything is sorted */
+  /** the range of ids from the start of a page that is searched before anything is sorted */
   window: number;
 }
 
 const BOUNDS: Bounds = { few: 2_000, sortable: 200_000, window: 10_000 };
-/** Pieces in one statement; SQLite takes 500. */
+/** The pieces in one statement; SQLite allows 500. */
 const PIECES_AT_ONCE = 16;
 const HEADS_AT_ONCE = 100;
 
@@ -87,25 +87,25 @@ type Part = keyof LicenseFilter;
 interface Piece {
   /** tables with their indexes; licences have the alias `l` */
   from: string;
-  /** the first of these tables, in whose order the piece is */
+  /** the first of these tables, which decides the order of the piece */
   driver: string;
   /** the licence's id in the driver */
   id: string;
-  /** what the index serves */
+  /** the conditions that the index serves */
   range: Condition[];
-  /** what is checked row by row besides the rest of the filter */
+  /** further conditions that are checked row by row, in addition to the rest of the filter */
   rest: Condition[];
-  /** the parts of the filter that these conditions say */
+  /** the parts of the filter that these conditions cover */
   says: Part[];
-  /** a licence may be in it several times */
+  /** whether a licence may be in it several times */
   repeats?: boolean;
-  /** the tables without licences, for a page that needs ids only */
+  /** the tables without licences, for a page that needs only ids */
   bare?: string;
-  /** what has those without an end, where this one does not */
+  /** the piece with the licences without an end, if this one excludes them */
   withoutEnd?: Piece;
 }
 
-/** The ids of a page, in its order. An active licence past its end is expired at `now`. */
+/** Lists the ids of a page, in its order. An active licence past its end is expired at `now`. */
 export async function listLicensePositions(
   db: Db,
   given: LicenseFilter,
@@ -123,7 +123,7 @@ export async function listLicensePositions(
   const few = await findFew(db, ways, bounds.few);
   if (few !== undefined) return pick(db, few, [...checks.values()].flat(), page);
   if (page.order === 'soonest') {
-    // Sorted, where not too many: those that expire first may all lack the rest of the filter.
+    // If few enough match, they are sorted, because the licences that expire first may all fail the rest of the filter.
     for (const pieces of ways)
       if (!says(pieces, 'expiringBefore') && (await areAtMost(db, pieces, bounds.sortable / 4)))
         return merge(db, pieces, checks, page);
@@ -131,7 +131,7 @@ export async function listLicensePositions(
   }
   const searched = await findSearchable(db, ways, bounds);
   if (searched !== undefined) return merge(db, searched, checks, page);
-  // Nearly always there are enough near the page's start.
+  // There are nearly always enough near the page's start.
   const start = page.after?.id ?? (await findOutermost(db, page.order));
   const end = start + (page.order === 'newest' ? -bounds.window : bounds.window);
   const near = await merge(db, runs, checks, page, end);
@@ -143,8 +143,8 @@ export async function listLicensePositions(
 }
 
 /**
- * An id that the page's last does not lie behind, so that fewer are sorted: usually the licences that ended last are the
- * newest of the ended ones. undefined: none is known
+ * Returns an id that the page's last licence is not beyond, so that fewer are sorted: usually the licences that ended
+ * last are the newest among the ended ones. undefined if no bound is known
  */
 async function findBound(
   db: Db,
@@ -173,7 +173,7 @@ function says(pieces: Piece[], part: Part): boolean {
   return pieces.every((one) => one.says.includes(part));
 }
 
-/** A column that an index has in order. Licences of the same value are in the order of their ids, the same way round. */
+/** A sort by a column that an index has in order. Licences with the same value are sorted by id, in the same direction. */
 export interface LicenseSort {
   column: 'customer' | 'expires_at';
   isDown: boolean;
@@ -181,7 +181,7 @@ export interface LicenseSort {
 
 export interface SortedPosition {
   id: number;
-  /** as stored; null: none */
+  /** as stored; null: no value */
   value: string | null;
 }
 
@@ -191,7 +191,7 @@ interface SortedPage {
   limit: number;
 }
 
-/** The ids of a page, sorted by a column. Upwards those without a value come last, downwards first. */
+/** Lists the ids of a page, sorted by a column. Licences without a value are last in ascending order, else first. */
 export async function listSortedPositions(
   db: Db,
   given: LicenseFilter,
@@ -213,7 +213,7 @@ export async function listSortedPositions(
   if (runs.every((run) => remaining(run, checks).length === 0)) return readParts(db, runs, checks, page);
   const searched = await findSearchable(db, ways, bounds);
   if (searched !== undefined) return readParts(db, searched, checks, page);
-  // Nearly always there are enough near the page's start.
+  // There are nearly always enough near the page's start.
   const near = await readParts(db, runs, checks, page, bounds.window / 2);
   if (near.length >= page.limit) return near;
   for (const way of ways)
@@ -221,16 +221,16 @@ export async function listSortedPositions(
   return readParts(db, runs, checks, page);
 }
 
-/** Ranges of plans and states that are looked at one after the other. */
+/** The maximum of ranges of plans and states that are read one after the other. */
 const MOST_RANGES = 200;
 
 interface SortedPart {
-  /** without a value in the column */
+  /** whether it is the part without a value in the column */
   isNull: boolean;
   after: SortedPosition | undefined;
 }
 
-/** The parts of the order from a place on. */
+/** Returns the parts of the order that follow a position. */
 function partsBehind({ sort: { isDown }, after }: SortedPage): SortedPart[] {
   const parts = isDown ? [true, false] : [false, true];
   if (after === undefined) return parts.map((isNull) => ({ isNull, after }));
@@ -240,7 +240,7 @@ function partsBehind({ sort: { isDown }, after }: SortedPage): SortedPart[] {
     .map((isNull) => ({ isNull, after: isNull === first ? after : undefined }));
 }
 
-/** @param window only so many entries of a part are looked at, and no part behind it; undefined: all */
+/** Reads the parts in order. @param window reads only this many entries of the first part; undefined: all parts */
 async function readParts(
   db: Db,
   pieces: Piece[],
@@ -252,7 +252,7 @@ async function readParts(
   for (const part of partsBehind(page)) {
     if (found.length >= page.limit) break;
     const limit = page.limit - found.length;
-    // A licence without an end has not ended, but for what was brought here so.
+    // A licence without an end has not ended, except for one that was imported as expired.
     const isRare = part.isNull && pieces.every((one) => one.withoutEnd !== undefined);
     const run = isRare ? pieces.flatMap((one) => one.withoutEnd ?? []) : pieces;
     const wanted = { ...page, ...part, limit };
@@ -262,7 +262,7 @@ async function readParts(
   return found;
 }
 
-/** The index of the column. Of ends, the filter's live state leaves a part of it. */
+/** Returns the index of the column. For ends, the filter's live state limits it to a range. */
 function runsInOrder(
   db: Db,
   { status, expiringBefore }: LicenseFilter,
@@ -276,7 +276,7 @@ function runsInOrder(
   if (expiringBefore !== undefined)
     return bounded('l.expires_at > ? AND l.expires_at <= ?', at, toSqlTime(expiringBefore));
   if (status === 'active') return bounded('(l.expires_at > ? OR l.expires_at IS NULL)', at);
-  // What is stored as expired has ended, whoever brought it here.
+  // A licence stored as expired has ended, even if it was imported without an end.
   if (status === 'expired')
     return bounded('l.expires_at <= ?', at).map((one) => ({
       ...one,
@@ -319,12 +319,12 @@ function distinct<T extends { id: number }>(rows: T[]): T[] {
   return [...new Map(rows.map((one) => [one.id, one])).values()];
 }
 
-/** The factor for the rows of a licence: few of its words have the same beginning. */
+/** The factor for the rows of one licence: few of its words have the same beginning. */
 const REPEATS = 4;
 
 /**
- * Reads rows until `limit` licences are found, because a licence may have several rows. DISTINCT would first make a table of
- * all rows.
+ * Reads rows until `limit` licences are found, because a licence may have several rows. DISTINCT would first make a
+ * table of all rows.
  */
 async function eachOnce<T extends { id: number }>(
   limit: number,
@@ -338,7 +338,7 @@ async function eachOnce<T extends { id: number }>(
   }
 }
 
-/** Returns the condition for rows behind a place, or with `isUntil` up to it. */
+/** Returns the condition for rows after a position, or with `isUntil` up to it. */
 function behind(
   { column, isDown }: LicenseSort,
   id: string,
@@ -355,7 +355,7 @@ function behind(
   };
 }
 
-/** As the databases compare: byte by byte. */
+/** Returns a comparison like that of the databases, byte by byte. */
 function comparingBy({ isDown }: LicenseSort): (a: SortedPosition, b: SortedPosition) => number {
   const sign = isDown ? -1 : 1;
   return (a, b) => {
@@ -365,7 +365,7 @@ function comparingBy({ isDown }: LicenseSort): (a: SortedPosition, b: SortedPosi
   };
 }
 
-/** The page's part of some ids. */
+/** Returns the page's part of some ids, sorted by a column. */
 async function pickSorted(
   db: Db,
   ids: number[],
@@ -387,7 +387,7 @@ async function pickSorted(
     .slice(0, limit);
 }
 
-/** How many licences match, where a part of the filter leaves few; undefined: many, which are not counted one by one. */
+/** Counts the matching licences if a part of the filter leaves few; undefined if there are many. */
 export async function countFewLicenses(
   db: Db,
   given: LicenseFilter,
@@ -403,7 +403,7 @@ export async function countFewLicenses(
   return (await pickSorted(db, few, checks, { sort, after: undefined, limit: few.length })).length;
 }
 
-/** Each part of a filter as conditions on a licence. */
+/** Returns each part of a filter as conditions on a licence. */
 function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<Part, Condition[]> {
   const checks = new Map<Part, Condition[]>();
   const { planIds, status, customer, reference, hint, expiringBefore, refusedSince, issuedBy, search } =
@@ -463,7 +463,7 @@ function any(conditions: Condition[]): Condition {
   return all(conditions, 'OR');
 }
 
-/** What renews itself does not end. What ends has no grace: its end is the paid one. */
+/** Returns the condition for an end in a period. Automatic renewals do not end; other ends have no grace period. */
 function expiring(now: Date, before: Date): Condition[] {
   return [
     {
@@ -473,7 +473,7 @@ function expiring(now: Date, before: Date): Condition[] {
   ];
 }
 
-/** The stored states that a filter's live status means, each with its condition on the end. */
+/** Returns the stored states that the filter's live status stands for, each with its condition on the end. */
 function standings({ status, expiringBefore }: LicenseFilter, now: Date): [Condition, ...Condition[]][] {
   const at = toSqlTime(now);
   if (expiringBefore !== undefined) return [[equal('status', 'active'), ...expiring(now, expiringBefore)]];
@@ -497,7 +497,7 @@ function hasHint(db: Db, hint: string): Condition {
   };
 }
 
-/** As a range, since SQLite has no index for LIKE with an escape. Nothing sorts behind the last code point. */
+/** Returns a range, because SQLite has no index for LIKE with an escape. No word sorts after the last code point. */
 function begins(alias: string, beginning: string): Condition {
   const bindings = [beginning, `${beginning}\u{10ffff}`];
   return { sql: `(${alias}.word >= ? AND ${alias}.word < ?)`, bindings };
@@ -534,7 +534,7 @@ function isFound(db: Db, search: LicenseSearchText): Condition {
   ]);
 }
 
-/** Indexes read in the page's order: a piece for each plan and stored status. */
+/** Returns indexes in the page's order: a piece for each plan and stored status. */
 function runsOf(db: Db, filter: LicenseFilter, order: LicenseOrder, now: Date): Piece[] {
   if (order === 'soonest') return rangesOf(db, filter, now);
   const { customer, issuedBy, refusedSince, planIds } = filter;
@@ -555,12 +555,12 @@ function runsOf(db: Db, filter: LicenseFilter, order: LicenseOrder, now: Date): 
   );
 }
 
-/** The columns of the index that ranges of ends are read by. */
+/** The columns of the index by which ranges of ends are read. */
 const BY_END = ['status', 'expires_at', 'renews_itself'];
 
 const STANDING: Part[] = ['planIds', 'status', 'expiringBefore'];
 
-/** Ranges of indexes, one way for each part of the filter: all licences that the part leaves. */
+/** Returns the ways to read the filter: for each part, ranges of indexes with all licences that match this part. */
 function waysOf(db: Db, filter: LicenseFilter, now: Date): Piece[][] {
   const { customer, reference, hint, search, refusedSince, issuedSince, issuedBy } = filter;
   const ways: Piece[][] = [];
@@ -579,7 +579,7 @@ function waysOf(db: Db, filter: LicenseFilter, now: Date): Piece[][] {
   return ways;
 }
 
-/** Ranges of the plans and states, by the end. */
+/** Returns ranges of the plans and states, sorted by the end. */
 function rangesOf(db: Db, filter: LicenseFilter, now: Date): Piece[] {
   const states = standings(filter, now);
   if (states.length === 0 && filter.planIds === undefined) return [];
@@ -596,7 +596,7 @@ function eachPlan(planIds: number[] | undefined): { index: string[]; plan: Condi
   );
 }
 
-/** Returns a way for each word: the licences with it, and those that the text finds otherwise. A licence may be in it twice. */
+/** Returns a way for each word: licences with it, and those found by other means. A licence may be in it twice. */
 function searchWays(db: Db, search: LicenseSearchText): Piece[][] {
   const { words, others: ids } = search;
   const others =
@@ -612,7 +612,7 @@ function searchWays(db: Db, search: LicenseSearchText): Piece[][] {
   });
 }
 
-/** Returns the licences that the text finds otherwise than by words, with an index for each meaning. */
+/** Returns the licences that the text finds by other means than words, with an index for each meaning. */
 function otherPieces(db: Db, { number, reference, id, hint, identifiers }: LicenseSearchText): Piece[] {
   return [
     ...(number === undefined ? [] : [byWord(db, isNumber('o', number), [])]),
@@ -625,7 +625,7 @@ function otherPieces(db: Db, { number, reference, id, hint, identifiers }: Licen
   ];
 }
 
-/** Looks the few licences up that a search finds otherwise than by words, so that no row needs these look-ups. */
+/** Looks up the few licences that a search finds by other means than words, so that not every row needs these look-ups. */
 async function withOthers(db: Db, filter: LicenseFilter, few: number): Promise<LicenseFilter> {
   const { search } = filter;
   if (search === undefined || search.words.length === 0) return filter;
@@ -633,7 +633,7 @@ async function withOthers(db: Db, filter: LicenseFilter, few: number): Promise<L
   return others === undefined ? filter : { ...filter, search: { ...search, others } };
 }
 
-/** Finds the way of a search with few rows: sorting them is faster than looking for matches near the page's start. */
+/** Finds a way of a search with few rows: sorting them is faster than searching for matches near the page's start. */
 async function findSearchable(db: Db, ways: Piece[][], { sortable }: Bounds): Promise<Piece[] | undefined> {
   for (const pieces of ways)
     if (says(pieces, 'search') && (await areAtMost(db, pieces, sortable / 10))) return pieces;
@@ -668,7 +668,7 @@ function byColumn(db: Db, column: string, value: string, part: Part): Piece {
   return piece(db, [column], [equal(column, value)], [part]);
 }
 
-/** Licences by the rows `o` of another table. */
+/** Returns licences by the rows `o` of another table. */
 function byOther(
   db: Db,
   name: 'license_keys' | 'activations',
@@ -682,7 +682,7 @@ function byOther(
     range: [{ sql: `o.${index[0]} = ?`, bindings: [value] }],
     rest: [],
     says: [part],
-    // Several keys of a licence may have the same end.
+    // Several keys of a licence may have the same hint.
     repeats: name === 'license_keys',
   };
 }
@@ -704,7 +704,7 @@ function joined(db: Db, driver: string, bare = driver): Pick<Piece, 'from' | 'dr
   };
 }
 
-/** The ids of the first way that has few; undefined when each has more. */
+/** Returns the ids of the first way with few licences; undefined if each way has more. */
 async function findFew(db: Db, ways: Piece[][], few: number): Promise<number[] | undefined> {
   for (const pieces of ways) {
     const ids: number[] = [];
@@ -719,7 +719,7 @@ async function findFew(db: Db, ways: Piece[][], few: number): Promise<number[] |
   return undefined;
 }
 
-/** Whether pieces have at most so many rows together. */
+/** Reports whether pieces have at most this many rows together. */
 async function areAtMost(db: Db, pieces: Piece[], most: number): Promise<boolean> {
   let left = most;
   for (const { driver, range } of pieces) {
@@ -740,12 +740,12 @@ async function findOutermost(db: Db, order: LicenseOrder): Promise<number> {
   return (found?.id ?? 0) + (order === 'newest' ? 1 : -1);
 }
 
-/** The conditions of the filter that a piece does not say. */
+/** Returns the conditions of the filter that a piece does not cover. */
 function remaining({ says }: Piece, checks: Map<Part, Condition[]>): Condition[] {
   return [...checks].flatMap(([part, conditions]) => (says.includes(part) ? [] : conditions));
 }
 
-/** The page's part of some ids. */
+/** Returns the page's part of some ids. */
 async function pick(
   db: Db,
   ids: number[],
@@ -770,9 +770,9 @@ async function pick(
 }
 
 /**
- * The page's part of pieces. Of many pieces, those that begin nearest to the page's start come first, and those that
- * begin behind its end are not read.
- * @param until the last id to look at
+ * Returns the page's part of pieces. If there are many pieces, those that begin nearest to the page's start are read
+ * first, and those that begin after its end are not read.
+ * @param until the last id to read
  */
 async function merge(
   db: Db,
@@ -796,7 +796,7 @@ async function merge(
     const last = found[limit - 1];
     const head = waiting[i]?.head;
     if (last !== undefined && head !== undefined && compare(head, last) > 0) break;
-    // The first of many alone, since they bound what is read of the others.
+    // The first batch of many is small, because its rows limit the reading of the other batches.
     const batch = waiting.slice(i, i + (isMany && i === 0 ? 2 : PIECES_AT_ONCE));
     const rows = await read(
       db,
@@ -812,7 +812,7 @@ async function merge(
   return found;
 }
 
-/** Pieces that have rows, with a place that none of their rows is before, the first of these first. */
+/** Finds the pieces that have rows. Each has a position that none of its rows precedes; the pieces are sorted by it. */
 async function findHeads(
   db: Db,
   pieces: Piece[],
@@ -827,14 +827,14 @@ async function findHeads(
   return heads.sort((a, b) => comparing(span.order)(a.head, b.head));
 }
 
-/** A part of an order, without `after` and with `until`. */
+/** A part of an order, after `after` and up to and including `until`. */
 interface Span {
   order: LicenseOrder;
   after?: LicensePosition | undefined;
   until?: LicensePosition | undefined;
 }
 
-/** The first rows of each piece, in no order. */
+/** Reads the first rows of each piece, unsorted. */
 async function read(
   db: Db,
   pieces: Piece[],
@@ -862,7 +862,7 @@ async function read(
     selects.filter((_, n) => (all[n]?.repeats ?? false) === (repeats === 1)),
   ) as [typeof selects, typeof selects];
   const readAll = (some: typeof selects, most: number) => {
-    // SQLite takes no parentheses there, and without them the order would be that of all.
+    // SQLite allows no parentheses there, and without them ORDER BY would sort the whole union.
     const sql = some.map((select) =>
       isSqlite(db) ? `SELECT * FROM (${select.sql} LIMIT ${most})` : `(${select.sql} LIMIT ${most})`,
     );
@@ -879,7 +879,7 @@ async function read(
 
 const ALWAYS: Condition = { sql: '1 = 1', bindings: [] };
 
-/** Rows behind a place in an order, or with `isUntil` those up to it. */
+/** Returns the condition for rows after a position in an order, or with `isUntil` up to it. */
 function beyond(order: LicenseOrder, id: string, place: LicensePosition, isUntil: boolean): Condition {
   if (order === 'soonest' && place.expiresAt !== null) {
     const [edge, further] = isUntil ? ['<=', '<'] : ['>=', '>'];

@@ -4,31 +4,31 @@ import type { AfterExpiry } from '../catalogue';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from '../engine/time';
 
-/** What requests are judged by: a licence, the key, and the wanted identifiers that are activated, at one moment. */
+/** The data that decides a request: a licence, the key, and the wanted identifiers that are activated, read at one moment. */
 export interface Terms {
   license: LicenseTerms;
   key: KeyTerms;
-  /** by identifier */
+  /** keyed by identifier */
   activations: Map<string, ActivationTerms>;
 }
 
-/** A text as an identifier of each activation type; undefined where it is not valid for that type. */
+/** A text as an identifier of each activation type; undefined if it is not valid for that type. */
 export type SpelledIdentifier = Record<string, string | undefined>;
 
-/** The key that a request came by. One that was replaced counts as the key in its place. */
+/** The key of a request. A replaced key counts as the key that replaced it. */
 export interface KeyTerms {
-  /** null: the main key, also of the activations that came by it */
+  /** null: the main key; activations with the main key also have null */
   id: number | null;
-  /** the same with the main key's id */
+  /** the id of this key, even if it is the main key */
   rowId: number;
-  /** the id of the key that was sent, also if it was replaced */
+  /** the id of the key that was sent, even if it was replaced */
   sentId: number;
   endsAt: Date | null;
-  /** its own, which is never unlimited; undefined: the licence's */
+  /** the key's own limit, which is never unlimited; undefined: the licence's limit applies */
   limit: { slots: number; used: number } | undefined;
 }
 
-/** All but the identifier is undefined unless details were requested. */
+/** An activation; all fields except the identifier are undefined unless details were requested. */
 export interface ActivationTerms {
   name?: string | null | undefined;
   /** null: the main key */
@@ -41,9 +41,9 @@ export interface ActivationTerms {
 interface TermsRow {
   id: number;
   key_digest: string;
-  /** of rows that were found by it alone; absent where no query needs it */
+  /** only in rows that were found by it; absent if no query needs it */
   folded_digest?: string | null;
-  /** null: the key is another, whose terms were not read */
+  /** null: a different key, whose terms were not read */
   main_key_id: number | null;
   key_id?: number;
   sent_key_id?: number;
@@ -74,16 +74,17 @@ interface TermsRow {
 /** The spellings of the wanted identifiers, by digest of a key. */
 type Wanted = ReadonlyMap<string, SpelledIdentifier[]>;
 
-/** The folded digests of keys of other systems, by digest of such a key as it was written. */
+/** The folded digests of keys of other systems, by the digest of the key as typed. */
 export type Folded = ReadonlyMap<string, string>;
 
 /**
  * Finds licences and wanted identifiers by digest in one statement: a second one could see an activation that the first
- * one's counter lacks. Nearly all requests come by main keys, which have no terms of their own to read; licences found by
- * other keys are read again with these. A key of another system is found by its folded digest too, where it means one key.
+ * one's counter does not include. Nearly all requests use main keys, which have no terms of their own; licences of
+ * other keys are read again with these terms. A key of another system is also found by its folded digest, if that means
+ * one key.
  *
- * @param details reads all of the activations; without, they come from the index alone
- * @returns by the digests as they are wanted
+ * @param details reads all columns of the activations; otherwise only the index is read
+ * @returns the terms by the wanted digests
  */
 export async function findTerms(
   db: Db,
@@ -109,7 +110,7 @@ export async function findTerms(
   );
 }
 
-/** The stored digest of each key that is meant though it is written otherwise. The one written so comes first. */
+/** Finds the stored digest of each key that was typed in another spelling. An exact match wins. */
 export function meantDigests(
   folded: Folded,
   rows: Pick<TermsRow, 'key_digest' | 'folded_digest'>[],
@@ -140,7 +141,7 @@ function joinSql(parts: Sql[], separator: string): Sql {
   };
 }
 
-/** A row for each wanted identifier that is activated, and one for a licence without any. */
+/** Reads a row for each wanted identifier that is activated, and one row for a licence without any. */
 function readTerms(
   db: Db,
   wanted: Wanted,
@@ -163,7 +164,7 @@ type DigestColumn = 'key_digest' | 'folded_digest';
 interface Reading {
   details: boolean;
   keyTerms: boolean;
-  /** whether the rows tell by which digest they were found */
+  /** whether the rows show by which digest they were found */
   tellsFolded: boolean;
 }
 
@@ -180,7 +181,7 @@ function selectsBy(db: Db, column: DigestColumn, wanted: Wanted, reading: Readin
   return selects;
 }
 
-/** The join order is fixed, because the server's statistics may date from when the tables were empty. */
+/** Returns the SELECT, with a fixed join order: the server's statistics may date from the time of empty tables. */
 function selectTerms(
   db: Db,
   column: DigestColumn,
@@ -213,7 +214,7 @@ function selectTerms(
   };
 }
 
-/** The plan's activation type is still unknown: look for every spelling; the caller picks one. */
+/** Returns a condition for every spelling while the plan's activation type is unknown; the caller picks one. */
 function isAnySpelling(spelled: SpelledIdentifier[]): Sql {
   const all = spelled.flatMap((one) => Object.values(one)).filter((text) => text !== undefined);
   const bindings = [...new Set(all)];

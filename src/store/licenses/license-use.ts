@@ -4,8 +4,8 @@ import { licenseIndex, tableBy } from '../engine/statements';
 export type LicenseUse = 'activated' | 'downloaded' | 'ordered' | 'changed';
 
 /**
- * Licences that somebody has used or changed since they were imported, and how. Checks of a key count as nothing.
- * @param ids of locked licences
+ * Finds licences that were used or changed since they were imported, and how. Checks of a key do not count.
+ * @param ids ids of locked licences
  */
 export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<number, LicenseUse>> {
   const used = new Map<number, LicenseUse>();
@@ -44,7 +44,7 @@ export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<numbe
   return used;
 }
 
-/** The keys of licences, by their digests. */
+/** Lists the digests of the keys of licences. */
 export async function listKeyDigests(
   db: Db,
   ids: number[],

@@ -22,7 +22,7 @@ import { refreshWords } from '../search-words';
 import { deleteTold } from '../told';
 import { toSqlTime } from '../engine/time';
 
-/** The part of a licence that requests are judged by, with its plan and product. */
+/** The part of a licence that decides requests, with its plan and product. */
 export interface LicenseTerms {
   id: number;
   /** as stored; `liveStatus` gives the current status */
@@ -30,17 +30,17 @@ export interface LicenseTerms {
   /** 0: unlimited */
   activationLimit: number;
   activationsUsed: number;
-  /** when it stops working, the grace included; null: never */
+  /** when it stops working, including the grace period; null: it does not end */
   expiresAt: Date | null;
-  /** days of it that are not paid: a subscription's renewal is awaited in them (`paidEnd`) */
+  /** the unpaid days before this end, the grace period in which a subscription's renewal is awaited (`paidEnd`) */
   graceDays: number;
-  /** a subscription pays on by itself */
+  /** whether a subscription renews it automatically */
   renewsItself: boolean;
   plan: Pick<Plan, 'id' | 'name' | 'afterExpiry' | 'freeStaging'> & { activationType: string };
   product: { id: number; name: string };
 }
 
-/** With its main key. */
+/** A licence with its main key. */
 export interface License extends LicenseTerms, StoredKey {
   mainKeyId: number;
   customer: string | null;
@@ -49,11 +49,11 @@ export interface License extends LicenseTerms, StoredKey {
   lastCheckIp: string | null;
   checkCount: number;
   createdAt: Date;
-  /** JSON; null: none (licensing/metadata.ts) */
+  /** JSON; null: no metadata (licensing/metadata.ts) */
   metadata: string | null;
-  /** the name of the token that issued it; null: issued in another way */
+  /** the name of the token that issued it; null: it was not issued with a token */
   issuedBy: string | null;
-  /** the number of its latest change; 0: none since revisions are counted. Checks do not raise it */
+  /** the number of its latest change; 0: no change since revisions are counted. Checks do not raise it */
   revision: number;
 }
 
@@ -65,7 +65,7 @@ type Terms = Omit<
   'id' | 'mainKeyId' | 'activationsUsed' | 'lastCheckAt' | 'lastCheckIp' | 'checkCount' | 'revision'
 >;
 
-/** Without a grace, it has none. */
+/** The renewal of a licence; by default, it has no grace period. */
 type Renewing = Pick<LicenseTerms, 'graceDays' | 'renewsItself'>;
 
 export type NewLicense = Omit<Terms, keyof Renewing> &
@@ -108,7 +108,7 @@ export async function findLicenseByReference(db: Db, reference: string): Promise
   return row && toLicense(row);
 }
 
-/** Those of these references that licences have. */
+/** Finds which of these references are used by licences. */
 export function findUsedReferences(db: Db, references: string[]): Promise<string[]> {
   return inChunks(references, (some): Promise<string[]> =>
     db(tableBy(db, 'licenses', 'reference'))
@@ -117,7 +117,7 @@ export function findUsedReferences(db: Db, references: string[]): Promise<string
   );
 }
 
-/** The ids of licences, by the digests of any of their keys; unknown digests are missing from the map. */
+/** Finds the ids of licences by the digests of any of their keys. Unknown digests are missing from the map. */
 export async function findOwners(db: Db, digests: string[]): Promise<Map<string, number>> {
   const owners = new Map<string, number>();
   for (const some of chunksOf(digests)) {
@@ -129,7 +129,7 @@ export async function findOwners(db: Db, digests: string[]): Promise<Map<string,
   return owners;
 }
 
-/** The licence of the key that is meant (license-keys.ts). */
+/** Finds the licence of the key that is meant (license-keys.ts). */
 export async function findLicenseByKey(db: Db, written: WrittenKey): Promise<License | undefined> {
   const key = await findMeantKey(db, written);
   return key && (await findLicensesByIds(db, [key.licenseId]))[0];
@@ -140,13 +140,13 @@ export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[
   return (await joined(db, readBy(db)).whereIn('l.id', ids)).map(toLicense);
 }
 
-/** @param which in lower case: any of these e-mail addresses, or all that start with a text */
+/** Finds licences of customers. @param which in lower case: any of these e-mail addresses, or all that begin with a text */
 export async function findLicensesOfCustomers(
   db: Db,
   which: { among: string[] } | { beginning: string },
   limit: number,
 ): Promise<License[]> {
-  // Ids first, by the customer index: with the join the server may scan all licences by id.
+  // The ids are read first, by the customer index: with the join, the server may scan all licences by id.
   const query = db(tableBy(db, 'licenses', 'customer'))
     .orderBy('customer')
     .limit(limit);
@@ -155,14 +155,14 @@ export async function findLicensesOfCustomers(
   return findLicensesByIds(db, await query.pluck('id'));
 }
 
-/** Licences in the order of these ids; those that are gone are left out. */
+/** Reads licences in the order of these ids. Missing ones are left out. */
 export async function readLicenses(db: Db, ids: number[]): Promise<License[]> {
   const found = await inChunks(ids, (some) => findLicensesByIds(db, some));
   const byId = new Map(found.map((license) => [license.id, license]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** The first licences after an id, by id, in the filter's states as of `now`. */
+/** Lists the first licences after an id, by id, with the filter's states as of `now`. */
 export async function listLicenses(
   db: Db,
   { limit, after, ...filter }: LicenseFilter & { limit: number; after?: number | undefined },
@@ -184,9 +184,10 @@ export async function lockLicense(trx: Transaction, id: number): Promise<LockedL
 
 /**
  * Locks licences' rows in the order of ids, as all code does, to avoid deadlocks. Must be the first statement: under
- * REPEATABLE READ an earlier read would fix a snapshot, and later counts would be out of date. By id and without a
- * join, so that no plan and no gap between keys is locked too. SQLite ignores `skipLocked`: it has a single write lock.
- * @returns by id; skipped and missing rows are not in the map
+ * REPEATABLE READ an earlier read would fix a snapshot, and later counts would be out of date. It locks by id and
+ * without a join, so that no plan and no gap between keys is locked. SQLite ignores `skipLocked`: it has one write
+ * lock.
+ * @returns the rows by id; skipped and missing rows are not in the map
  */
 export async function lockLicenses(
   trx: Transaction,
@@ -212,7 +213,7 @@ export async function lockLicenses(
 /**
  * Inserts licences with their main keys.
  * @returns their ids, in the same order
- * @throws a duplicate (`isDuplicate`) when a key or reference exists already
+ * @throws a duplicate (`isDuplicate`) if a key or reference already exists
  */
 export function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<number[]> {
   return inChunks(licenses, async (chunk) => {
@@ -248,7 +249,7 @@ export function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promis
 
 export type LicenseChanges = Partial<Terms & Pick<License, 'mainKeyId'>>;
 
-/** Changes a licence by one revision: undefined keeps a value, null clears it. */
+/** Changes a licence and raises its revision by one: undefined keeps a value, null clears it. */
 export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
   const { customer } = changes;
   const digest = customer === undefined ? {} : { customerDigest: customerDigest(customer) };
@@ -259,7 +260,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
   if (customer !== undefined || changes.reference !== undefined) await refreshWords(trx, [id]);
 }
 
-/** Gives locked licences to another customer, as one change of each. */
+/** Moves locked licences to another customer, as one change of each. */
 export async function moveLicenses(trx: Transaction, ids: number[], customer: string): Promise<void> {
   await trx(tableBy(trx, 'licenses'))
     .whereIn('id', ids)
@@ -268,7 +269,7 @@ export async function moveLicenses(trx: Transaction, ids: number[], customer: st
   await refreshWords(trx, ids);
 }
 
-/** The next licences of a plan with exactly this limit, by id. */
+/** Lists the next licences of a plan with exactly this limit, by id. */
 export async function listIdsWithLimit(
   db: Db,
   planId: number,
@@ -283,7 +284,7 @@ export async function listIdsWithLimit(
     .pluck('id');
 }
 
-/** How many licences each plan has. @param activationLimit only those with exactly this limit */
+/** Counts the licences of each plan. @param activationLimit only those with exactly this limit */
 export async function countLicensesOnPlans(
   db: Db,
   planIds: number[],
@@ -300,7 +301,7 @@ export async function countLicensesOnPlans(
   return new Map(rows.map(({ plan_id: id, licenses }) => [id, licenses]));
 }
 
-/** Raises revisions by the numbers of changes, by licence id, for changes by statements that do not raise them. */
+/** Raises revisions by the numbers of changes, by licence id, after statements that do not raise them. */
 export async function raiseRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
   if (changes.size === 0) return;
   const bindings: (string | number)[] = [];
@@ -313,8 +314,8 @@ export async function raiseRevisions(trx: Transaction, changes: Map<number, numb
 }
 
 /**
- * Counts slots as used, by licence id, and raises the revisions by the numbers of changes, one where none is given.
- * @throws when fewer are free; a last safeguard, since the caller has checked
+ * Adds to the used slots, by licence id, and raises each revision by its number of changes, by default 1.
+ * @throws if fewer slots are free; a last safeguard, since the caller has checked
  */
 export async function takeSlots(
   trx: Transaction,
@@ -336,8 +337,8 @@ export async function takeSlots(
 }
 
 /**
- * Counts slots as used or, with a negative number, as free, whatever the limit. Counters never go below 0. Raises the
- * revisions as `takeSlots` does.
+ * Adds to the used slots, or with a negative number frees them, regardless of the limit. Counters never go below 0.
+ * Raises the revisions as `takeSlots` does.
  */
 export async function moveSlots(
   trx: Transaction,
@@ -369,10 +370,10 @@ function raised(
   );
 }
 
-/** A stored time further ahead came from a wrong clock, corrected since. */
+/** A stored time further ahead comes from a wrong clock that has been corrected since. */
 const MAX_CLOCK_SKEW_MS = DAY_MS;
 
-/** Takes one check for each licence. Locks by id to avoid deadlocks. @throws a lock conflict: nothing was recorded */
+/** Records one check for each licence, locking by id to avoid deadlocks. @throws a lock conflict: nothing was recorded */
 export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
   if (checks.length === 0) return;
   const ordered = [...checks].sort((a, b) => a.licenseId - b.licenseId);
@@ -385,13 +386,13 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
   const at = (): string => each((check) => toSqlTime(check.at));
   const latest = Math.max(...ordered.map((check) => check.at.getTime()));
   const tooLate = toSqlTime(new Date(latest + MAX_CLOCK_SKEW_MS));
-  // Another process may already have recorded a later call: the latest time keeps its address.
+  // Another process may already have recorded a later call: the address of the latest call is kept.
   const isLater = (): string => {
     const later = `last_check_at > ${at()} AND last_check_at < ?`;
     bindings.push(tooLate);
     return later;
   };
-  // MySQL assigns from left to right: set the address while last_check_at still has its old value.
+  // MySQL assigns from left to right: the address is set while last_check_at still has its old value.
   const sql = `UPDATE ${table(db, 'licenses')}${forceIndex(db, 'licenses')} SET
        check_count = check_count + ${each((check) => check.calls)},
        last_check_ip = CASE WHEN ${isLater()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
@@ -401,7 +402,7 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
   await rawChange(db, sql, bindings, { prepared: checks.length === 1 });
 }
 
-/** Deletes locked licences that an import made and nobody has used, with all that is stored of them. */
+/** Deletes locked licences that an import created and that were never used, with all their stored data. */
 export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
   await deleteTold(trx, ids);
@@ -419,7 +420,7 @@ export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<v
   await trx(table(trx, 'licenses')).whereIn('id', ids).delete();
 }
 
-/** Deletes a trial's licence, which was never sold, and the trial's entries in the access log. */
+/** Deletes the licence of a simulated sale, and its entries in the access log. */
 export async function deleteTrialLicense(
   db: Db,
   keyDigest: string,
@@ -434,7 +435,7 @@ export async function deleteTrialLicense(
   await db(table(db, 'licenses')).whereIn('id', ids).delete();
 }
 
-/** An SQL expression for each row's value by id; a single value if all are equal, as they usually are. */
+/** Returns an SQL expression for each row's value by id, or a single value if all are equal, as they usually are. */
 function byId(values: [id: number, value: string | number][], bindings: (string | number)[]): string {
   const [[, first] = [0, 0]] = values;
   if (values.every(([, value]) => value === first)) {
@@ -453,7 +454,7 @@ function readBy(db: Db, ...columns: string[]): Knex.Raw {
   return db.raw(`${table(db, 'licenses')} l${forceIndex(db, 'licenses', ...columns)}`);
 }
 
-/** @param licenses with alias `l`: the table (the server picks the index), or a selection of its rows */
+/** Joins licences with their plans, products and main keys. @param licenses the table as `l`, or a selection of its rows */
 function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table(db, 'licenses')} l`)) {
   const join = (name: TableName, alias: string, ...index: string[]) =>
     `${orderedJoin(db)} ${table(db, name)} ${alias}${forceIndex(db, name, ...index)}`;

@@ -9,7 +9,7 @@ export const RETURNING_EVENTS: readonly string[] = ['refunded', 'charged_back'];
 /** Events that undo a refund or a chargeback. */
 export const RESTORING_EVENTS: readonly string[] = ['refund_failed', 'chargeback_reversed'];
 
-/** Larger amounts are a sender's mistake. They are not summed: a thousand of them would overflow a column. */
+/** The largest amount that is summed; a larger one is a sender's mistake, and a thousand of them would overflow a column. */
 export const MAX_AMOUNT = 10 ** 13;
 
 export interface MoneySum {
@@ -17,26 +17,26 @@ export interface MoneySum {
   month: string;
   shop: string;
   currency: string;
-  /** minor units of the currency, as all amounts */
+  /** in minor units of the currency, like all amounts */
   paid: number;
   refunded: number;
-  /** when the first amount of these was received */
+  /** when the first of these amounts was received */
   firstAt: Date;
 }
 
-/** Adds an event that was just inserted. */
+/** Adds the amount of an event that was just inserted. */
 export function addMoney(trx: Transaction, event: { orderId: number; identity: string }): Promise<void> {
   const index = forceIndex(trx, 'order_events', 'order_id', 'identity');
   return addMoneyOf(trx, index, 'e.order_id = ? AND e.identity = ?', [event.orderId, event.identity]);
 }
 
-/** Counts all sums again, such as after an import. */
+/** Recounts all sums, such as after an import. */
 export async function recountMoney(trx: Transaction): Promise<void> {
   await rawChange(trx, `DELETE FROM ${table(trx, 'money_sums')}`, []);
   await addMoneyOf(trx, '', '1 = 1', []);
 }
 
-/** A payment that two messages report counts once. Tests count for nothing. */
+/** Adds the amounts of events. A payment that two messages report counts once. Tests do not count. */
 async function addMoneyOf(
   trx: Transaction,
   index: string,
@@ -81,7 +81,7 @@ async function addMoneyOf(
   );
 }
 
-/** The sums of all shops from a month on, by month and currency. */
+/** Sums all shops from a given month on, by month and currency. */
 export async function sumMoney(
   db: Db,
   from: string,
@@ -101,7 +101,7 @@ export async function sumMoney(
   return rows.map((row) => ({ ...row, paid: Number(row.paid), refunded: Number(row.refunded) }));
 }
 
-/** Returns when the first amount was received, or undefined before it. */
+/** Returns when the first amount was received; undefined if none was received yet. */
 export async function findFirstMoney(db: Db): Promise<Date | undefined> {
   const [row] = await rawRows<{ at: string | null }>(
     db,
@@ -126,7 +126,7 @@ export interface Amounts {
   refunded: number;
 }
 
-/** What is summed of an event (`OrderEvent`). */
+/** The fields of an event (`OrderEvent`) that are summed. */
 export interface MoneyEvent {
   id: number;
   event: string;
@@ -136,7 +136,7 @@ export interface MoneyEvent {
   isTest: boolean;
 }
 
-/** Returns the amount of an event, or undefined without one. */
+/** Returns the amount of an event; undefined without one. */
 export function moneyOf({ amount, currency }: Pick<MoneyEvent, 'amount' | 'currency'>): Money | undefined {
   return amount === null || currency === null ? undefined : { amount, currency };
 }
@@ -161,7 +161,7 @@ export function amountsOf(events: MoneyEvent[]): Amounts[] {
   return [...sums.values()];
 }
 
-/** Finds refunds in another currency than their payment: each counts as a part, because the two cannot be compared. */
+/** Finds refunds in another currency than their payment. Each counts as partial, because the two cannot be compared. */
 export function foreignRefunds(events: MoneyEvent[]): { refund: Money; payment: Money }[] {
   const paid = events.filter((one) => PAYING_EVENTS.includes(one.event));
   return events.flatMap((one) => {

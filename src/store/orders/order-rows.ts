@@ -11,9 +11,9 @@ import {
   type OrderLine,
 } from './orders';
 
-/** What an order's decision reads about several orders or licences at once. */
+/** Reads of several orders or licences at once, for the decision about an order. */
 
-/** Lists what orders did to licences, the oldest first. */
+/** Lists what orders did to licences, oldest first. */
 export async function listLinks(
   db: Db,
   by: 'license_id' | 'order_id',
@@ -41,7 +41,7 @@ export async function findActivated(db: Db, licenseIds: number[]): Promise<numbe
   return db(table(db, 'activations')).whereIn('license_id', licenseIds).distinct().pluck('license_id');
 }
 
-/** Returns which licences an order suspended last; a seller's own suspension is the seller's to lift. */
+/** Finds the licences whose latest suspension came from an order. Only the seller lifts a suspension by the seller. */
 export async function findSuspendedByOrder(db: Db, licenseIds: number[]): Promise<number[]> {
   const held: number[] = [];
   for (const licenseId of licenseIds) {
@@ -51,14 +51,14 @@ export async function findSuspendedByOrder(db: Db, licenseIds: number[]): Promis
   return held;
 }
 
-/** What is told of an order. */
+/** The stored data of another order. */
 export interface OtherOrder {
   id: number;
   lines: OrderLine[];
   events: OrderEvent[];
 }
 
-/** Reads what orders did to licences, and what is told of the orders other than this one. */
+/** Reads what orders did to licences, and the data of the other orders. */
 export async function readLinks(
   db: Db,
   orderId: number,
@@ -78,7 +78,7 @@ export async function readLinks(
   };
 }
 
-/** Returns the licences of the first of these lines that there is, of another order, with that order's digest. */
+/** Finds the licences of the first of these lines that exists in another order, with that order's digest. */
 export async function findLicensesOfLine(
   db: Db,
   named: { digest: string; line: string | undefined }[],

@@ -13,29 +13,29 @@ import { addMoney } from './money';
 export interface Order {
   id: number;
   shop: string;
-  /** the shop's number of it */
+  /** the shop's number of the order */
   number: string;
-  /** of shop and number (orders/names.ts) */
+  /** a digest of shop and number (orders/names.ts) */
   digest: string;
   /** the name of the token that posted it first; null: a receiver, or a Joomla account */
   owner: string | null;
-  /** an `issue` token posted it: it reaches no licences but its own */
+  /** whether an `issue` token posted it; such an order reaches only its own licences */
   ownOnly: boolean;
   customer: string | null;
   customerName: string | null;
-  /** the customer's, as the shop told it */
+  /** the customer's language, as the shop reported it */
   language: string | null;
-  /** whether its shop mails keys (orders/shop-kinds.ts), as it was when the order issued; null: it has issued nothing */
+  /** whether its shop mails keys (orders/shop-kinds.ts), at the time when the order issued; null: it has issued nothing */
   mail: string | null;
   isTest: boolean;
-  /** waiting: a line waits; failed: an unexpected error stopped it, and it is tried again at `retryAt` */
+  /** waiting: a line waits; failed: an unexpected error stopped it, and it is retried at `retryAt` */
   state: 'done' | 'waiting' | 'failed';
-  /** why it failed */
+  /** the reason for the failure */
   failure: string | null;
-  /** when it failed first */
+  /** when it first failed */
   failedAt: Date | null;
   retryAt: Date | null;
-  /** when the seller confirmed an order of too many lines */
+  /** when the seller confirmed an order with too many lines */
   confirmedAt: Date | null;
   createdAt: Date;
 }
@@ -46,33 +46,33 @@ export interface OrderEvent {
   /** an OrderEventName (orders/order-events.ts) */
   event: string;
   eventId: string | null;
-  /** digest that tells the order's events apart */
+  /** idempotency: a digest that distinguishes the order's events */
   identity: string;
-  /** with its milliseconds, which are a column of their own */
+  /** without its milliseconds, which have their own column */
   at: Date;
   atMs: number;
   receivedAt: Date;
   actor: string;
-  /** a part of the money only */
+  /** whether it refunds only a part of the amount */
   partial: boolean;
-  /** the shop's name of the payment that it is about */
+  /** the shop's name of the payment */
   payment: string | null;
-  /** whether it said that a subscription pays on by itself; false: it ended, too; null: it did not say */
+  /** whether it reported automatic renewal; false: none, or the subscription ended; null: not reported */
   renewsItself: boolean | null;
-  /** of an upgrade: what the shop's rules do with licences that it takes away, an Effect (orders/order-events.ts) */
+  /** for an upgrade: the Effect (orders/order-events.ts) of the shop's rules on licences that it removes */
   reduced: string | null;
-  /** the shop's grace when it came */
+  /** the shop's grace period at its arrival */
   graceDays: number;
-  /** the sender marked it as a test */
+  /** whether the sender marked it as a test */
   isTest: boolean;
-  /** what the shop's rules made of it when it came: an Effect (orders/order-events.ts) */
+  /** the Effect (orders/order-events.ts) that the shop's rules gave it at its arrival */
   effect: string;
-  /** as they came; null: all lines of the order */
+  /** its lines as they arrived; null: all lines of the order */
   linesJson: string | null;
-  /** of a payment or refund: minor units of the currency (ISO 4217) */
+  /** for a payment or refund: minor units of the currency (ISO 4217) */
   amount: number | null;
   currency: string | null;
-  /** what it did, by line; null: its order has not been processed with it */
+  /** its outcome by line; null: its order has not been processed with it */
   outcomeJson: string | null;
 }
 
@@ -85,9 +85,9 @@ export interface OrderLine {
   quantity: number;
   /** JSON: an order, `order:line`, or a licence's id; null: it issues licences */
   renewsJson: string | null;
-  /** why it waits; null: it does not */
+  /** the reason for waiting; null: it does not wait */
   waitsFor: string | null;
-  /** what it waits for: the digest of an article or an order */
+  /** the digest of the article or the order that it waits for */
   awaited: string | null;
 }
 
@@ -98,15 +98,15 @@ export interface OrderLicense {
   lineId: number;
   licenseId: number;
   role: 'issued' | 'renewed';
-  /** what its orders last made of it: of an issued one whether they suspended it, of a renewed one whether it is in force */
+  /** its latest state: for an issued licence whether its orders suspended it, for a renewed one whether that is in force */
   state: 'active' | 'suspended' | 'cancelled' | 'taken_back';
-  /** of a renewed one: the paid end before; null: none */
+  /** for a renewed licence: the paid-through date before; null: none */
   baseEndsAt: Date | null;
-  /** JSON: the plan it began with, and those that the order's upgrades meant, by the identity of the event */
+  /** JSON: its first plan, and the plans of the order's upgrades, by the identity of the event */
   plansJson: string;
 }
 
-/** @throws a duplicate (`isDuplicate`) when the order exists */
+/** @throws a duplicate (`isDuplicate`) if the order exists */
 export async function insertOrder(trx: Transaction, order: Omit<Order, 'id'>): Promise<number> {
   const row = { ...order, customerDigest: customerDigest(order.customer) };
   const [id] = await insertCounted(trx, 'orders', [toColumns(row)]);
@@ -118,14 +118,14 @@ export async function findOrder(db: Db, by: { id: number } | { digest: string })
   return row && toOrder(row);
 }
 
-/** Orders by their digests, without a lock. */
+/** Finds orders by their digests, without a lock. */
 export async function findOrdersByDigest(db: Db, digests: string[]): Promise<Order[]> {
   if (digests.length === 0) return [];
   const rows = await db(tableBy(db, 'orders', 'digest')).whereIn('digest', digests);
   return rows.map(toOrder);
 }
 
-/** Orders that shops give this number, the newest first. */
+/** Finds orders that shops give this number, newest first. */
 export async function findOrdersNumbered(db: Db, number: string, limit: number): Promise<Order[]> {
   if (Array.from(number).length > MAX_ORDER_LENGTH) return [];
   return listOrders(db, { number }, { limit });
@@ -143,7 +143,7 @@ export async function lockOrder(trx: Transaction, id: number): Promise<Order | u
   return row && toOrder(row);
 }
 
-/** The ids of an address's orders. Reads by an index. */
+/** Lists the ids of an address's orders, by an index. */
 export async function findOrderIdsOf(db: Db, address: string): Promise<number[]> {
   return db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
@@ -151,7 +151,7 @@ export async function findOrderIdsOf(db: Db, address: string): Promise<number[]>
     .pluck<number[]>('id');
 }
 
-/** Gives an address's orders among these to another. They are locked from then on, by id. */
+/** Moves the address's orders among these to another address. From then on they are locked, by id. */
 export async function moveOrders(trx: Transaction, ids: number[], from: string, to: string): Promise<void> {
   await trx(tableBy(trx, 'orders'))
     .whereIn('id', ids)
@@ -198,7 +198,7 @@ export function toOrderEvent(row: RowOf<OrderEvent>): OrderEvent {
   return event;
 }
 
-/** The events of orders that have an amount. */
+/** Lists the events with an amount of orders. */
 export async function listMoneyEvents(db: Db, orderIds: number[]): Promise<OrderEvent[]> {
   return rowsOf(orderIds, (some) =>
     db(tableBy(db, 'order_events', 'order_id', 'identity'))
@@ -212,7 +212,7 @@ export async function insertOrderLines(trx: Transaction, lines: Omit<OrderLine, 
   return lines.length === 0 ? [] : insertCounted(trx, 'order_lines', lines.map(toColumns));
 }
 
-/** The lines of orders, by id. */
+/** Lists the lines of orders, by id. */
 export async function listOrderLines(db: Db, orderIds: number[]): Promise<OrderLine[]> {
   return rowsOf(orderIds, (some) =>
     db(tableBy(db, 'order_lines', 'order_id'))
@@ -229,7 +229,7 @@ export async function setOrderLine(
   await trx(table(trx, 'order_lines')).where({ id }).update(toColumns(changes));
 }
 
-/** @returns their ids, in the same order */
+/** @returns the ids, in the same order */
 export async function insertOrderLicenses(
   trx: Transaction,
   licenses: Omit<OrderLicense, 'id'>[],
@@ -243,7 +243,7 @@ export async function insertOrderLicenses(
   return ids;
 }
 
-/** The licences of orders, in the order they were issued or renewed. */
+/** Lists the licences of orders, in the order in which they were issued or renewed. */
 export async function listOrderLicenses(db: Db, orderIds: number[]): Promise<OrderLicense[]> {
   return rowsOf(orderIds, (some) =>
     db(tableBy(db, 'order_licenses', 'order_id'))
@@ -252,7 +252,7 @@ export async function listOrderLicenses(db: Db, orderIds: number[]): Promise<Ord
   );
 }
 
-/** What orders did to a licence, the oldest first. */
+/** Lists what orders did to a licence, oldest first. */
 export async function findOrderLicenses(db: Db, licenseId: number): Promise<OrderLicense[]> {
   const rows = await db(tableBy(db, 'order_licenses', 'license_id'))
     .where({ license_id: licenseId })
@@ -278,7 +278,7 @@ async function rowsOf<R extends object>(
 /** An order, and a licence that it issued or renewed. */
 export type LicenseOrder = Order & Pick<OrderLicense, 'licenseId' | 'role'>;
 
-/** The orders of licences, the oldest first. */
+/** Lists the orders of licences, oldest first. */
 export async function findOrdersOfLicenses(db: Db, licenseIds: number[]): Promise<LicenseOrder[]> {
   if (licenseIds.length === 0) return [];
   const rows = await db(db.raw(`${table(db, 'order_licenses')} ol`))
@@ -294,11 +294,11 @@ export interface OrderFilter {
   number?: string | undefined;
   state?: string | undefined;
   owner?: string | undefined;
-  /** only orders whose keys could not be mailed for want of an address */
+  /** only orders whose keys could not be mailed because the address is missing */
   withoutAddress?: true | undefined;
 }
 
-/** Gives some orders of a shop to a token's name. @returns whether there may be more */
+/** Assigns some orders of a shop to a token's name. @returns whether there may be more */
 export async function giveOrders(db: Db, shop: string, owner: string, limit: number): Promise<boolean> {
   const ids = await db(tableBy(db, 'orders', 'shop'))
     .where({ shop })
@@ -309,7 +309,7 @@ export async function giveOrders(db: Db, shop: string, owner: string, limit: num
   return ids.length === limit;
 }
 
-/** By id, the newest first unless `isDown` is false. */
+/** Lists orders by id, newest first unless `isDown` is false. */
 export async function listOrders(
   db: Db,
   filter: OrderFilter,
@@ -326,7 +326,7 @@ export async function listOrders(
   return (await query).map(toOrder);
 }
 
-/** The index that leaves the fewest rows to look at. */
+/** Returns the index that leaves the fewest rows to read. */
 function indexOf({ shop, number, state, owner, withoutAddress }: OrderFilter): string[] {
   if (number !== undefined) return ['number'];
   if (withoutAddress) return ['mail', 'customer_digest'];
@@ -334,7 +334,7 @@ function indexOf({ shop, number, state, owner, withoutAddress }: OrderFilter): s
   return state === undefined ? first : [...first, 'state'];
 }
 
-/** Orders of shops that mail keys, with a licence in force and nobody to whom its key could be sent. Tests have no `mail`. */
+/** Returns the condition for orders whose shop mails keys, with a licence in force and no address. Tests have no `mail`. */
 function lacksAddress(db: Db): Knex.QueryCallback {
   const issued = db(tableBy(db, 'order_licenses', 'order_id'))
     .whereRaw(`order_id = ${table(db, 'orders')}.id`)
@@ -343,14 +343,14 @@ function lacksAddress(db: Db): Knex.QueryCallback {
   return (orders) => void orders.where({ mail: 'key' }).whereNull('customer_digest').whereExists(issued);
 }
 
-/** Counts orders whose keys could not be mailed for want of an address, up to `most`. */
+/** Counts orders whose keys could not be mailed because the address is missing, up to `most`. */
 export async function countWithoutAddress(db: Db, most: number, shop?: string): Promise<number> {
   const orders = db(tableBy(db, 'orders', 'mail', 'customer_digest')).where(lacksAddress(db));
   if (shop !== undefined) orders.where({ shop });
   return (await orders.limit(most).pluck('id')).length;
 }
 
-/** How many orders wait, of each shop; those of the most first. */
+/** Counts the waiting orders of each shop, by shop. */
 export async function countWaiting(db: Db): Promise<{ shop: string; orders: number }[]> {
   return db(tableBy(db, 'orders', 'state'))
     .where({ state: 'waiting' })
@@ -359,7 +359,7 @@ export async function countWaiting(db: Db): Promise<{ shop: string; orders: numb
     .select<{ shop: string; orders: number }[]>('shop', db.raw('COUNT(*) AS orders'));
 }
 
-/** Shops that somebody set up before a time, and that have posted nothing yet. */
+/** Finds shops that the seller set up before a time and that have posted nothing yet. */
 export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
   return db(db.raw(`${table(db, 'shops')} s`))
     .whereNotNull('s.created_by')
@@ -373,10 +373,10 @@ export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
     .pluck('s.name');
 }
 
-/** So many of the latest events are looked at. */
+/** The latest events that are searched. */
 const LATEST_EVENTS = 10_000;
 
-/** Shops that told of failed payments not long ago, and have no address where customers pay. */
+/** Finds shops that recently reported failed payments and have no address where customers pay. */
 export async function findShopsWithoutBilling(db: Db): Promise<string[]> {
   const [last] = await db(table(db, 'order_events')).max({ id: 'id' });
   const failed = await db(table(db, 'order_events'))
@@ -394,7 +394,7 @@ export async function findShopsWithoutBilling(db: Db): Promise<string[]> {
 
 const MOST_FAILED = 500;
 
-/** The oldest orders of a shop that wait or failed, after an id. */
+/** Lists the oldest waiting or failed orders of a shop, after an id. */
 export async function listWaiting(
   db: Db,
   { shop, after, limit }: { shop: string; after: number; limit: number },
@@ -408,7 +408,7 @@ export async function listWaiting(
     .pluck('id');
 }
 
-/** Orders that failed and are due to be tried again, after an id. */
+/** Lists failed orders that are due for a retry, after an id. */
 export async function listRetried(
   db: Db,
   { after, limit, now }: { after: number; limit: number; now: Date },
@@ -422,7 +422,7 @@ export async function listRetried(
     .pluck('id');
 }
 
-/** The oldest orders that failed, and how many there are. */
+/** Finds the oldest failed orders, and counts all. */
 export async function findFailed(
   db: Db,
   limit: number,
@@ -436,7 +436,7 @@ export async function findFailed(
   return { orders: orders.map(toOrder), count: Number(counted?.count ?? 0) };
 }
 
-/** Articles that orders wait for by their digests, how many wait, and one of them; its line may have been sold as another. */
+/** Lists the articles that orders wait for, by their digests, with the number of orders, and one order and article. */
 export async function listUnmapped(
   db: Db,
   limit: number,
@@ -458,7 +458,7 @@ export async function listUnmapped(
     );
 }
 
-/** Orders after an id with a line whose article is mapped by now, or whose earlier order has licences by now; by id. */
+/** Lists waiting orders after an id whose article is mapped now, or whose earlier order has licences now, by id. */
 export async function listReady(
   db: Db,
   { after, limit }: { after: number; limit: number },
@@ -480,7 +480,7 @@ export async function listReady(
   return ids.sort((a, b) => a - b).slice(0, limit);
 }
 
-/** Orders with a line that waits for this digest. */
+/** Lists orders with a line that waits for this digest. */
 export async function listAwaiting(db: Db, awaited: string, limit: number): Promise<number[]> {
   const ids = await db(tableBy(db, 'order_lines', 'awaited'))
     .where({ awaited })

@@ -4,27 +4,27 @@ import { toColumns, toFields, type RowOf } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
-/** Messages that receivers took, and the links between a shop's own ids that they told. */
+/** Messages that receivers accepted, and the links between a shop's own ids that they reported. */
 
 export interface ShopMessage {
   id: number;
   shop: string;
-  /** of shop and the sender's id of the message (orders/names.ts) */
+  /** idempotency: a digest of shop and the sender's id of the message (orders/names.ts) */
   digest: string;
-  /** the sender's name of what it tells */
+  /** the sender's name for this type of message */
   type: string;
   /** a MessageResult (orders/receive.ts) */
   result: string;
   reason: string | null;
   orderId: number | null;
-  /** the digest of the link that it waits for; null: it waits for none */
+  /** the digest of the link that it waits for; null: it does not wait */
   awaits: string | null;
-  /** what is to be done once the link is there */
+  /** the work to do once the link exists */
   pendingJson: string | null;
   receivedAt: Date;
 }
 
-/** Keeps a message, once. @returns the one that is kept */
+/** Stores a message once. @returns the stored message */
 export async function keepMessage(
   db: Db,
   message: Omit<ShopMessage, 'id'>,
@@ -58,12 +58,12 @@ export type MessageChanges = {
   [Field in 'result' | 'reason' | 'orderId' | 'awaits' | 'pendingJson']?: ShopMessage[Field] | undefined;
 };
 
-/** undefined keeps a value, null clears it */
+/** Changes a message: undefined keeps a value, null clears it. */
 export async function setMessage(db: Db, id: number, changes: MessageChanges): Promise<void> {
   await db(table(db, 'shop_messages')).where({ id }).update(toColumns(changes));
 }
 
-/** By id, the oldest first. */
+/** Lists the messages that wait for these links by id, oldest first. */
 export async function listAwaiting(db: Db, digests: string[]): Promise<ShopMessage[]> {
   if (digests.length === 0) return [];
   const rows = await db(tableBy(db, 'shop_messages', 'awaits'))
@@ -72,7 +72,7 @@ export async function listAwaiting(db: Db, digests: string[]): Promise<ShopMessa
   return rows.map(toFields);
 }
 
-/** The newest first. */
+/** Lists a shop's messages, newest first. */
 export async function listMessages(
   db: Db,
   {
@@ -91,7 +91,7 @@ export async function listMessages(
   return (await query).map(toFields);
 }
 
-/** Shops that took messages with one of these results since then, with how many. */
+/** Counts the messages with one of these results since a given time, by shop and result. */
 export async function countMessages(
   db: Db,
   results: string[],
@@ -109,7 +109,7 @@ export async function countMessages(
     );
 }
 
-/** Deletes messages that were received before, but for those that found nothing yet. @returns how many */
+/** Deletes messages that were received before a time, except for unmatched ones. @returns how many */
 export async function pruneMessages(db: Db, before: Date, limit: number): Promise<number> {
   const ids = await db(tableBy(db, 'shop_messages', 'received_at'))
     .where('received_at', '<', toSqlTime(before))
@@ -120,24 +120,24 @@ export async function pruneMessages(db: Db, before: Date, limit: number): Promis
   return ids.length === 0 ? 0 : db(table(db, 'shop_messages')).whereIn('id', ids).delete();
 }
 
-/** What one of a shop's own ids leads to. */
+/** A link from one of a shop's own ids. */
 export interface ShopLink {
   id: number;
   shop: string;
-  /** of shop and id (orders/names.ts) */
+  /** a digest of shop and id (orders/names.ts) */
   digest: string;
-  /** key: to another id */
+  /** key: a link to another id */
   kind: 'order' | 'key' | 'customer';
   /** the order's number, the other id, or the customer's address; null: the address was erased */
   target: string | null;
-  /** of an order: what was paid, in minor units of the currency (ISO 4217); null: unknown */
+  /** for an order: the amount paid, in minor units of the currency (ISO 4217); null: unknown */
   paid: number | null;
   currency: string | null;
-  /** of a customer: when the address was this one */
+  /** for a customer: the time of the message with this address */
   createdAt: Date;
 }
 
-/** Keeps a link. A customer's address changes, but not back by an older message; other links stay as they were told first. */
+/** Stores a link. A newer message may change a customer's address; other links stay as first reported. */
 export async function keepLink(db: Db, link: Omit<ShopLink, 'id'>): Promise<void> {
   const { digest, kind, target, createdAt } = link;
   try {
@@ -152,7 +152,7 @@ export async function keepLink(db: Db, link: Omit<ShopLink, 'id'>): Promise<void
   }
 }
 
-/** What a shop's own ids of an address lead to becomes another address. */
+/** Redirects the links to one customer's address to another address. */
 export async function moveLinks(trx: Transaction, from: string, to: string): Promise<void> {
   await trx(tableBy(trx, 'shop_links', 'target'))
     .where({ kind: 'customer', target: from })

@@ -1,7 +1,7 @@
 import { isSqlite, table, type Db } from '../engine/database';
 import { rawChange, rawRows, tableBy } from '../engine/statements';
 
-/** How many messages each receiver refused for their signature, by UTC day. */
+/** The number of messages that a receiver refused on a UTC day because of their signature. */
 
 export interface RefusedDay {
   shop: string;
@@ -22,7 +22,7 @@ export async function addRefused(db: Db, { shop, day, times }: RefusedDay): Prom
   );
 }
 
-/** The newest day first. @param since the first day that counts @param shop undefined: all */
+/** Lists the counts, newest day first. @param since the first day to list @param shop undefined: all shops */
 export async function listRefusedDays(db: Db, since: string, shop?: string): Promise<RefusedDay[]> {
   const [where, values] = shop === undefined ? ['', []] : [' AND shop = ?', [shop]];
   return rawRows<RefusedDay>(
@@ -32,7 +32,7 @@ export async function listRefusedDays(db: Db, since: string, shop?: string): Pro
   );
 }
 
-/** Forgets a few days before one. @returns how many */
+/** Deletes a few counts of days before a given one. @returns how many */
 export async function pruneRefusedDays(db: Db, before: string, limit: number): Promise<number> {
   const rows = await db(tableBy(db, 'shop_refusals', 'day'))
     .where('day', '<', before)

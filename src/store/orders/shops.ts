@@ -13,41 +13,41 @@ export interface Shop {
   name: string;
   /** a ShopKind (orders/shop-kinds.ts) */
   kind: string;
-  /** the sender's secret, sealed; null: it has none */
+  /** the sealed secret of the sender; null: none */
   secretSealed: string | null;
-  /** what it sends is for testing */
+  /** whether everything it sends is for testing */
   isTest: boolean;
-  /** what test orders issue; null: nothing */
+  /** the plan that test orders issue; null: they issue nothing */
   testPlanId: number | null;
   /** JSON: the effects of events that differ from the default */
   rulesJson: string | null;
-  /** the name of the `issue` tokens that its orders belong to; null: none has posted for it */
+  /** the name of the `issue` tokens that own its orders; null: none has posted for it */
   owner: string | null;
-  /** a ShopMail (orders/shop-kinds.ts); null: as its kind does */
+  /** a ShopMail (orders/shop-kinds.ts); null: the default of its kind */
   mail: string | null;
-  /** reads the sender's list of what it told, sealed; null: it has none */
+  /** the sealed key that reads the sender's list of its messages; null: none */
   apiKeySealed: string | null;
-  /** where a shop is that runs on a site of its own; null: unknown */
+  /** the address of a shop that runs on its own site; null: unknown */
   siteUrl: string | null;
-  /** all that was told until then was taken; null: unknown */
+  /** the time up to which all of the sender's messages were accepted; null: unknown */
   caughtUpUntil: Date | null;
-  /** when the run that found so ended */
+  /** the end of the run that found this */
   caughtUpAt: Date | null;
   catchUpTriedAt: Date | null;
-  /** an AskFailure (orders/catch-up/ask.ts), with a status where there is one; null: the last run did not fail */
+  /** an AskFailure (orders/catch-up/ask.ts), with a status if there is one; null: the last run did not fail */
   catchUpFailure: string | null;
-  /** JSON: the place in the list where the next run goes on (orders/catch-up/run.ts); null: at the beginning */
+  /** JSON: a cursor, the place in the list where the next run continues (orders/catch-up/run.ts); null: at the beginning */
   catchUpJson: string | null;
-  /** days for which a subscription's licence goes on while its renewal is awaited; null: LICENSING_GRACE_DAYS */
+  /** grace period: days for which a licence works while its renewal is awaited; null: LICENSING_GRACE_DAYS */
   graceDays: number | null;
-  /** where customers change how they pay; null: they are not mailed that a payment failed */
+  /** the address where customers change how they pay; null: they get no mail about a failed payment */
   billingUrl: string | null;
-  /** null: the row came with the first order */
+  /** null: the first order created the row */
   createdBy: string | null;
   createdAt: Date;
 }
 
-/** A shop that nobody has set up. */
+/** A shop that the seller has not set up. */
 export const PLAIN_SHOP = {
   kind: 'api',
   secretSealed: null,
@@ -67,7 +67,7 @@ export const PLAIN_SHOP = {
   billingUrl: null,
 } as const;
 
-/** @throws a duplicate (`isDuplicate`) when there is a shop of this name */
+/** @throws a duplicate (`isDuplicate`) if a shop has this name */
 export async function insertShop(db: Db, shop: Omit<Shop, 'id'>): Promise<number> {
   const [id] = await db(table(db, 'shops')).insert(toColumns(shop));
   return id as number;
@@ -78,7 +78,7 @@ export async function findShop(db: Db, name: string): Promise<Shop | undefined> 
   return row && toFields(row);
 }
 
-/** By id. */
+/** Lists shops by id. */
 export async function listShops(
   db: Db,
   { after, limit }: { after?: number | undefined; limit?: number | undefined } = {},
@@ -92,7 +92,7 @@ export async function listShops(
 /** Kinds that post with a token (orders/shop-kinds.ts). */
 const POSTING = ['api', 'hikashop', 'membershippro', 'j2commerce'];
 
-/** Those that receive signed messages. */
+/** Lists the shops that receive signed messages. */
 export async function listReceiverShops(db: Db): Promise<Shop[]> {
   const rows = await db(table(db, 'shops')).whereNotIn('kind', POSTING).orderBy('id');
   return rows.map(toFields);
@@ -102,19 +102,19 @@ type ShopChanges = {
   [Field in Exclude<keyof Shop, 'id' | 'name'>]?: Shop[Field] | undefined;
 };
 
-/** Gives a shop that belongs to nobody to a token's name. */
+/** Assigns a shop without an owner to a token's name. */
 export async function claimShop(trx: Transaction, id: number, owner: string): Promise<void> {
   await trx(table(trx, 'shops')).where({ id }).whereNull('owner').update({ owner });
 }
 
-/** undefined keeps a value, null clears it */
+/** Changes a shop: undefined keeps a value, null clears it. */
 export async function setShop(db: Db, id: number, changes: ShopChanges): Promise<void> {
   await db(table(db, 'shops')).where({ id }).update(toColumns(changes));
 }
 
 /**
- * Marks that a shop is being caught up, so that one of several instances does it.
- * @param due.before the last run began before then, or @param due.interruptedBefore it was not done and began before then
+ * Claims the catch-up of a shop, so that only one of several instances runs it.
+ * @param due.before the last run began before it, or @param due.interruptedBefore it was unfinished and began before it
  */
 export async function claimCatchUp(
   db: Db,
@@ -139,18 +139,18 @@ export async function claimCatchUp(
   return claimed > 0;
 }
 
-/** Deletes a shop with its map; orders stay. */
+/** Deletes a shop with its article map; orders stay. */
 export async function deleteShop(trx: Transaction, { id, name }: Pick<Shop, 'id' | 'name'>): Promise<void> {
   await trx(table(trx, 'shop_skus')).where({ shop: name }).delete();
   await trx(table(trx, 'shops')).where({ id }).delete();
 }
 
-/** A plan that a shop's article number means. */
+/** A plan that a shop's article number stands for. */
 export interface ShopSku {
   id: number;
   shop: string;
   sku: string;
-  /** the digest that waiting lines have (store/orders/orders.ts) */
+  /** the digest that waiting lines store (store/orders/orders.ts) */
   awaited: string;
   planId: number;
   /** a SkuQuantity (orders/shops.ts) */
@@ -158,7 +158,7 @@ export interface ShopSku {
   createdAt: Date;
 }
 
-/** @throws a duplicate (`isDuplicate`) when the article is mapped to this plan; a reference conflict without the plan */
+/** @throws a duplicate (`isDuplicate`) if the article has this plan already; a reference conflict without the plan */
 export async function insertSku(db: Db, sku: Omit<ShopSku, 'id'>): Promise<number> {
   const [id] = await db(table(db, 'shop_skus')).insert(toColumns(sku));
   return id as number;
@@ -168,7 +168,7 @@ export async function setSkuQuantity(db: Db, id: number, quantity: string): Prom
   await db(table(db, 'shop_skus')).where({ id }).update({ quantity });
 }
 
-/** The plans of articles, by the digest that lines wait for; in the order of their ids. */
+/** Finds the plans of articles, by the digest that lines wait for, in the order of their ids. */
 export async function findSkus(db: Db, awaited: string[]): Promise<ShopSku[]> {
   if (awaited.length === 0) return [];
   const rows = await db(tableBy(db, 'shop_skus', 'awaited', 'plan_id'))
@@ -177,7 +177,7 @@ export async function findSkus(db: Db, awaited: string[]): Promise<ShopSku[]> {
   return rows.map(toFields);
 }
 
-/** Where a plan is sold by shops; `sku` null: for test orders. */
+/** Finds the shops that sell a plan; `sku` null: for test orders. */
 export async function findShopsSelling(
   db: Db,
   planId: number,
@@ -190,7 +190,7 @@ export async function findShopsSelling(
   return [...mapped, ...tested.map((shop) => ({ shop, sku: null }))];
 }
 
-/** A shop's map, by id. */
+/** Lists a shop's article map, by id. */
 export async function listSkus(
   db: Db,
   shop: string,
@@ -202,7 +202,7 @@ export async function listSkus(
   return (await query).map(toFields);
 }
 
-/** @returns how many entries of the map an article had */
+/** @returns how many plans the article was mapped to */
 export async function deleteSkus(db: Db, awaited: string): Promise<number> {
   return db(table(db, 'shop_skus')).where({ awaited }).delete();
 }

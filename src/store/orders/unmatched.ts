@@ -3,30 +3,30 @@ import { isDuplicate } from '../engine/errors';
 import { toColumns, toFields } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
 
-/** What shops told of money that found nothing it belongs to. */
+/** An event or message about money for which no order or licence was found. */
 
 export interface Unmatched {
   id: number;
   shop: string;
-  /** of the event or message (orders/names.ts) */
+  /** a digest of the event or message (orders/names.ts) */
   digest: string;
-  /** the order whose event it is; null: a message that found none */
+  /** the order with this event; null: a message without an order */
   orderId: number | null;
   messageId: number | null;
-  /** an OrderEventName, or the sender's name of a message */
+  /** an OrderEventName, or the sender's name for a message */
   event: string;
-  /** what it lacks */
+  /** the missing part */
   reason: string;
-  /** open until somebody acts */
+  /** open until an operator acts */
   state: 'open' | 'assigned' | 'issued' | 'left';
   at: Date;
   actedBy: string | null;
   actedAt: Date | null;
-  /** what it was assigned to, or what was issued for it */
+  /** the licence that it was assigned to, or that was issued for it */
   licenseId: number | null;
 }
 
-/** Keeps it, once. */
+/** Stores it once. */
 export async function keepUnmatched(
   db: Db,
   given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt' | 'licenseId'>,
@@ -46,7 +46,7 @@ export async function findUnmatched(db: Db, id: number): Promise<Unmatched | und
   return row && toFields(row);
 }
 
-/** Says what became of what is open, which locks its row. @returns whether it was open */
+/** Closes an open entry, which locks its row. @returns whether it was open */
 export async function closeUnmatched(
   trx: Transaction,
   id: number,
@@ -60,7 +60,7 @@ export async function setUnmatchedLicense(trx: Transaction, id: number, licenseI
   await trx(table(trx, 'unmatched')).where({ id }).update({ license_id: licenseId });
 }
 
-/** Forgets what was matched since; what somebody acted on stays. */
+/** Deletes entries that were matched since; entries that an operator acted on stay. */
 export async function dropUnmatched(db: Db, ids: number[]): Promise<void> {
   if (ids.length > 0) await db(table(db, 'unmatched')).whereIn('id', ids).where({ state: 'open' }).delete();
 }
@@ -76,7 +76,7 @@ export async function listUnmatchedOf(
   return rows.map(toFields);
 }
 
-/** The newest first. */
+/** Lists entries, newest first. */
 export async function listUnmatched(
   db: Db,
   { shop, state = 'open' }: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
@@ -91,7 +91,7 @@ export async function listUnmatched(
   return (await query).map(toFields);
 }
 
-/** How many are open, of each shop. */
+/** Counts the open entries of each shop. */
 export async function countUnmatched(db: Db): Promise<{ shop: string; count: number }[]> {
   const rows = await db(tableBy(db, 'unmatched', 'state'))
     .where({ state: 'open' })

@@ -4,9 +4,7 @@ import { ManageError } from '../../operations/kit/failures';
 import type { Context } from '../context';
 import { readBytes } from '../read-body';
 
-/**
- * Limits in bytes. A customer's largest form, with an address, has some hundred. An operator's includes a changelog.
- */
+/** Limits in bytes. A customer's largest form, with an address, has some hundred. Operators send changelogs. */
 export const FORM_LIMIT = 16 * 1024;
 export const OPERATOR_FORM_LIMIT = 2 * 1024 * 1024;
 /** Creates an empty form, for a GET or an upload. Each is a new one, because an upload's fields are added to it. */

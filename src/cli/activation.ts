@@ -96,7 +96,7 @@ function addRemove(activation: Command): void {
     );
 }
 
-/** How many slots are taken, after a change. */
+/** Returns the number of used slots after a change. */
 async function countUsed({ db }: Session, { id, activationsUsed }: License): Promise<number> {
   return (await findLicense(db, id))?.activationsUsed ?? activationsUsed;
 }

@@ -7,8 +7,8 @@ import { instanceSocket } from '../process/instances';
 import { FOLDER_NAME } from './nginx';
 
 /**
- * deploy/apache/licensing.conf with the values that are marked CHANGE.
- * @param instances licensing@1 to licensing@COUNT; undefined: what LICENSING_LISTEN says
+ * Returns deploy/apache/licensing.conf with the values at its CHANGE marks.
+ * @param instances for licensing@1 to licensing@COUNT; undefined: the address of LICENSING_LISTEN
  * @throws OperatorError
  */
 export async function apacheFile(config: Config, instances: number | undefined): Promise<string> {

@@ -15,7 +15,7 @@ import { ownFiles } from './output-file';
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
 const DEFAULT_FOLDER = '/etc/apache2';
 
-/** The name of the file that the site's <VirtualHost> includes, as docs/apache.md has it. */
+/** The name of the file that the site's <VirtualHost> includes, as docs/apache.md names it. */
 const FILE = 'licensing.conf';
 const MOST_INSTANCES = 99;
 
@@ -82,7 +82,7 @@ export function addApacheCommand(program: Command): void {
 interface Filling {
   formerly: FormerlyOptions['formerly'] | undefined;
   instances: number | undefined;
-  /** from which the site includes them */
+  /** the folder from which the site includes the files */
   folder: string;
 }
 
@@ -109,7 +109,7 @@ ${included.map((name) => `  Include ${join(folder, name)}`).join('\n')}
 Then: apachectl configtest && systemctl reload apache2`;
 }
 
-/** The address of a panel's form. */
+/** Reads the address that was typed into a panel's form. */
 function passengerAddress(text: string): string {
   const address = `/${text.replace(/^\/+|\/+$/g, '')}`;
   if (!/^\/[A-Za-z0-9_-][A-Za-z0-9._/-]*$/.test(address) || /\/\.{0,2}(?:\/|$)/.test(address))
@@ -117,7 +117,7 @@ function passengerAddress(text: string): string {
   return address;
 }
 
-/** Apache ends a word at these characters, and reads others as references. */
+/** Refuses a path with a character that ends a word in Apache's files, or that Apache reads as a reference. */
 function quotable(path: string): string {
   if (/[\s"\\$%{}]/.test(path))
     throw new OperatorError(

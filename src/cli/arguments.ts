@@ -16,7 +16,7 @@ import { requireMetadataChange, type MetadataChanges } from '../licensing/metada
 import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 
-/** Reads options and arguments by the domain's rules. A refusal is a usage error (exit 2) that names the option. */
+/** Reads an option as a positive number, by the domain's rule. A refusal is a usage error (exit 2) with the option. */
 
 export function positiveInteger(text: string): number {
   return wholeNumber(text, { least: 1 });
@@ -26,7 +26,7 @@ export function nonNegativeInteger(text: string): number {
   return wholeNumber(text, {});
 }
 
-/** For the size of one run; more needs further runs. */
+/** Returns a reader for the size of one run. A larger number needs further runs. */
 export function upTo(most: number): (text: string) => number {
   return (text) => wholeNumber(text, { least: 1, most });
 }
@@ -35,18 +35,18 @@ export function wholeNumber(text: string, range: { least?: number; most?: number
   return usage(() => requireWholeNumber(/^\d+$/.test(text) ? Number(text) : NaN, range));
 }
 
-/** The end of a period; a date without a time includes that whole day. */
+/** Reads the end of a period. A date without a time includes the whole day. */
 export function endDate(text: string): Date {
   return usage(() => parseMoment(text, 'last', 'refused'));
 }
 
-/** The same for a field of an operation, which reads it. */
+/** Checks the end of a period, and returns the text for an operation, which reads it. */
 export function endText(text: string): string {
   endDate(text);
   return text;
 }
 
-/** The start of a period; a date without a time means its first second. */
+/** Reads the start of a period. A date without a time means its first second. */
 export function startDate(text: string): Date {
   return usage(() => parseMoment(text, 'first', 'refused'));
 }
@@ -55,10 +55,10 @@ export function duration(text: string): string {
   return usage(() => requireDuration(text));
 }
 
-/** What an option says for null, which commander turns into an empty text. */
+/** The value of an option that means null: commander would turn null into an empty text. */
 export const NOTHING: unique symbol = Symbol('nothing');
 
-/** As a plan has it. */
+/** Reads a plan's duration, or `lifetime` for none. */
 export function durationOrLifetime(text: string): string | typeof NOTHING {
   return text === 'lifetime' ? NOTHING : duration(text);
 }
@@ -75,17 +75,17 @@ export function oneOf<T extends string>(values: readonly T[]): (text: string) =>
   };
 }
 
-/** Refuses an empty text (such as an unset shell variable): resolve() would make it the current folder. */
+/** Reads a file name. It refuses an empty one, such as an unset shell variable: to resolve(), it is this folder. */
 export function fileName(text: string): string {
   return named(text, 'file');
 }
 
-/** Refuses an empty text, like fileName(). */
+/** Reads a folder name. It refuses an empty one, like fileName(). */
 export function folderName(text: string): string {
   return named(text, 'folder');
 }
 
-/** Node's root certificates and the authorities in a PEM file. */
+/** Returns Node's root certificates and those of the authorities in a PEM file. */
 export function authorities(file: string): string[] {
   let pem: string;
   try {
@@ -114,12 +114,12 @@ export const elementName = (text: string): string => usage(() => requireElement(
 
 export const webAddress = (text: string): string => usage(() => requireHttpsUrl(text));
 
-/** A list such as `42,43`. */
+/** Reads a list such as `42,43`. */
 export function productIds(text: string): number[] {
   return text.split(',').map((id) => positiveInteger(id.trim()));
 }
 
-/** Runs a reader of the domain, whose refusal becomes a usage error. */
+/** Runs a reader of the domain, and converts its refusal to a usage error. */
 export function usage<T>(read: () => T): T {
   try {
     return read();
@@ -128,7 +128,7 @@ export function usage<T>(read: () => T): T {
   }
 }
 
-/** Adds `name=text` to the earlier ones; `name=` removes a name. */
+/** Adds `name=text` to the earlier changes; `name=` removes a name. */
 export function metadataChange(text: string, before: MetadataChanges = {}): MetadataChanges {
   const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   if (value === undefined) throw new InvalidArgumentError('It must be NAME=TEXT, or NAME= to remove it.');
@@ -136,13 +136,13 @@ export function metadataChange(text: string, before: MetadataChanges = {}): Meta
   return { ...before, [checked]: change };
 }
 
-/** For commands that do nothing without at least one of their optional options. */
+/** Refuses a command that has no effect, because it has none of its optional options. */
 export function requireChange(command: Command, ...values: unknown[]): void {
   if (values.every((value) => value === undefined))
     usageError(command, 'Nothing to change; give at least one option.');
 }
 
-/** Reports wrong combinations of options. @param field the refused option, if it is only one */
+/** Refuses a wrong combination of options. @param field the refused option, if it is only one */
 export function usageError(command: Command, text: string, field?: string): never {
   try {
     return command.error(`error: ${text}`, { exitCode: 2, code: 'licensing.usage' });

@@ -10,21 +10,21 @@ export interface Session {
   db: Db;
   config: Config;
   now: Date;
-  /** of the login that runs the command */
+  /** the login name of the user who runs the command */
   name: string;
-  /** recorded in the history as the author of each change */
+  /** the author of each change in the history */
   actor: string;
   output: Output;
 }
 
 export interface Output {
-  /** The result: one JSON value with --json, otherwise the text. */
+  /** Prints the result: one JSON value with --json, otherwise the text. */
   print(json: unknown, text: string | (() => string)): void;
-  /** `more` tells how to see the next page; with --json it goes to stderr */
+  /** Prints a list. `more` explains how to see the next page; with --json it is written to stderr. */
   printList(json: unknown, text: () => string, more: string[]): void;
-  /** A remark for people. It goes to stderr, so that stdout holds only the result. */
+  /** Prints a remark for people to stderr, so that stdout contains only the result. */
   note(text: string): void;
-  /** overwrites one line on stderr until the next output, if stderr is a terminal */
+  /** Overwrites one line on stderr until the next output, if stderr is a terminal. */
   progress(text: string): void;
   endProgress(): void;
 }

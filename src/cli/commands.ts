@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { WorkOnce } from './work';
 
 /**
- * In the order of the help. A command is loaded when it is called: all of them take longer than most have to do.
- * Not in cli.ts, which an old Node has to read.
+ * The commands in the order of the help. Each is loaded when it is called: loading all takes longer than most commands
+ * run. They are not in cli.ts, which an old Node must be able to parse.
  */
 const COMMANDS: Record<string, () => Promise<(program: Command, workOnce: WorkOnce) => void>> = {
   setup: async () => (await import('../cli/setup.js')).addSetupCommand,
@@ -46,7 +46,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command, workOnce: WorkOn
   doctor: async () => (await import('../cli/doctor.js')).addDoctorCommand,
 };
 
-/** The command that a line names; all, when it names none. */
+/** Returns the command that a line names, or all commands if it names none. */
 export function wantedCommands(argv: string[]) {
   const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'));
   const named = COMMANDS[(first === 'help' ? second : first) ?? ''];

@@ -94,7 +94,7 @@ function addShow(customer: Command): void {
     );
 }
 
-/** Followed by an empty line; nothing when none of it is known. */
+/** Formats name, language and former addresses, followed by an empty line; nothing if none is known. */
 function personLine({ name, language, former_addresses: former }: CustomerJson): string[] {
   const known = [name, language].filter((one) => one !== null);
   const lines = [
@@ -177,7 +177,7 @@ function addSet(customer: Command): void {
     );
 }
 
-/** In a line of their own: the table is as wide as a terminal. */
+/** Lists the reported sites on lines of their own, because the table already fills a terminal's width. */
 function toldSites(accesses: CustomerData['accesses']): string[] {
   const told = accesses.flatMap(({ site, installedVersion }) =>
     site === null && installedVersion === null
@@ -189,7 +189,7 @@ function toldSites(accesses: CustomerData['accesses']): string[] {
   return told.length === 0 ? [] : ['', `Downloads said they were for: ${[...new Set(told)].join(', ')}`];
 }
 
-/** Followed by an empty line; nothing when no licence has metadata. */
+/** Formats the metadata, followed by an empty line; nothing if no licence has metadata. */
 function metadataTable(licenses: CustomerJson['licenses']): string[] {
   const rows = licenses.flatMap(({ id, metadata }) =>
     Object.entries(metadata).map(([name, text]) => [id, name, text]),
@@ -197,7 +197,7 @@ function metadataTable(licenses: CustomerJson['licenses']): string[] {
   return rows.length === 0 ? [] : [formatTable(['LICENCE', 'METADATA', 'TEXT'], rows), ''];
 }
 
-/** Followed by an empty line; nothing when there is no licence. */
+/** Formats the keys, followed by an empty line; nothing if there is no licence. */
 function keyTable(shown: CustomerJson['licenses']): string[] {
   const rows = shown.flatMap(({ id, keys }) =>
     keys.map((key) => [id, key.key_hint, key.label, key.ends_at, key.created_at]),
@@ -221,7 +221,7 @@ function mailTable({ mails }: CustomerJson): string[] {
   return rows.length === 0 ? [] : [formatTable(['MAIL', 'LICENCE', 'QUEUED', 'SENT'], rows), ''];
 }
 
-/** What has no table here, by how much there is. */
+/** Counts the stored data that has no table here. */
 function storedBesides(json: CustomerJson): string[] {
   const counts = [
     ...BESIDES.map(([name, noun]) => [json[name].length, noun] as const),
@@ -244,10 +244,10 @@ const BESIDES: [Section, string][] = [
   ['operators', 'operator'],
 ];
 
-/** In the table. */
+/** The maximum number of requests in the table. */
 const SHOWN_ACCESSES = 20;
 
-/** Fields of orders and mails (privacy/stored-data.ts). */
+/** The fields of orders and mails (privacy/stored-data.ts). */
 type Named =
   | ('id' | 'shop' | 'order' | 'state' | 'customer' | 'customer_name' | 'created_at')
   | ('type' | 'license_id' | 'sent_at' | 'failed_at');

@@ -6,7 +6,7 @@ import { SealError } from '../licensing/sealing';
 import { driverReason, isOutcomeUnknown, SchemaError } from '../setup/database';
 import { optionOf, withHint, withSchemaHint } from './hints';
 
-/** A failure as `--json` reports it, with the API's error codes where they fit. */
+/** A failure in `--json`, with the API's error codes where they fit. */
 export interface CommandFailure {
   code: string;
   message: string;
@@ -32,7 +32,7 @@ function codeOf(error: unknown): string {
 function usageFailure(error: CommanderError & { field?: string | undefined }): CommandFailure {
   const isHelp = error.code === 'commander.help';
   const message = isHelp ? 'A command is missing; --help lists them.' : error.message;
-  // Commander names the option only in its message. An unknown option is left out, because it may be a key.
+  // Find the option in Commander's message, its only place. An unknown option is left out, because it may be a key.
   const [, named] =
     error.code === 'commander.unknownOption'
       ? []
@@ -45,14 +45,14 @@ function usageFailure(error: CommanderError & { field?: string | undefined }): C
   };
 }
 
-/** An error in words for an operator. */
+/** Describes an error for an operator. */
 export function describeError(error: unknown): string {
   return isOutcomeUnknown(error)
     ? `${reasonOf(error)} What was asked for may have been done all the same: look before you repeat it.`
     : reasonOf(error);
 }
 
-/** Never shows a driver's message, which repeats the statement with its values. */
+/** Returns the reason of an error without a driver's message, which repeats the statement with its values. */
 function reasonOf(error: unknown): string {
   if (error instanceof OperatorError) return withHint(error);
   if (error instanceof SchemaError) return withSchemaHint(error);

@@ -80,7 +80,7 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
   }
   const look = async (db: Db) =>
     examine({
-      // Without the database, those of the environment.
+      // Without the database, use the settings of the environment.
       config: await readEffective(db, config).catch(() => config),
       db,
       now: () => new Date(),
@@ -93,7 +93,7 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
   return withDatabase(config, look, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
 }
 
-/** @throws OperatorError when it cannot be read */
+/** Opens a log. @throws OperatorError if it cannot be read */
 async function openLog(file: string): Promise<NonNullable<Patient['log']>> {
   if (file === '-')
     return { name: 'Standard input', readLines: () => createInterface({ input: process.stdin }) };
@@ -108,13 +108,13 @@ async function openLog(file: string): Promise<NonNullable<Patient['log']>> {
   }
 }
 
-/** A command speaks English. */
+/** Returns a finding with its English texts, which all commands use. */
 function inEnglish({ code, level, checked, say }: CommandFinding) {
   const { what, why, remedy } = say(english);
   return { code, level, checked, what, why, remedy };
 }
 
-/** A check that could not be made has neither passed nor failed. */
+/** Returns the label of a finding. A check that could not run has neither passed nor failed. */
 function labelOf({ level, checked }: CommandFinding): CommandFinding['level'] | 'unknown' {
   return checked ? level : 'unknown';
 }
@@ -134,7 +134,7 @@ function colored(text: string, level: CommandFinding['level']): string {
   return `\u001b[${color}m${text}\u001b[39m`;
 }
 
-/** `https://shop.example`, plus the folder of a site in a sub-folder. */
+/** Reads the site's address: `https://shop.example`, plus the folder of a site in a subfolder. */
 function siteUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.username)

@@ -51,7 +51,7 @@ export function addExportCommand(program: Command): void {
           }),
         );
         const text = `Exported: ${RECORD_TYPES.map((type) => quantity(counts[type], ...NOUNS[type])).join(', ')}.`;
-        // Standard output holds the export itself.
+        // Keep standard output for the export itself.
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), records: counts }, text);
       }),

@@ -14,7 +14,7 @@ import { usage } from './arguments';
 import type { Output } from './command';
 import { withCurrentDatabase } from '../setup/database';
 
-/** `--formerly`, which `nginx` and `apache` have. */
+/** The option `--formerly` of `nginx` and `apache`. */
 
 export interface FormerlyOptions {
   formerly?: Formerly[];
@@ -30,7 +30,7 @@ export function formerlyOption(): Option {
 }
 
 /**
- * What the web server has to answer, and the site's address; undefined: no address of another system.
+ * Plans the answers to a former system's addresses, with the site's address; undefined without such a system.
  * @throws OperatorError
  */
 export async function planOf(

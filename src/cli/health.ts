@@ -5,7 +5,7 @@ import { describeListen, type Listen } from '../process/listen';
 import { OperatorError } from '../licensing/operator-error';
 import { createOutput } from './command';
 
-/** All of it: a supervisor that waits longer takes the service for hung. */
+/** The maximum time of a health check: a supervisor that waits longer considers the service hung. */
 const PATIENCE_MS = 4_000;
 
 export function addHealthCommand(program: Command): void {
@@ -36,11 +36,11 @@ export function addHealthCommand(program: Command): void {
 
 interface Answer {
   ready: boolean;
-  /** for each part `ok`, or what is wrong with it */
+  /** the state of each part: `ok`, or a description of the problem */
   checks: Record<string, string>;
 }
 
-/** What `/readyz` says. @throws OperatorError when nothing answers in time */
+/** Returns the answer of `/readyz`. @throws OperatorError if no answer arrives in time */
 export function askReadiness(
   listen: Exclude<Listen, { passenger: true }>,
   patience = PATIENCE_MS,
@@ -84,7 +84,7 @@ function readAnswer(text: string): Answer | undefined {
   }
 }
 
-/** An address to listen on may mean all of the machine's. */
+/** Returns an address to connect to, because an address to listen on may mean all addresses of the machine. */
 function connectable(host: string): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
 }

@@ -122,10 +122,10 @@ function notForJoomla(product: number): string {
   return `or, if the product is not for Joomla: licensing product edit ${product} --element ''`;
 }
 
-/** A refusal's message with what to type next. */
+/** Returns a refusal's message with the command to type next. */
 export function withHint({ message, facts }: OperatorError): string {
   if (facts === undefined) return message;
-  // TypeScript cannot follow that the hint takes these facts.
+  // The cast is needed: TypeScript does not see that the hint accepts these facts.
   const hints: Record<string, ((facts: never) => string) | undefined> = HINTS;
   const hint = hints[facts.reason]?.(facts as never) ?? '';
   return message + (hint === '' || hint.startsWith('\n') ? '' : ' ') + hint;
@@ -147,7 +147,7 @@ export function withSchemaHint(error: {
   return message + (facts === undefined ? '' : SCHEMA_HINTS[facts.reason]);
 }
 
-/** The option or argument that fills a JSON field. */
+/** Returns the option or argument that fills a JSON field. */
 export function optionOf(field: string): string {
   return OPTIONS[field] ?? field.replaceAll('_', '-');
 }
@@ -159,5 +159,5 @@ const OPTIONS: Record<string, string> = {
   test_plan_id: 'test-plan',
 };
 
-/** For a key that `isSentWhole` refuses. */
+/** The advice about a key that `isSentWhole` refuses. */
 export const REKEY = '"licensing license rekey" makes another.';

@@ -22,7 +22,7 @@ import { formatTable } from './tables';
 
 interface ImportOptions extends MoveInOptions {
   undo?: number;
-  /** true: each category by its element */
+  /** the product by category; true assigns each category by its element */
   releases?: Map<string, number> | true;
   list?: boolean;
   packages?: string;
@@ -30,7 +30,7 @@ interface ImportOptions extends MoveInOptions {
   csv?: boolean;
 }
 
-/** Of the ways to import, which options go with which. */
+/** The options of each way to import. */
 const MOVE_OPTIONS = [
   'plans',
   'makePlans',
@@ -220,8 +220,7 @@ function formatRecords({ records }: ImportReport, dryRun: boolean): string {
 
 type Bytes = AsyncIterable<Buffer>;
 
-/** Opens the file first, so that a wrong name does not count as a failed import, and closes it however `read` ends. */
-/** Only a regular file can be read again, when somebody else works on the same rows. */
+/** Opens the file before `read`, so that a wrong name is not recorded as a failed import. Only a file can be reread. */
 async function withInput<T>(
   file: string,
   read: (bytes: Bytes, readsAgain: boolean) => Promise<T>,

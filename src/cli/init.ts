@@ -40,7 +40,7 @@ import { changeFile } from './output-file';
 
 interface Place {
   joomlaRoot?: string;
-  /** the file's path; true: the usual path */
+  /** the path of the file; true for the usual path */
   sqlite?: string | true;
 }
 
@@ -126,11 +126,11 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   );
 }
 
-/** The settings that .env lacks. Existing settings are never changed. */
+/** Returns the settings that .env lacks. Existing settings are never changed. */
 function newSettings(kept: Settings, fromEnvironment: Settings, place: Place, file: string): Settings {
   const given = { ...fromEnvironment, ...placeSettings(kept, fromEnvironment, place, file) };
   const packages = given.LICENSING_PACKAGES_DIR || kept.LICENSING_PACKAGES_DIR;
-  // Beside the packages of a production machine: the service may write there, and not to the program's folder.
+  // Use the folder next to a production machine's packages: the service may write there, not to the program's folder.
   if (!given.LICENSING_XML_DIR && packages !== undefined && basename(packages) === 'packages')
     given.LICENSING_XML_DIR = join(dirname(packages), 'xml');
   if (!given.LICENSING_KEY_SECRET && !given.LICENSING_KEY_SECRET_FILE)
@@ -140,13 +140,13 @@ function newSettings(kept: Settings, fromEnvironment: Settings, place: Place, fi
   );
 }
 
-/** A secret is set by its value or by the name of its file. */
+/** Returns the other variable of a secret, which is set by its value or by the name of its file. */
 function otherForm(name: Variable): Variable {
   const pair = SECRET_FILES.find(({ secret, file }) => secret === name || file === name);
   return pair === undefined ? name : pair.secret === name ? pair.file : pair.secret;
 }
 
-/** The Joomla site or the separate database named on the command line or in the environment. */
+/** Returns the settings of the Joomla site or separate database, from the command line or the environment. */
 function placeSettings(
   kept: Settings,
   fromEnvironment: Settings,
@@ -183,7 +183,7 @@ function leadsTo(url: string, path: string, file: string): boolean {
   return url.startsWith('sqlite:') && resolve(dirname(file), url.slice('sqlite:'.length)) === path;
 }
 
-/** Omits the values, which may be secret. */
+/** Describes settings that differ from .env, without their values, which may be secret. */
 function describeDifferences(kept: Settings, fromEnvironment: Settings, file: string): string[] {
   return Object.entries(fromEnvironment)
     .filter(([name, value]) => isSetting(name) && kept[name] && kept[name] !== value)
@@ -204,7 +204,7 @@ function describePlan(config: Config, file: string, additions: Settings, pending
   ].join('\n');
 }
 
-/** Appends lines, so that existing lines and comments stay unchanged. */
+/** Appends lines, so that existing lines and comments remain unchanged. */
 async function addToEnvFile(file: string, additions: Settings): Promise<void> {
   const lines = Object.entries(additions).map(([name, value]) => settingLine(name, value));
   if (lines.length === 0) return;

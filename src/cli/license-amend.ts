@@ -14,7 +14,7 @@ import { eventJson, licenseJson } from '../licensing/views';
 import { askYesOrNo } from './standard-input';
 import { formatFields } from './tables';
 
-/** The subcommands of `licensing license` that do not change a licence's state, and its history. */
+/** Adds the subcommands of `licensing license` that do not change a licence's state, and its history. */
 export function addAmendments(license: Command): void {
   addSetLimit(license);
   addChangePlan(license);
@@ -97,7 +97,7 @@ function addMetadata(license: Command): void {
       'after',
       '\nExamples:\n  licensing license metadata 12 order_item=77 channel=fair\n  licensing license metadata 12 channel=\n  licensing license metadata 12',
     )
-    // Without any, commander gives an empty array.
+    // Commander passes an empty array if no changes were given.
     .action((key: string, changes: MetadataChanges, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const { db, now, output } = session;
@@ -125,13 +125,13 @@ function addReveal(license: Command): void {
         const wanted = { path: { id }, body: { key_id: keyId } };
         const revealed = await operate(session, licenseKeyOperations.revealLicense, wanted);
         session.output.print(revealed, revealed.license_key);
-        // Only for its note: an order's number may have selected another customer's licence.
+        // Look the licence up only for the note: an order's number may have selected another customer's licence.
         await requireLicenseToShow(session, String(id));
       }),
     );
 }
 
-/** About 10 MB of the longest entries. */
+/** The maximum size of a page: about 10 MB of the longest entries. */
 const MAX_PAGE = 1_000;
 
 function addHistory(license: Command): void {
@@ -178,7 +178,7 @@ async function amend(session: Session, id: number, changes: Changes) {
   return license;
 }
 
-/** Changing the plan keeps the end that was paid for. The operator decides whether to change it. */
+/** Notes that a change of plan keeps the paid end, which the operator may want to change. */
 function noteOtherDuration(
   output: Output,
   { id, expires_at: end }: Pick<License, 'id' | 'expires_at'>,
@@ -212,7 +212,7 @@ function describeEvent({
   ];
 }
 
-/** With each name of the metadata as a field of its own. */
+/** Returns the recorded fields, with each name of the metadata as a separate field. */
 function fieldsOf(recorded: Record<string, unknown> | null): Record<string, unknown> {
   const { metadata, ...fields } = recorded ?? {};
   if (typeof metadata !== 'object' || metadata === null) return recorded ?? {};

@@ -5,12 +5,12 @@ import { readValue } from './standard-input';
 export const KEY_ARGUMENT =
   "a licence key, a licence id, an order's reference that is no number, or - to read one from standard input, or be asked for it; id:12 is only ever an id, and reference:12 a reference";
 
-/** Finds the licence that a command will change. */
+/** Finds the licence that a command changes. */
 export async function requireLicense(db: Session['db'], given: string): Promise<License> {
   return requireLicenseNamed(db, await read(given));
 }
 
-/** Finds the licence that a command only shows. Prints a note when the text also names another licence. */
+/** Finds the licence that a command only shows. Prints a note if the text also names another licence. */
 export async function requireLicenseToShow(
   { db, output }: Pick<Session, 'db' | 'output'>,
   given: string,

@@ -21,7 +21,7 @@ import { formatTable } from './tables';
 
 const KEY_ID_ARGUMENT = 'id of the key: "licensing license key list" shows it';
 
-/** `licensing license key` and `licensing license rekey`. */
+/** Adds `licensing license key` and `licensing license rekey`. */
 export function addKeyCommands(license: Command): void {
   const key = license
     .command('key')
@@ -68,7 +68,7 @@ function addAdd(key: Command): void {
 
 type Key = DataOf<typeof licenseKeyOperations.updateLicenseKey>;
 
-/** The licence's own state, limit and end hold all the same. */
+/** Notes that a key's terms are wider than the licence's own state, limit and end, which still apply. */
 function noteWiderTerms(output: Output, license: License, key: Key, now: Date): void {
   const { id, activationLimit, expiresAt } = license;
   const status = liveStatus(license, now);
@@ -137,7 +137,7 @@ function addList(key: Command): void {
     );
 }
 
-/** A table of a licence's keys. */
+/** Formats a table of a licence's keys. */
 export function keyTable(keys: KeyUse[], now: Date): string {
   return formatTable(
     ['ID', 'KEY', 'LABEL', 'SLOTS', 'ENDS'],

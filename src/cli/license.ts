@@ -98,7 +98,7 @@ function addIssue(license: Command): void {
       withSession(command, async (session) => {
         const { db, output } = session;
         const { plan, reference, send } = options;
-        // Look everything up before issuing: an error after that would lose the new key.
+        // Look everything up before issuing, because an error after that would lose the new key.
         const { id } = await requirePlanNamed(db, plan);
         const namesake = await findNamesake(db, reference);
         const body = {
@@ -133,7 +133,7 @@ function addIssue(license: Command): void {
     );
 }
 
-/** What a reveal of a key that was not answered is refused with. */
+/** Returns the reason why a key cannot be revealed. */
 async function whyWithheld(session: Session, id: number): Promise<string> {
   const revealed = operate(session, licenseKeyOperations.revealLicense, { path: { id } });
   return revealed.then(() => '', describeError);
@@ -148,7 +148,7 @@ function noteSent(output: Output, license: IssuedLicense | undefined, isNew: boo
     );
 }
 
-/** Without a customer or an order, support cannot find a licence by its buyer. */
+/** Notes a licence without a customer and an order, which support cannot find by its buyer. */
 function noteNobodys(output: Output, issued: IssuedLicense[]): void {
   const ids = issued.flatMap(({ id, customer, reference }) =>
     customer === null && reference === null ? [id] : [],
@@ -162,7 +162,7 @@ function noteNobodys(output: Output, issued: IssuedLicense[]): void {
   output.note(`note: ${whose}. To say whose one is: licensing license set-customer ${first} EMAIL`);
 }
 
-/** A new licence may have expired already; one found again by its reference may be in any state. */
+/** Notes an unusable licence: a new one may already be expired, and one found by its reference may have any state. */
 function noteUnusable(output: Output, issued: IssuedLicense | undefined): void {
   if (issued === undefined || issued.status === 'active') return;
   const { id, status } = issued;
@@ -173,7 +173,7 @@ function noteUnusable(output: Output, issued: IssuedLicense | undefined): void {
   );
 }
 
-/** Issuing for the same order again changes nothing, even if other terms are asked for. */
+/** Notes other terms: issuing for the same order again changes nothing, even if the terms differ. */
 function noteOtherTerms(output: Output, options: IssueOptions, issued: IssuedLicense | undefined): void {
   if (issued === undefined) return;
   const { id, activation_limit: limit, expires_at: expires, metadata } = issued;
@@ -242,7 +242,7 @@ function formatLicense(license: License, included: CatalogueProduct[], now: Date
   ]);
 }
 
-/** Of a licence that renews itself. */
+/** Describes the paid-through date of a subscription. */
 function paidInWords(license: License, now: Date): string {
   const paid = formatTimestampOrNull(paidEnd(license)) ?? 'for life';
   return `${paid}, ${nextPayment(license, now) === 'awaited' ? 'renewal awaited' : 'renews itself'}`;
@@ -376,7 +376,7 @@ function addRenew(license: Command): void {
     );
 }
 
-/** Warns about a shorter term, because an operator who renews may have typed the wrong date. */
+/** Warns about a shorter term, because an operator who renews may have typed a wrong date. */
 function noteShortened(
   output: Output,
   { id, expires_at: end }: DataOf<typeof renewLicense>,
@@ -390,7 +390,7 @@ function noteShortened(
   output.note(`note: ${was}; "licensing license renew ${id} ${option}" sets that again.`);
 }
 
-/** Makes a reader of end dates refuse "never" and "lifetime", because --lifetime says that. */
+/** Makes a reader of end dates refuse "never" and "lifetime", because the option for this is --lifetime. */
 function unlessNever<T>(read: (text: string) => T): (text: string) => T {
   return (text) => {
     if (/^(never|lifetime)$/i.test(text)) throw new InvalidArgumentError('For no end there is --lifetime.');

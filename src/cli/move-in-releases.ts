@@ -12,7 +12,7 @@ import {
 import type { Session } from './command';
 import { formatTable } from './tables';
 
-/** `import --from ars --releases`: the versions, each by itself, as "release publish" would. */
+/** `import --from ars --releases`: publishes each version separately, like "release publish". */
 
 /** Reads `1=42,2=43`: our product by category. */
 export function readReleaseMap(text: string): Map<string, number> {
@@ -26,7 +26,7 @@ interface Outcome {
   product_id: number;
   version: string;
   published: boolean;
-  /** why not; null: it is published, or would be */
+  /** the reason for not publishing; null if it is published, or would be */
   reason: string | null;
 }
 
@@ -62,7 +62,7 @@ export async function runReleases(
     () => describe(found, outcomes, platforms, dryRun),
   );
 
-  /** Before the versions, whose update XML has them. @returns by product: those that none was set for */
+  /** Sets platforms before the versions, whose update XML includes them. @returns the new platforms by product */
   async function setPlatforms(): Promise<Map<number, string>> {
     const set = new Map<number, string>();
     for (const [product, titles] of found.environments) {
@@ -74,7 +74,7 @@ export async function runReleases(
     return set;
   }
 
-  /** @returns why it was refused */
+  /** Publishes a version. @returns the reason of a refusal */
   async function publishOne({
     productId,
     version,
@@ -84,7 +84,7 @@ export async function runReleases(
   }: ArsRelease): Promise<string | null> {
     const request = { productId, version, file, changelog, date, draft: false };
     try {
-      // These versions are in the field: what a new one would be refused for is their past.
+      // Skip the checks of new versions, because customers already use these versions.
       const places = { packagesDir: config.packagesDir, home: config };
       await publish(db, places, { ...request, newUpdateServer: true, unchecked: true }, now);
       return null;

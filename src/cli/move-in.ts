@@ -15,7 +15,7 @@ import type { Session } from './command';
 import { operate, operateAll } from './operate';
 import { formatTable } from './tables';
 
-/** `import --from`: what is shown to somebody who decides whether to move in. */
+/** The options of `import --from`, which shows a seller what moving in would change. */
 
 export interface MoveInOptions {
   from?: string;
@@ -34,7 +34,7 @@ export interface MoveInOptions {
 }
 
 export interface Files {
-  /** as it was named; undefined: none */
+  /** the file's name as it was typed; undefined without a file */
   name: string | undefined;
   file: AsyncIterable<Buffer> | undefined;
   users: AsyncIterable<Buffer> | undefined;
@@ -183,7 +183,7 @@ function describeSample({ before, after }: Sample): string {
   return `  ${there}\n    -> ${here}`;
 }
 
-/** The same without --dry-run, with what is still to be said. */
+/** Returns the command without --dry-run, with the options that are still missing. */
 function nextCommand(
   report: MoveReport,
   name: string | undefined,
@@ -209,7 +209,7 @@ function nextCommand(
   ].join(' ');
 }
 
-/** For a shell. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `"${text.replace(/["$`\\]/g, '\\$&')}"`;
 }

@@ -16,10 +16,10 @@ import { createOutput, type Output } from './command';
 import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
 import { ownFiles } from './output-file';
 
-/** The files in nginx/, in the order nginx reads them. */
+/** The files in nginx/, in the order in which nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 
-/** For LICENSING_PAGES_HOST: a server of its own, with the same licensing.conf. */
+/** The file for LICENSING_PAGES_HOST: a separate server with the same licensing.conf. */
 const PAGES_FILE = 'pages.example.conf';
 
 const MOST_INSTANCES = 99;
@@ -80,13 +80,13 @@ export function addNginxCommand(program: Command): void {
 interface Filling {
   serverName: string;
   formerly: FormerlyOptions['formerly'] | undefined;
-  /** from which the site includes them */
+  /** the folder from which the site includes the files */
   folder: string;
-  /** undefined: what LICENSING_LISTEN says */
+  /** the number of instances; undefined: the address of LICENSING_LISTEN */
   instances: number | undefined;
 }
 
-/** The files for this configuration, in the order nginx reads them. @throws OperatorError */
+/** Returns the files for this configuration, in the order in which nginx reads them. @throws OperatorError */
 export async function nginxFiles(
   config: Config,
   { serverName, folder, instances, formerly }: Filling,
@@ -113,10 +113,10 @@ function filesFor({ pagesHost }: Config): string[] {
   return pagesHost === undefined ? [...FILES] : [...FILES, PAGES_FILE];
 }
 
-/** As the files are shipped. */
+/** The internal location in the shipped files. */
 const ACCEL_LOCATION = '/_licensing_packages/';
 
-/** With what answers the former system's addresses, at the end of the files. */
+/** Appends the answers to a former system's addresses to the files. */
 function withFormerly(name: string, text: string, parts: NginxParts | undefined): string {
   if (parts === undefined) return text;
   if (name === 'licensing.conf') return text + parts.server;
@@ -144,7 +144,7 @@ function upstreamServers({ listen }: Config, instances: number | undefined): str
   return servers.map((server) => `    server ${server} max_fails=0;\n`).join('');
 }
 
-/** Replaces the values marked CHANGE, as far as this configuration knows them. */
+/** Replaces the CHANGE marks with the values that this configuration has. */
 async function fillIn(
   name: string,
   config: Config,
@@ -172,15 +172,15 @@ async function fillIn(
     ['shop.example', serverName],
     ['/var/www/shop', quotable(joomlaRoot ?? '/var/www/shop')],
   ]);
-  // One pass over all marks, because an inserted value may itself look like a mark.
+  // Replace all marks in one pass, because an inserted value may look like a mark.
   const marks = [...values.keys()].map((mark) => mark.replace(/[.\\]/g, '\\$&'));
   return text.replace(new RegExp(marks.join('|'), 'g'), (mark) => values.get(mark) ?? mark);
 }
 
-/** The commented lines of the files that a setting takes into use. */
+/** Lines of the files that are commented out until a setting needs them. */
 const PAGES_HOST_LINES = /^( *)#(?="~.* (?:[01]|\$licensing_no_ticket);$)/gm;
 const FOLDER_LINES = /^()#(?=location \^~ \/joomla\/)/gm;
-/** What needs no quoting in nginx's addresses and expressions. */
+/** Folder names that need no quoting in nginx's addresses and expressions. */
 export const FOLDER_NAME = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/;
 
 function inUse(text: string, commented: RegExp[]): string {
@@ -219,7 +219,7 @@ function remarks({ accelLocation, listen, trustedProxies }: Config, instances: n
   ];
 }
 
-/** @param name the web server's, for people */
+/** Notes a wrong number of instances. @param name the web server's name for people */
 export function remarksOnInstances(name: string, instances: number | undefined): string[] {
   const running = findInstances().length;
   return running > 0 && instances !== running
@@ -239,7 +239,7 @@ export function differs(path: string): string {
   return `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`;
 }
 
-/** Writes new versions beside files edited by hand. @returns the paths written, and the existing files that differ */
+/** Writes files, next to those edited by hand. @returns the written paths, and the existing files that differ */
 export function writeFiles(
   dir: string,
   files: { name: string; text: string }[],
@@ -275,7 +275,7 @@ async function writeInFolder(
   }
 }
 
-/** nginx ends a word at these characters, and no escape works everywhere. */
+/** Refuses a path with a character that ends a word in nginx's files, because no escape works everywhere. */
 function quotable(path: string): string {
   if (/[\s;{}"'\\$#]/.test(path))
     throw new OperatorError(

@@ -17,21 +17,21 @@ import { ownFiles } from './output-file';
 
 export type { BodyOf, DataOf } from '../operations/kit/operation';
 
-/** What commands do, and list, goes through the operations of the API. */
+/** Commands change and list data through the operations of the API. */
 
-/** Undefined fields are not given. */
+/** The input of an operation. Undefined fields are left out. */
 interface Wanted<Query, Body> {
-  /** the parts of the operation's path */
+  /** the parameters in the operation's path */
   path?: Record<string, string | number>;
   query?: { [Name in keyof Query]?: Query[Name] | undefined };
   body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
   onProgress?: Call['onProgress'];
   followXml?: Call['followXml'];
-  /** see ManageSettings */
+  /** the address of the shop's API (ManageSettings) */
   shopApiUrl?: string | undefined;
 }
 
-/** Performs an operation as the operator at the shell. @returns `data` of its answer @throws CommanderError, OperatorError */
+/** Performs an operation for the operator in the shell. @returns its `data` @throws CommanderError, OperatorError */
 export async function operate<Query, Body, Data>(
   session: Session,
   operation: Operation<Query, Body, Data>,
@@ -40,7 +40,7 @@ export async function operate<Query, Body, Data>(
   return (await operateWithStatus(session, operation, wanted)).data;
 }
 
-/** The same, with the status of the answer: 200 instead of 201 where what is asked for was there already. */
+/** Like `operate`, but also returns the answer's status: 200 instead of 201 if the thing already existed. */
 export async function operateWithStatus<Query, Body, Data>(
   session: Session,
   operation: Operation<Query, Body, Data>,
@@ -50,10 +50,10 @@ export async function operateWithStatus<Query, Body, Data>(
   return { status, data: (body as { data: Data } | undefined)?.data as Data };
 }
 
-/** The schemas of lists allow so many. */
+/** The maximum page size in the schemas of lists. */
 const PAGE = 500;
 
-/** Everything of a list, or the first `most` of it. */
+/** Lists all items, or the first `most` of them. */
 export async function operateAll<Query, Item>(
   session: Session,
   operation: Operation<Query, never, Item[]>,
@@ -70,7 +70,7 @@ export async function operateAll<Query, Item>(
   return all;
 }
 
-/** A page of a list. */
+/** Lists a page of items. */
 export async function operatePage<Query, Item>(
   session: Session,
   operation: Operation<Query, never, Item[]>,
@@ -95,7 +95,7 @@ async function request(
     readSent: operation.upload ? undefined : () => operation.readBody(defined(body)),
     receive: () => Promise.reject(new Error('No command uploads by an operation.')),
     language: 'en' as const,
-    // Ctrl-C ends the process itself.
+    // A signal that never aborts, because Ctrl-C ends the process.
     gone: new AbortController().signal,
     sentText: () => '',
     once: undefined,
@@ -121,7 +121,7 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
     programFolder: packageRoot,
     examine: () => examineFromWithin(config, db, () => now),
     config,
-    // A command ends, and the next one reads them again.
+    // Do nothing: the command ends, and the next one reads the settings again.
     refresh: () => Promise.resolve(),
     mailGainsNoRights: serviceGainsNoRights,
   });
@@ -136,7 +136,7 @@ function textsOf(fields: object): Record<string, string> {
   return Object.fromEntries(Object.entries(defined(fields)).map(([name, value]) => [name, String(value)]));
 }
 
-/** Names the options instead of the fields. A wrong field is a usage error, anything else a refusal. */
+/** Replaces the names of fields with those of options. A wrong field is a usage error, any other failure a refusal. */
 function inWordsOfCommand(
   { command }: Session,
   { query, body }: Operation<never, never>,
@@ -161,7 +161,7 @@ function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
   return (schema as { properties?: Record<string, TSchema> } | undefined)?.properties ?? {};
 }
 
-/** Reads an option or argument as the field of an operation that it fills: one of its words, or a whole number. */
+/** Returns a reader for an option that fills an operation's field: one of its words, or a whole number. */
 export function valueOf<Body, Name extends keyof Body & string>(
   { body }: Operation<never, Body>,
   name: Name,
@@ -172,7 +172,7 @@ export function valueOf<Body, Name extends keyof Body & string>(
   return read as (text: string) => NonNullable<Body[Name]>;
 }
 
-/** What commander's options say of an operation's fields: `--activation-limit` of `activation_limit`. */
+/** Returns an operation's fields from commander's options: `activation_limit` from `--activation-limit`. */
 export function fieldsOf<Body>({ body }: Operation<never, Body>, options: object): Partial<Body> {
   const given = options as Record<string, unknown>;
   return Object.fromEntries(

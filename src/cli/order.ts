@@ -86,7 +86,7 @@ function addSetCustomer(order: Command): void {
     );
 }
 
-/** In words, for a line. */
+/** Describes an order's mail on one line. */
 function describeMail({ state, to, at, reason }: Details['mail']): string {
   if (state === 'none') {
     const why = reason as NoMailReason;
@@ -147,7 +147,7 @@ function stateOf({ state, test }: Pick<Order, 'state' | 'test'>): string {
   return test ? `${state}, test` : state;
 }
 
-/** By currency, such as `49.00 EUR`. */
+/** Formats amounts by currency, such as `49.00 EUR`. */
 function amountsOf({ amounts }: Pick<Order, 'amounts'>, which: 'paid' | 'refunded'): string | null {
   const some = amounts.filter((one) => one[which] !== 0);
   return some.map((one) => `${asDecimal(one[which], one.currency)} ${one.currency}`).join(', ') || null;

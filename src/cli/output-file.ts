@@ -21,7 +21,7 @@ import { asCaller, asServiceUser } from '../process/rights';
 import { databaseFiles } from '../setup/database';
 import { writeStandardOutput } from './standard-output';
 
-/** Files that no command overwrites: an SQLite database and the settings. */
+/** Lists the files that no command overwrites: an SQLite database and the settings. */
 export function ownFiles({ database }: Config): OwnFile[] {
   return [...databaseFiles(database), settingsFile()];
 }
@@ -31,7 +31,7 @@ export function settingsFile(): OwnFile {
 }
 
 /**
- * Writes a file atomically, for its owner only, because it holds customers' data. `-` is standard output.
+ * Writes a file atomically and only for its owner, because it contains customers' data. `-` is standard output.
  * @param own files that are never overwritten
  * @param kind files that may be overwritten
  * @throws OperatorError
@@ -48,7 +48,7 @@ export async function writeOutput<T>(
     await requireReplaceable(place, own, kind);
     const { there } = place;
     const write = (sink: Sink) => asServiceUser(() => produce(sink));
-    // A pipe or /dev/null cannot be replaced, only written to.
+    // Write into a pipe or /dev/null, which cannot be replaced.
     return there === undefined || there.isFile() || there.isDirectory()
       ? replaceFile(place, PRIVATE, write)
       : writeInto(place, write);
@@ -56,7 +56,7 @@ export async function writeOutput<T>(
 }
 
 /**
- * Writes a zip that all users may read, and makes the folder for it.
+ * Writes a zip that all users may read, and creates its folder.
  * @param judge throws to refuse the place
  * @throws OperatorError
  */
@@ -70,14 +70,14 @@ export function writeZip(path: string, zip: Buffer, judge: (place: Place) => Pro
 }
 
 /**
- * Changes or creates a file atomically. Keeps the owner, so that the service can still read the file after root ran
- * this, and keeps a link. Other users lose read access.
+ * Changes or creates a file atomically. Keeps the owner, so that the service can still read the file after root ran the
+ * command, and keeps a link. Other users lose read access.
  * @throws OperatorError; the file is unchanged then
  */
 export async function changeFile(path: string, change: (before: string) => string): Promise<void> {
   const place = await lookAt(path);
   const { target, there } = place;
-  // Replacing a device or a pipe with a file would break it for every user.
+  // Refuse a device or a pipe: a file in its place would break it for every user.
   if (there && !there.isFile()) throw new OperatorError(`${path} was not written: it is no file.`);
   const text = change(there ? await readText(path, target) : '');
   await replaceFile(place, there ? there.mode & 0o640 : PRIVATE, async (sink, handle) => {

@@ -98,7 +98,7 @@ function addFetch(packages: Command): void {
     );
 }
 
-/** Without a path: the API's is known. */
+/** Reads a source's address. It has no path, because the path of the API is known. */
 function sourceUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (

@@ -6,7 +6,7 @@ import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } fr
 import { asCaller } from '../process/rights';
 import { createOutput } from './command';
 
-/** Never replaces another file of the extension. */
+/** The files that this command may replace. It never replaces another file of the extension. */
 const CLIENT_FILE: FileKind = {
   name: 'an earlier file of this command',
   isOne: (beginning) => beginning.startsWith(BEGINNING),
@@ -33,7 +33,7 @@ export function addPhpCommand(program: Command): void {
         const placed = await Promise.all(
           files.map(async ({ name, text }) => ({ place: await lookAt(join(folder, name)), text })),
         );
-        // None is written if one may not be.
+        // Check all files before writing the first one.
         for (const { place } of placed) await requireReplaceable(place, [], CLIENT_FILE);
         for (const { place, text } of placed) await replaceFile(place, 0o644, (sink) => sink(text));
       });

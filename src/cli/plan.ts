@@ -53,7 +53,7 @@ export function addPlanCommands(program: Command): void {
   addList(plan);
 }
 
-/** The options of what a plan grants besides. @param given what they are when they are not said */
+/** Adds the options for a plan's further rights. @param given their defaults */
 function addOptions(command: Command, given: Partial<PlanOptions> = {}): Command {
   return command
     .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry, given.afterExpiry)
@@ -180,7 +180,7 @@ function addRemove(plan: Command): void {
     );
 }
 
-/** What a plan grants other than by default; null: nothing. */
+/** Lists the options of a plan that differ from the defaults; null if all are equal. */
 function optionsOf(plan: Plan): string | null {
   const moves = plan.self_service_moves;
   const options = [
@@ -222,7 +222,7 @@ function addList(plan: Command): void {
     );
 }
 
-/** @returns undefined when there is nobody to ask */
+/** Asks whether licences follow the plan's new limit. @returns undefined without a terminal */
 async function askWhetherToFollow(from: number, to: number): Promise<'follow' | 'keep' | undefined> {
   const answer = await askYesOrNo(
     `Licences issued with ${from || 'unlimited'} slots: shall they have ${to || 'unlimited'} now? [y/n] `,

@@ -1,7 +1,7 @@
-/** Characters that a terminal obeys or hides. Variation selectors stay, because most emoji contain one. */
+/** Characters that control a terminal or are invisible. Variation selectors are allowed: most emoji contain one. */
 const UNSEEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Escapes these characters in JSON, which itself requires that only below U+0020. Line ends stand between its parts. */
+/** Escapes these characters in JSON, which only requires it below U+0020. Line ends separate the parts of JSON. */
 export function escapeUnseen(json: string): string {
   return json.replace(UNSEEN, (character) =>
     character === '\n'
@@ -17,7 +17,7 @@ export function printable(text: string): string {
   );
 }
 
-/** Like printable(), but keeps line breaks, tabs and this program's own bold and colours. */
+/** Works like printable(), but keeps line breaks, tabs and this program's own bold and colours. */
 export function printableText(text: string): string {
   return text
     .split(OWN)

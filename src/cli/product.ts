@@ -93,7 +93,7 @@ function addEdit(product: Command): void {
         const seen: { xml?: FollowedXml } = {};
         const followXml = async () => (seen.xml = await follow(session, id));
         const edited = await operate(session, updateProduct, { path: { id }, body, followXml });
-        // Nothing else of a product stands in it.
+        // The update XML contains no other field of a product.
         const isInXml = body.name !== undefined || body.element !== undefined;
         const line =
           seen.xml && isInXml
@@ -126,7 +126,7 @@ function addList(product: Command): void {
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
         const products = await operateAll(session, productOperations.listProducts);
-        // A column without any value would only narrow the others.
+        // Leave out a column without values, because it would only narrow the others.
         const bundles = products.some(({ includes }) => includes.length > 0);
         session.output.print(products, () =>
           formatTable(

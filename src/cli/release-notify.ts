@@ -15,7 +15,7 @@ interface NotifyOptions {
   yes?: true;
 }
 
-/** `release notify`: tells the customers of a security release. */
+/** Adds `release notify`, which mails a security release to the customers. */
 export function addNotify(release: Command): void {
   release
     .command('notify')

@@ -37,7 +37,7 @@ interface PublishOptions {
   changelogFile?: string;
   draft?: boolean;
   date?: Date;
-  /** true: the remembered file */
+  /** the file to write; true for the remembered file */
   writeXml?: string | true;
   allowDowngrade?: true;
   newUpdateServer?: true;
@@ -118,12 +118,12 @@ function addPublish(release: Command): void {
         );
         for (const { message } of remarks) output.note(`note: ${message}`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
-        // Publish before writing the XML, so that updaters find the package it names.
+        // Publish before writing the XML, so that updaters find the package that it names.
         const { productId, version } = published;
         const what = `Version ${version} IS published, but Joomla offers it only when its update XML is written`;
         const { json, line } =
           published.state === 'draft'
-            ? // Nobody is offered a draft.
+            ? // A draft is offered to no customer.
               { json: stateJson(await readUpdateXmlState(db, config, productId)), line: [] }
             : await writeOrFollow(session, { productId, writeXml, what });
         output.print(
@@ -167,7 +167,7 @@ function addEdit(release: Command): void {
             followXml: async () => (seen.xml = await follow(session, options.product)),
           });
           const { version, state, product_id: product } = edited;
-          // Nobody is offered a draft.
+          // A draft is offered to no customer.
           const line =
             seen.xml && state !== 'draft'
               ? await noteFollowed(session, product, `Version ${version} is changed`, seen.xml)
@@ -181,7 +181,7 @@ function addEdit(release: Command): void {
     );
 }
 
-/** Leads on from a security release. */
+/** Returns a line that leads from a security release to its notice. */
 function noticeLine(
   product: number,
   { version, state, security }: { version: string; state: string; security: boolean },
@@ -325,7 +325,7 @@ function outOf(writeXml: PublishOptions['writeXml']): { out: string | undefined 
   return { out: typeof writeXml === 'string' ? writeXml : undefined };
 }
 
-/** Refuses an update XML that could not be written, before anything is changed. */
+/** Refuses an update XML that cannot be written, before anything is changed. */
 function requireXml(
   { db, config }: Session,
   productId: number,
@@ -337,18 +337,18 @@ function requireXml(
 interface XmlWanted {
   productId: number;
   writeXml: PublishOptions['writeXml'];
-  /** the change, for when the XML cannot be written */
+  /** the change, for the error if the XML cannot be written */
   what: string;
   allowDowngrade?: true | undefined;
 }
 
-/** What --json and the text say of the update XML. */
+/** The state of the update XML for --json and the text. */
 interface ToldXml {
   json: UpdateXmlState;
   line: string[];
 }
 
-/** Writes the update XML of a change as the options say, or lets it follow. @throws OperatorError when it was to be written and cannot be */
+/** Writes a change's update XML by the options, or lets it follow. @throws OperatorError if a requested XML fails */
 async function writeOrFollow(
   session: Session,
   { productId, writeXml, what, allowDowngrade }: XmlWanted,

@@ -10,13 +10,13 @@ import type {
 import { support } from '../texts/operators/en/support';
 import { adviceOf, untracedSentences, type UntracedCode } from '../support/sentences';
 
-/** What to type for a finding: the commands for its action, after the advice that goes with it. */
+/** The command that finds most faults. This file has the commands that follow the advice of a finding. */
 
 const DOCTOR = 'licensing doctor --url https://YOUR.SITE';
 
 type Command = (facts: object) => string;
 
-/** Commands for findings that no action mends. */
+/** Commands for findings without an action. */
 const COMMANDS: Partial<Record<Code, Command>> = {
   SEVERAL_LICENSES: () => 'licensing why ID',
   PACKAGE_MISSING: () => 'licensing doctor',
@@ -78,12 +78,12 @@ const OF_ACTIONS: {
   why: ({ license_id }) => `licensing why ${license_id}`,
 };
 
-/** What to do about a finding, often with a command at its end; null: nothing. */
+/** Returns the remedy of a finding, often with a command at its end; null if there is none. */
 export function remedyOf({ code, facts, action }: Finding): string | null {
-  // What is told of a request stands within this finding.
+  // The finding contains another one, about the request.
   if (code === 'IN_ACCESS_LOG')
     return remedyOf({ ...(facts as StateFacts['IN_ACCESS_LOG']).access, action, since: null, count: null });
-  // TypeScript cannot follow that the words of an action's type take that action.
+  // The cast is needed: TypeScript does not see that the texts of an action's type accept that action.
   const words = OF_ACTIONS as Record<string, (action: Action, finding: object) => string>;
   const parts = [
     adviceOf(support, { code, facts }),
@@ -93,7 +93,7 @@ export function remedyOf({ code, facts, action }: Finding): string | null {
   return parts.length === 0 ? null : parts.join(' ');
 }
 
-/** What finds the failures that leave no record. */
+/** The commands that find failures without a record. */
 const OF_UNTRACED: Partial<Record<UntracedCode, string>> = {
   NOT_OFFERED: 'To check: licensing update-xml lint.',
   CHECKSUM: 'To write it: licensing update-xml write.',
@@ -101,7 +101,7 @@ const OF_UNTRACED: Partial<Record<UntracedCode, string>> = {
   PACKAGE_NOT_SENT: 'To check: licensing doctor.',
 };
 
-/** Failures that leave no record here, and how to recognise them. */
+/** Failures without a record here, and how to recognise them. */
 export const UNTRACED = untracedSentences('en').map(({ code, sentence }) => ({
   code,
   text: OF_UNTRACED[code] === undefined ? sentence : `${sentence} ${OF_UNTRACED[code]}`,
@@ -117,7 +117,7 @@ function freeSlot(license: number, facts: object): string {
   return `licensing activation list ${license}, then "licensing activation remove ${license} IDENTIFIER"${over > 0 ? ` (${over + 1} of them)` : ''}`;
 }
 
-/** A text from outside as a word of a shell command, or a placeholder. */
+/** Returns an external text as a word of a shell command, or a placeholder if it needs quoting. */
 function shellWord(text: string | undefined, placeholder = 'IDENTIFIER'): string {
   return text !== undefined && /^\w[\w.:@/-]*$/.test(text) ? text : placeholder;
 }

@@ -43,7 +43,7 @@ function addList(settings: Command): void {
     );
 }
 
-/** Describes a mail server, of which `--json` has the URL. Returns other values unchanged. */
+/** Describes a mail server, whose URL `--json` prints. Returns other values unchanged. */
 function shownValue(name: string, value: string | number | null): string | number | null {
   return name === 'mail_url' && value !== null ? mailServerInWords(settingsTexts.mail, String(value)) : value;
 }

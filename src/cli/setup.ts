@@ -97,7 +97,7 @@ async function setUp(
     stale: { instances: false },
     byHand: [],
   };
-  // All refusals come before the first change.
+  // Plan all steps first, so that every refusal comes before the first change.
   const planned: { step: string; changes: string[] }[] = [];
   for (const step of stepsOf(setup)) {
     planned.push({ step: step.title, changes: (await step.look()).map(({ words }) => words) });
@@ -168,7 +168,7 @@ function refuseUnreadableSite(root: string): void {
   }
 }
 
-/** A unit that was adapted by hand would lose its settings file to another user. */
+/** Refuses a unit with another user: with our user, a unit that was adapted by hand would lose its settings file. */
 async function refuseOtherUser(): Promise<void> {
   const user = await unitProperty('licensing@1', 'User');
   if (user !== '' && user !== USER)
@@ -178,7 +178,7 @@ async function refuseOtherUser(): Promise<void> {
     );
 }
 
-/** As the service's user, who may do less than root. @returns the doctor's exit code */
+/** Runs the doctor as the service's user, who has fewer permissions than root. @returns the doctor's exit code */
 async function examine(
   { url, webServer, envFile }: Setup,
   ca: string | undefined,
@@ -187,7 +187,7 @@ async function examine(
   output.note('doctor');
   await keepAuthority(ca);
   const address = url.href.replace(/\/$/, '');
-  // Not root's own environment, which the service does not have.
+  // Replace root's environment, which the service does not have.
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
   const { code, stdout, stderr } = await withAuthority(address, (options) =>
     run(asUser(USER, webServer.group, lineIn(HOME, ['doctor', '--url', address, ...options])), { env }),
@@ -197,7 +197,7 @@ async function examine(
   return code;
 }
 
-/** What to type next, and what to keep. */
+/** Returns the closing text: what to type next, and what to back up. */
 async function closing({ envFile, url }: Setup): Promise<string> {
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
   const { line, what } = await copyOfTables(config);
@@ -216,7 +216,7 @@ The first licence, at the shell (docs/joomla-site.md goes on from there):
   sudo -u ${USER} licensing license issue --plan 1 --customer you@${url.hostname}`;
 }
 
-/** The shell's line that copies the tables into the folder where it runs, and what they are. */
+/** Returns a shell line that copies the tables into the current folder, and their description. */
 async function copyOfTables({ database, tablePrefix }: Config): Promise<{ line: string; what: string }> {
   if (database.kind === 'sqlite')
     return {
@@ -227,13 +227,13 @@ async function copyOfTables({ database, tablePrefix }: Config): Promise<{ line: 
     ? ['mariadb', 'mariadb-dump']
     : ['mysql', 'mysqldump'];
   const { host, port, user, socketPath, database: name } = database;
-  // On this machine root needs no password.
+  // Root needs no password on this machine.
   const isHere = socketPath !== undefined || ['localhost', '127.0.0.1', '::1'].includes(host);
   const server = isHere ? '' : `--host=${shellWord(host)} --port=${port} --user=${shellWord(user)} -p `;
   const like = `${tablePrefix}licensing_%`.replaceAll('_', '\\_');
   const tables = `$(${client} ${server}-N -e "SHOW TABLES LIKE '${like}'" ${shellWord(name)})`;
   return {
-    // With global transaction ids the same server refuses MySQL's dump otherwise.
+    // Without this option, the server refuses MySQL's dump if it uses global transaction ids.
     line: `${dump} ${server}${dump === 'mysqldump' ? '--set-gtid-purged=OFF ' : ''}--single-transaction --no-tablespaces ${shellWord(name)} ${tables} > licensing.sql`,
     what: `the tables ${tablePrefix}licensing_... of the database ${name}`,
   };

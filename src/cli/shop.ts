@@ -65,7 +65,7 @@ export function addShopCommands(program: Command): void {
 
 const TEST_PLAN_HELP = 'what test orders issue: a plan by its id or name; without it they issue nothing';
 
-/** Messages in one list. */
+/** The maximum number of messages in a list. */
 const MAX_PAGE = 1_000;
 const MAIL_HELP =
   'key: customers are mailed the keys of their orders; none: the shop hands them out itself. The default goes by the kind';
@@ -106,7 +106,7 @@ function addAdd(shop: Command): void {
       withSession(command, async (session) => {
         const { output, config } = session;
         const { kind, test, mail, grace, billingUrl } = given;
-        // The sender shows its secret for the address.
+        // The sender creates the secret for this address, and shows it.
         if (!isPosting(kind))
           output.note(
             `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
@@ -152,7 +152,7 @@ interface AddOptions {
   billingUrl?: string;
 }
 
-/** `3d`, or `default`. */
+/** Reads `3d`, or `default`. */
 function graceDays(text: string): number | typeof NOTHING {
   if (text === 'default') return NOTHING;
   const [, days] = /^([0-9]{1,2})d$/.exec(text) ?? [];
@@ -459,7 +459,7 @@ function addMessages(shop: Command): void {
     );
 }
 
-/** Of forty seconds each. */
+/** The maximum number of runs, each of forty seconds. */
 const MAX_RUNS = 100;
 
 function addCatchUp(shop: Command): void {
@@ -488,7 +488,7 @@ function addCatchUp(shop: Command): void {
         do {
           ran = await operate(session, shopOperations.catchUpShop, {
             path: { name },
-            // The next runs go on where the first one ended.
+            // Continue the next runs where the previous one ended.
             body: { since: runs === 0 ? since : undefined },
             onProgress: (pages, caughtUp) =>
               output.progress(caughtUpText(total.pages + pages, total.caught_up + (caughtUp ?? 0))),

@@ -49,7 +49,7 @@ export function addSignInCommand(program: Command): void {
     );
 }
 
-/** Where a trial without a site is reached on its own machine; undefined: it is no trial, or listens elsewhere. */
+/** Returns the local address of a trial installation with SQLite; undefined for others, or if it listens elsewhere. */
 function trialAddress({ database, listen }: Config): string | undefined {
   if (database.kind !== 'sqlite' || !('port' in listen) || listen.port === 0) return undefined;
   return /^(?:127\.|::1$|localhost$)/.test(listen.host)

@@ -66,7 +66,7 @@ function addList(signingKey: Command): void {
       if (php && pem) command.error('error: --php and --pem exclude each other', { exitCode: 2 });
       return withSession(command, async (session) => {
         const { db, config, now, output } = session;
-        // Their sealed parts are for the notes.
+        // Read the keys with their sealed parts for the notes.
         const keys = await listSigningKeys(db);
         const accepted = acceptedKeys(keys, now);
         output.print(await operateAll(session, signingKeyOperations.listSigningKeys), () =>
@@ -80,7 +80,7 @@ function addList(signingKey: Command): void {
     });
 }
 
-/** By kid, as a verifier looks them up. */
+/** Formats the keys by kid, because verifiers look them up by kid. */
 function phpConstant(keys: SigningKeyInUse[]): string {
   const lines = keys.map(({ kid, x, state }) => `    '${kid}' => '${x}', // ${state}`);
   return ['const LICENSE_KEYS = [', ...lines, '];'].join('\n');

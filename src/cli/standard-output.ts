@@ -1,22 +1,22 @@
 import { escapeUnseen } from './printable';
 
-/** The only writer to standard output, which holds nothing but a command's result. */
+/** Writes standard output, which contains only a command's result. No other file writes to it. */
 
-/** By the stream, because several commands may run in one process, as tests do. */
+/** The streams with output. They are kept by stream, because tests run several commands in one process. */
 const written = new WeakSet<NodeJS.WriteStream>();
 
-/** @returns false when the reader is slow: wait for 'drain' */
+/** Writes a text. @returns false if the reader is slow: wait for 'drain' */
 export function writeStandardOutput(text: string): boolean {
   written.add(process.stdout);
   return process.stdout.write(text);
 }
 
-/** Whether part of a result has been written. A second JSON value would make the output unreadable. */
+/** Reports whether a part of the result was written. A second JSON value would make the output unreadable. */
 export function hasStandardOutput(): boolean {
   return written.has(process.stdout);
 }
 
-/** A value as one line of JSON. */
+/** Formats a value as one line of JSON. */
 export function jsonLine(value: unknown): string {
   return `${escapeUnseen(JSON.stringify(value))}\n`;
 }

@@ -6,9 +6,9 @@ import type { activationJson } from '../licensing/views';
 import { printable } from './printable';
 import { inBothForms } from '../licensing/core/identifiers';
 
-/** A table of licences. */
+/** Formats a table of licences. */
 export function licenseTable(licenses: License[], now: Date): string {
-  // A column with the same value in every row would only narrow the others.
+  // Leave out a column with the same value in every row, because it would only narrow the others.
   const severalProducts = new Set(licenses.map(({ product }) => product.id)).size > 1;
   return formatTable(
     ['ID', 'KEY', 'STATUS', ...(severalProducts ? ['PRODUCT'] : []), 'PLAN', 'SLOTS', 'EXPIRES', 'CUSTOMER'],
@@ -26,7 +26,7 @@ export function licenseTable(licenses: License[], now: Date): string {
   );
 }
 
-/** A table of a licence's activations. */
+/** Formats a table of a licence's activations. */
 export function activationTable(
   activations: ReturnType<typeof activationJson>[],
   { mainKeyId }: Pick<License, 'mainKeyId'>,
@@ -51,7 +51,7 @@ export function activationTable(
   );
 }
 
-/** No wider than the terminal; wide cells wrap. `nothing` replaces a table without rows. */
+/** Formats a table that fits the terminal by wrapping wide cells. `nothing` replaces a table without rows. */
 export function formatTable(
   headings: string[],
   rows: (string | number | null)[][],
@@ -79,11 +79,11 @@ export function formatTable(
 }
 
 const GAP = '  ';
-/** For files, pipes and cron's mail, which have no terminal width. */
+/** The width for files, pipes and cron's mail, which have no terminal. */
 const DEFAULT_WIDTH = 80;
 const MIN_WIDTH = 8;
 
-/** Shrinks the widest column, the last one first among equals, until all fit. */
+/** Shrinks the widest column, the last one of equal widths first, until all columns fit. */
 function fitWidths(wanted: number[], least: number[]): number[] {
   const widths = [...wanted];
   const available = (process.stdout.isTTY && process.stdout.columns) || DEFAULT_WIDTH;
@@ -97,7 +97,7 @@ function fitWidths(wanted: number[], least: number[]): number[] {
   return widths;
 }
 
-/** Breaks at spaces, otherwise after punctuation in a date, address or name, otherwise anywhere. */
+/** Breaks a text at spaces, otherwise after punctuation in a date, address or name, otherwise anywhere. */
 function wrap(text: string, most: number): string[] {
   const lines: string[] = [];
   let rest = Array.from(text);
@@ -112,7 +112,7 @@ function wrap(text: string, most: number): string[] {
   return [...lines, rest.join('')];
 }
 
-/** Two aligned columns: field names and values. */
+/** Formats two aligned columns: field names and values. */
 export function formatFields(fields: [string, string | number | null][]): string {
   const longest = Math.max(...fields.map(([name]) => name.length));
   return fields

@@ -182,7 +182,7 @@ function addTry(updateXml: Command): void {
     });
 }
 
-/** Notes tell what was assumed, what `lint` found, and whether an earlier file is no longer written. */
+/** Writes and lints an update XML. Notes report assumed settings, findings, and an abandoned earlier file. */
 export async function writeAndLint(
   session: Session,
   productId: number,
@@ -195,9 +195,9 @@ export async function writeAndLint(
 }
 
 /**
- * Lets the update XML follow a change that was made.
- * @param what the change, for a note when the XML could not be written
- * @returns what --json and the text say about it
+ * Updates the update XML after a change.
+ * @param what the change, for a note if the XML could not be written
+ * @returns the state for --json, and lines for the text
  */
 export async function followXml(
   session: Session,
@@ -208,12 +208,12 @@ export async function followXml(
   return { json: stateJson(followed), line: await noteFollowed(session, productId, what, followed) };
 }
 
-/** Writes the update XML after a change, without a word. */
+/** Writes the update XML after a change, without notes. */
 export function follow({ db, config }: Session, productId: number): Promise<FollowedXml> {
   return followUpdateXml(db, config, productId, { own: ownFiles(config) });
 }
 
-/** Says what became of the update XML of a change. @returns the line for the text */
+/** Notes the outcome for the update XML of a change. @returns the line for the text */
 export async function noteFollowed(
   session: Session,
   productId: number,
@@ -249,7 +249,7 @@ async function noteWritten({ output }: Session, productId: number, written: Writ
     );
   }
   const findings = (await lintUpdateXml(Buffer.from(written.xml))).filter(
-    // The note above already gives the reason.
+    // Skip this finding if the note above already gives the reason.
     ({ code }) => code !== 'no_update' || heldBack === undefined,
   );
   for (const text of new Set(findings.map(({ problem, remedy }) => `${problem} ${remedy}`)))
@@ -284,7 +284,7 @@ function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
     requireWebAddress(source, 'The address of the update XML');
     return lintUpdateXmlAt(source, options);
   }
-  // Beside the file lies what will be at the address that it names.
+  // Read the changelog next to the file: it will be published at the address in the file.
   const readChangelog = () => asCaller(() => readFile(changelogBeside(source))).catch(() => undefined);
   return asCaller(() => readFile(source)).then(
     (bytes) => lintUpdateXml(bytes, { ...options, readChangelog }),
@@ -317,7 +317,7 @@ function findingJson({ level, code, line, version, problem, remedy }: LintFindin
 }
 
 function describeFinding({ level, line, version, problem, remedy }: LintFinding): string {
-  // The line of a changelog stands in its problem, with the file.
+  // The text of a problem in a changelog already contains its file and line.
   const place =
     line === undefined || /^The changelog\b/.test(problem)
       ? ''
@@ -336,7 +336,7 @@ function describeVerdict({ steps, messages, remedy, offered }: UpdateVerdict): s
   return lines.join('\n');
 }
 
-/** Accepts any text that a manifest may contain. */
+/** Accepts any version that a manifest may contain. */
 function installedVersion(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It must be the version the site has, as 1.0.0.');
   return text;
@@ -349,7 +349,7 @@ function releaseVersion(text: string): string {
   return /^[0-9]+\.[0-9]+$/.test(text) ? `${text}.0` : text;
 }
 
-/** Accepts an empty text too, which clears the remembered setting. */
+/** Makes a reader accept an empty text, which clears the remembered setting. */
 function orEmpty<T extends string>(read: (text: string) => T): (text: string) => T | '' {
   return (text) => (text === '' ? '' : read(text));
 }

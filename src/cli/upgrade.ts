@@ -101,18 +101,18 @@ export function addUpgradeCommand(program: Command): void {
     );
 }
 
-/** What is installed. */
+/** The installation before the upgrade. */
 interface Live {
   tree: string;
   version: string;
-  /** the .deb that it belongs to */
+  /** the .deb package that owns the tree */
   owner: string | undefined;
   config: Config;
   envFile: string;
-  /** the unit's */
+  /** the unit's user */
   user: string;
   group: string;
-  /** those that run or are to start with the machine */
+  /** the instances that run, or start with the machine */
   instances: string[];
 }
 
@@ -124,7 +124,7 @@ async function readLive(): Promise<Live> {
   const unit = packagedUnit() ?? UNIT_FILE;
   const envFile = await settingsOfUnit(readText(unit) ?? '');
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
-  // Those that do not run come first, as in deploy/restart-in-turns: such as ones that a way back stopped, and did not finish.
+  // Restart stopped instances first, like deploy/restart-in-turns: an interrupted rollback may have stopped them.
   const instances = (await readInstances())
     .sort((one, other) => Number(one.isRunning) - Number(other.isRunning))
     .map(({ name }) => name);
@@ -143,25 +143,25 @@ async function readLive(): Promise<Live> {
   };
 }
 
-/** What `--back` needs to know. */
+/** The record of an upgrade that `--back` needs (rollback). */
 interface Upgrade {
   at: string;
   from: Version;
   to: Version;
-  /** undefined: --no-backup */
+  /** undefined with --no-backup */
   backup?: { file: string; extent: Extent };
   /** the migrations that the tables had */
   completed: string[];
-  /** the copy of the tables that a way back has begun to replace by the backup; until that is done they are no version's */
+  /** the copy of tables that a rollback began to replace by the backup; until it ends, they match no version */
   replaced?: string;
 }
 
 interface Version {
   version: string;
   tree: string;
-  /** a .deb that brings it back */
+  /** a .deb that reinstalls the version */
   package?: string;
-  /** an upgrade made the tree, so the way back removes it */
+  /** true if an upgrade created the tree, so that a rollback removes it */
   isCopy?: boolean;
 }
 
@@ -174,7 +174,7 @@ function readUpgrade(): Upgrade | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Upgrade);
 }
 
-/** @param made undefined: there is no way back */
+/** Records the upgrade. @param made undefined if no rollback is possible */
 async function writeUpgrade(made: Upgrade | undefined): Promise<void> {
   await mkdir(STATE, { recursive: true, mode: 0o700 });
   if (made === undefined) await rm(NOTE, { force: true });
@@ -225,7 +225,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
       ...(backup && { backup }),
       completed: then,
     };
-    // Before the tables change: whatever ends this process from here on, there is a way back.
+    // Record the upgrade before the tables change, so that a rollback is possible however this process ends.
     await writeUpgrade(made);
     await migrateWith(live, next.path, output);
   } catch (error) {
@@ -246,7 +246,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
   );
 }
 
-/** Whether the upgrade ended before the new version was the live one. */
+/** Reports whether the upgrade was interrupted before the new version was live. */
 function isCutOff({ tree, version, owner }: Live, made: Upgrade): boolean {
   return (
     owner === undefined &&
@@ -260,7 +260,7 @@ function haveOther(now: string[], { completed }: Upgrade): boolean {
   return now.join() !== completed.join();
 }
 
-/** Also when nobody can tell. */
+/** Reports whether tables were changed since the upgrade began; true also if it cannot be determined. */
 async function isChangedSince(live: Live, made: Upgrade): Promise<boolean> {
   if (made.replaced !== undefined) return true;
   return statusWith(live, made.to.tree).then(
@@ -269,7 +269,7 @@ async function isChangedSince(live: Live, made: Upgrade): Promise<boolean> {
   );
 }
 
-/** The next upgrade would leave it behind. */
+/** Refuses data in the program's tree, which the next upgrade would leave behind. */
 function refuseDataIn({ tree, config }: Live): void {
   const { packagesDir, xmlDir, database } = config;
   const paths = [packagesDir, xmlDir, ...(database.kind === 'sqlite' ? [dirname(database.path)] : [])];
@@ -280,7 +280,7 @@ function refuseDataIn({ tree, config }: Live): void {
     );
 }
 
-/** The other version judges the tables by itself. @throws OperatorError in its words */
+/** Lets the other version check the tables. @throws OperatorError with the other version's message */
 async function statusWith(live: Live, tree: string): Promise<{ pending: string[]; completed: string[] }> {
   const { code, stdout, stderr } = await runAsService(live, tree, ['migrate', '--status', '--json']);
   const answer = JSON.parse(stdout || '{}') as {
@@ -310,7 +310,7 @@ function runAsService(live: Live, tree: string, args: string[]) {
   return run(asUser(live.user, live.group, lineIn(tree, args)), { env });
 }
 
-/** Settings within the program's folder go along from tree to tree. */
+/** Returns the settings file for another tree: a file inside the program's folder moves with it. */
 function settingsIn({ envFile, tree: from }: Live, tree: string): string {
   const inside = [HOME, from].find((folder) => isWithin(envFile, [folder]));
   return inside === undefined ? envFile : join(tree, envFile.slice(inside.length));
@@ -326,7 +326,7 @@ async function backUp(
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
     const file = await backUpTables(db, config, BACKUPS, `${time}-${name}`);
     output.note(`The tables are saved in ${file}.`);
-    // They hold customers' data, and the nightly backup is elsewhere.
+    // Delete old backups, because they contain customers' data, and the nightly backup is elsewhere.
     const needed = [file, readUpgrade()?.backup?.file];
     for (const old of readdirSync(BACKUPS).sort().slice(0, -KEPT_BACKUPS))
       if (!needed.includes(join(BACKUPS, old))) await rm(join(BACKUPS, old));
@@ -338,7 +338,7 @@ async function migrateWith(live: Live, tree: string, output: Output): Promise<vo
   const { pending } = await statusWith(live, tree);
   if (pending.length === 0) return output.note('The tables need no change.');
   output.note('The tables are brought up to date. With a million licences this takes some minutes.');
-  // A service would hold the file (docs/upgrade.md).
+  // Stop the service first, because it would keep the file open (docs/upgrade.md).
   const stop = live.config.database.kind === 'sqlite' && live.instances.length > 0;
   if (stop) await runWell(['systemctl', 'stop', ...live.instances]);
   const { code, stdout, stderr } = await runAsService(live, tree, ['migrate']);
@@ -351,7 +351,7 @@ async function migrateWith(live: Live, tree: string, output: Output): Promise<vo
   output.note(`The tables are up to date: ${pending.join(', ')}.`);
 }
 
-/** From here on the new version is the live one. */
+/** Makes the new version the live one. */
 async function swap(live: Live, next: NewTree, output: Output): Promise<void> {
   const from = futurePath(live.tree);
   await lead(next.path);
@@ -359,7 +359,7 @@ async function swap(live: Live, next: NewTree, output: Output): Promise<void> {
   await restart(live, output);
 }
 
-/** Two versions are kept: the one that runs, and the one to go back to. A copy of the repository may hold somebody's work. */
+/** Removes old trees, except those of this version and of a rollback. A checkout may contain a person's own work. */
 async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): Promise<void> {
   const kept = [realpathSync(HOME), next.path, readUpgrade()?.from.tree];
   const old =
@@ -377,7 +377,7 @@ async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): 
     await rm(old.tree, { recursive: true, force: true });
 }
 
-/** What setup would take back is the link as it is now. */
+/** Updates HOME, and the journal's record of its link, which undo compares. */
 async function lead(tree: string): Promise<void> {
   await leadHomeTo(tree);
   const link = readJournal().made.find((one) => one.kind === 'link' && one.path === HOME);
@@ -396,7 +396,7 @@ async function restart({ instances, version }: Live, output: Output): Promise<vo
   output.note(`${instances.join(', ')} restarted in turns.`);
 }
 
-/** A unit that is as the version before had it becomes that of the new one. */
+/** Replaces the unit with the new version's, if it is identical to the previous version's. */
 async function followUnit(from: string, to: string, output: Output): Promise<void> {
   const [there, before, after] = [UNIT_FILE, ...[from, to].map((tree) => join(tree, 'deploy', UNIT))].map(
     (path) => readText(path),
@@ -407,12 +407,12 @@ async function followUnit(from: string, to: string, output: Output): Promise<voi
       `${UNIT_FILE} was changed by hand and stays. The new version's: ${join(HOME, 'deploy', UNIT)}`,
     );
   await writeText(UNIT_FILE, after);
-  // What setup would take back is the unit as it is now.
+  // Update the record that undo compares with the unit.
   if (writtenBefore(UNIT_FILE) !== undefined) await note({ kind: 'unit-file', path: UNIT_FILE, text: after });
   await runWell(['systemctl', 'daemon-reload']);
 }
 
-/** The web server's files, and the doctor. With a set-up by command, that of the version does all of it. */
+/** Updates the web server's files and runs the doctor. After `setup`, the new version's `setup` does all of it. */
 async function finish(live: Live, tree: string, output: Output): Promise<void> {
   const { joomlaRoot, publicUrl } = live.config;
   for (const one of BY_HAND) await followWebServer(live, tree, one, output);
@@ -426,7 +426,7 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
     const { error } = JSON.parse(stdout.split('\n').findLast((line) => line.startsWith('{')) ?? '{}') as {
       error?: { message: string };
     };
-    // A version before the command knows no "setup" (2).
+    // A version before the command does not know "setup" (2).
     if (code === 1)
       throw new OperatorError(`The version runs, and something is left to do. ${error?.message ?? ''}`);
     return;
@@ -442,7 +442,7 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
   if (code !== 0) throw new OperatorError('The version runs, and the doctor found problems: see above.');
 }
 
-/** A web server whose files people write by the command of this name (docs/nginx.md, docs/apache.md). */
+/** A web server whose files a person writes with the command of this name (docs/nginx.md, docs/apache.md). */
 interface ByHand {
   command: 'nginx' | 'apache';
   folder: string;
@@ -456,7 +456,7 @@ const BY_HAND: ByHand[] = [
   { command: 'apache', folder: '/etc/httpd', test: ['httpd', '-t'], unit: 'httpd' },
 ];
 
-/** Files that are as the version before wrote them become those of the new one. Those of a set-up are its own to follow. */
+/** Replaces files that are identical to the previous version's. Those of `setup` are updated by `setup`. */
 async function followWebServer(
   live: Live,
   tree: string,
@@ -524,7 +524,7 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
     completed,
   });
   const before = await startsOf(live.instances);
-  // Its own scripts migrate and restart in turns, as with apt-get.
+  // Its own scripts migrate, and restart in turns, as with apt-get.
   await installPackage(file, output);
   await migrateWith(live, HOME, output);
   const after = await startsOf(live.instances);
@@ -583,14 +583,14 @@ async function goBack(live: Live, output: Output): Promise<void> {
     try {
       await finish({ ...live, tree: to.tree }, from.tree, output);
     } finally {
-      // This command runs from there, and has loaded all that it still needs.
+      // This command runs from that tree, and has already loaded everything that it needs.
       if (to.isCopy) await rm(to.tree, { recursive: true, force: true });
     }
   } else await goBackPackage(live, made, from.package, output);
   output.print({ from: to.version, to: from.version }, `Version ${from.version} runs again.`);
 }
 
-/** From an upgrade that was cut off: the version is still the one before, the tables perhaps not. */
+/** Rolls back an interrupted upgrade: the earlier version is still live, but the tables may have changed. */
 async function goBackBefore(live: Live, made: Upgrade, output: Output): Promise<void> {
   const { to } = made;
   if (await isChangedSince(live, made)) {
@@ -617,13 +617,13 @@ async function goBackPackage(live: Live, made: Upgrade, old: string, output: Out
   await finish(live, HOME, output);
 }
 
-/** Only then the backup has to come back: no other fault of the earlier version is a reason to lose what was written since. */
+/** Reports whether the tables differ. Only then the backup is restored, because that loses everything written since. */
 async function haveOtherTables(live: Live, made: Upgrade): Promise<boolean> {
-  // The list of migrations may be back, and tables after it not.
+  // A restored list of migrations does not prove that all tables are restored.
   return made.replaced !== undefined || haveOther((await statusWith(live, live.tree)).completed, made);
 }
 
-/** @throws OperatorError when the earlier version cannot work on the tables as they are */
+/** Checks that the earlier version works on the present tables. @throws OperatorError if it does not */
 async function requireUsable(live: Live, { version, tree }: Version): Promise<void> {
   try {
     const { pending } = await statusWith(live, tree);
@@ -636,7 +636,7 @@ async function requireUsable(live: Live, { version, tree }: Version): Promise<vo
   }
 }
 
-/** @throws OperatorError when there is no backup; nothing is changed then */
+/** Restores the backup. @throws OperatorError if none exists; nothing is changed then */
 async function readBack(live: Live, made: Upgrade, output: Output): Promise<void> {
   const { backup, replaced, ...others } = made;
   const { version } = made.from;
@@ -656,7 +656,7 @@ async function readBack(live: Live, made: Upgrade, output: Output): Promise<void
   output.note(`What was written since is in ${kept} alone.`);
   await writeUpgrade({ ...others, backup, replaced: kept });
   await readBackTables(live.config, backup.file);
-  // From here on the version before may write again, which another reading would lose.
+  // Forget the replaced copy: the earlier version may write again, which a second restore would lose.
   await writeUpgrade({ ...others, backup });
 }
 

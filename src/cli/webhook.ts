@@ -147,11 +147,11 @@ function addTest(webhook: Command): void {
     );
 }
 
-/** An attempt takes up to 15 s. */
+/** The maximum wait: an attempt takes up to 15 s. */
 const WAIT_MS = 20_000;
 const ASK_EVERY_MS = 200;
 
-/** Waits until the service has sent a delivery. @throws OperatorError when it was not taken */
+/** Waits until the service has sent a delivery. @throws OperatorError if it was not accepted */
 async function printSent({ db, output }: Session, webhookId: number, id: number): Promise<void> {
   let sent = await requireDelivery(db, webhookId, id);
   for (const until = Date.now() + WAIT_MS; sent.kind === 'webhook_now' && Date.now() < until;) {

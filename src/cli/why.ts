@@ -80,7 +80,7 @@ function formatCase(
   const told = new Set<string>();
   const remedy = (finding: Finding, indent: string) => {
     const text = remedyOf(finding);
-    // Repeating the same words on every line would hide the differences.
+    // Print each remedy once: repeating it on every line would hide the differences.
     if (text === null || told.has(text)) return [];
     told.add(text);
     return wrap(`${indent}-> ${printable(text)}`, columns, `${indent}   `);
@@ -124,7 +124,7 @@ function formatCase(
 
 const MAX_COLUMNS = 100;
 
-/** Wraps between words. A command at the end stays on one line, so that it can be copied. */
+/** Wraps between words. A command at the end remains on one line, so that it can be copied. */
 function wrap(text: string, columns: number, indent: string): string[] {
   const lines: string[] = [];
   let line = '';

@@ -3,13 +3,13 @@ import type { Command } from 'commander';
 import { readConfig, type Config } from '../settings/config';
 import { createOutput } from './command';
 
-/** Attempts of this call. */
+/** The attempts of one run. */
 export interface Worked {
   mails: { sent: number; failed: number };
   webhooks: { delivered: number; failed: number };
 }
 
-/** Does once what is due (app/work.ts). */
+/** Runs the work that is due, once (app/work.ts). */
 export type WorkOnce = (config: Config, log: Logger, now: () => Date) => Promise<Worked>;
 
 export function addWorkCommand(program: Command, workOnce: WorkOnce): void {
@@ -24,7 +24,7 @@ export function addWorkCommand(program: Command, workOnce: WorkOnce): void {
     .addHelpText('after', '\nExample:\n  licensing work')
     .action(async (_options: object, command: Command) => {
       const output = createOutput(command);
-      // Standard output is for the result.
+      // Log to stderr, because standard output is for the result.
       const log = pino({ level: 'warn', base: null }, pino.destination({ dest: 2, sync: true }));
       const { mails, webhooks } = await workOnce(readConfig(), log, () => new Date());
       output.print(

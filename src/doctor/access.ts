@@ -17,7 +17,7 @@ import { ok, warning, type Check, type Finding, type Say } from './finding';
 
 const SOON_MS = 30 * DAY_MS;
 
-/** Checks who can call the operator's API: tokens of our own, and the site's Joomla API tokens. */
+/** Checks the callers of the operator's API: our own tokens, and the site's Joomla API tokens. */
 export const checkAccess: Check = async ({ config, db, now }) => {
   const tokens = (await listTokens(db)).filter(({ expiresAt }) => expiresAt === null || expiresAt > now());
   return [
@@ -42,7 +42,7 @@ async function checkSiteTokens(config: Config, db: Db, tokens: Token[]): Promise
   ];
 }
 
-/** The component in Joomla, through which the site's administrators come in (access/door.ts). */
+/** Checks the component in Joomla, through which the site's administrators sign in (access/door.ts). */
 async function checkDoor(config: Config, db: Db): Promise<Finding> {
   const shut = (reason: keyof OperatorTexts['doctor']['doorOff']) =>
     ok('JOOMLA_DOOR', (t) => t.doorShut(t.doorOff[reason]));
@@ -68,7 +68,7 @@ function checkEnds(tokens: Token[], now: Date): Finding[] {
   return [warning('API_TOKENS_ENDING', (t) => t.tokensEnding(ending.length, named))];
 }
 
-/** Tokens that were made through a Joomla account, whose right nobody can check now. */
+/** Finds tokens that were created through a Joomla account, whose permission cannot be checked at present. */
 function checkOrphans(tokens: Token[]): Finding[] {
   const orphans = tokens.filter(({ joomlaUserId }) => joomlaUserId !== null);
   if (orphans.length === 0) return [];
@@ -80,7 +80,7 @@ function listed(tokens: Token[], more: (token: Token) => string = () => ''): str
   return [...named, ...(tokens.length > 10 ? ['...'] : [])].join(', ');
 }
 
-/** Why tokens of Joomla are not accepted. */
+/** The reason why Joomla's tokens are not accepted. */
 interface Off {
   say: Say;
 }

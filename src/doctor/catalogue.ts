@@ -3,7 +3,7 @@ import { listPlans } from '../store/catalogue';
 import { listPackages } from '../store/releases';
 import { warning, type Check, type Finding } from './finding';
 
-/** Checks that what is published can be bought, and that what is bought is something. */
+/** Checks that every published product is sold, and that every sold product has a published version. */
 export const checkCatalogue: Check = async ({ db }) => {
   const catalogue = await readCatalogue(db);
   const sold = new Set((await listPlans(db)).map(({ productId }) => productId));

@@ -2,10 +2,10 @@ import { DAY_MS, formatTimestamp } from '../base/days';
 import { readCatchUps } from '../orders/catch-up/standing';
 import { ok, warning, type Check, type Finding } from './finding';
 
-/** A run each night, and one that was missed. */
+/** The time after which a catch-up is late: a run each night, and one that was missed. */
 const LATE_MS = 2 * DAY_MS;
 
-/** Tells when what shops told was last caught up, and of which shops it cannot be. */
+/** Reports when each shop was last caught up with its own list, and which shops cannot be caught up. */
 export const checkCatchUp: Check = async ({ db, now }): Promise<Finding[]> => {
   const shops = await readCatchUps(db);
   const findings: Finding[] = [];
@@ -13,7 +13,7 @@ export const checkCatchUp: Check = async ({ db, now }): Promise<Finding[]> => {
   for (const { state, name, caughtUpAt, catchUpFailure, catchUpTriedAt } of shops) {
     if (state !== 'ready') continue;
     const last = caughtUpAt === null ? undefined : formatTimestamp(caughtUpAt);
-    // The first run may still be under way.
+    // Before the first success, count from the first attempt, which may still be running.
     const latest = caughtUpAt ?? catchUpTriedAt;
     const isLate = latest !== null && latest.getTime() < now().getTime() - LATE_MS;
     if (catchUpFailure === null && !isLate) {

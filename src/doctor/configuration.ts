@@ -4,7 +4,7 @@ import { SECRET_FILES } from '../settings/names';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './file-readers';
 
-/** Checks where the settings come from and who can read them. */
+/** Checks the source of the settings, and who can read them. */
 export const checkConfiguration: Check = async ({ config }) => [
   ...checkSource(config),
   ...(await checkEnvFile(config)),

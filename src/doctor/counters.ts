@@ -5,10 +5,10 @@ import { lockLicense } from '../store/licenses/licenses';
 import { inTransaction } from '../store/engine/transaction';
 import { ok, problem, type CommandCheck, type Patient } from './finding';
 
-/** The most licences read at once and the most counted in a finding. */
+/** The maximum number of licences that are read at once, and that a finding counts. */
 const PAGE = 100;
 
-/** Compares every licence's counter with its number of activations with a slot; `repairAs` also corrects it. */
+/** Compares each licence's counter with its number of activations with a slot. `repairAs` also corrects the counter. */
 export const checkCounters: CommandCheck = async (patient) => {
   const { db, repairAs, progress } = patient;
   const miscounts = await findMiscounts(db, PAGE + 1);
@@ -40,7 +40,7 @@ export const checkCounters: CommandCheck = async (patient) => {
     for (const miscount of page) {
       if (await repair(patient, repairAs, miscount)) progress(`Counters: ${++repaired} repaired`);
     }
-    // Counters that cannot be repaired would be found again forever.
+    // Stop without progress, because counters that cannot be repaired would be found again forever.
     if (repaired === before) break;
   }
   return [
@@ -51,7 +51,7 @@ export const checkCounters: CommandCheck = async (patient) => {
   ];
 };
 
-/** Takes the lock that activations take, so that neither misses the other's change. */
+/** Repairs a counter under the lock that activations take, so that neither misses the other's change. */
 function repair({ db, now }: Patient, actor: string, { licenseId }: Miscount): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const license = await lockLicense(trx, licenseId);

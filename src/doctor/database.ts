@@ -28,7 +28,7 @@ import { ok, problem, warning, type Check, type CommandCheck, type Finding } fro
 import { checkReaders } from './file-readers';
 
 const CLOCK_TOLERANCE_S = 30;
-/** Connections left for the operator's commands. */
+/** The number of connections left for the operator's commands. */
 const CONNECTIONS_BESIDE = 4;
 
 /** Checks that the database answers, is supported, and has room for the service's connections. */
@@ -60,7 +60,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
   ];
 };
 
-/** SQLite's files include the write-ahead log, which holds the latest changes. */
+/** Checks access to SQLite's files, including the write-ahead log with the latest changes. */
 async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
   if (database.kind !== 'sqlite') return [];
   const files = [database.path, ...sideFiles(database.path)].filter(existsSync);
@@ -89,7 +89,7 @@ function otherPrefix(own: string, hasTables: boolean, others: string[]): Finding
   );
 }
 
-/** Checks the rights that requests need separately from those of upgrades, which some sites give to another user. */
+/** Checks the privileges for requests apart from those for upgrades, which some sites grant to another user. */
 export const checkPrivileges: CommandCheck = async ({ config, db }) => {
   const { database } = config;
   const grant = (privileges: readonly Privilege[]) =>

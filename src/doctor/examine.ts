@@ -33,13 +33,13 @@ import { checkWork } from './work';
 
 type Entry = { name: string; needsDatabase: boolean } & (
   | { check: Check; within?: undefined }
-  /** `within`: what the service makes instead; null: nothing */
+  /** `within`: the check that the service runs instead; null: no check */
   | { check: CommandCheck; within: Check | null }
 );
 
 /**
- * Ordered so that a check follows the checks it depends on. Checks that read all packages or all licences, or make and
- * drop a table, are too much for a service between its requests.
+ * The checks, each after the checks that it depends on. Checks that read all packages or licences, or create and drop a
+ * table, are too expensive for a service between its requests.
  */
 const CHECKS: Entry[] = [
   { name: 'CONFIGURATION', check: checkConfiguration, needsDatabase: false },
@@ -71,7 +71,7 @@ const CHECKS: Entry[] = [
   { name: 'PAGES', check: checkPages, within: checkPublicUrl, needsDatabase: false },
 ];
 
-/** What a running service can tell of itself within seconds. */
+/** Runs the checks that a running service can finish within seconds. */
 export async function examineFromWithin(config: Config, db: Db, now: () => Date): Promise<Examined[]> {
   const nothing = { url: undefined, ca: undefined, repairAs: undefined, progress: () => undefined };
   const checks = CHECKS.flatMap(({ name, needsDatabase, ...entry }) => {

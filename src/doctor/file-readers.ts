@@ -10,8 +10,8 @@ interface FileWithStats {
 }
 
 /**
- * Checks that neither everybody nor nginx's user can read files. The site's PHP often runs as nginx's user, so a hole
- * in any of its extensions would expose them. `code` begins the finding's code; `why` says what the files give away.
+ * Checks that neither all users nor nginx's user can read files. The site's PHP often runs as nginx's user, so that a
+ * hole in any extension would expose them. `code` begins the finding's code; `why` names the secrets in the files.
  */
 export async function checkReaders(
   code: string,
@@ -25,7 +25,7 @@ export async function checkReaders(
     return problem(`${code}_PUBLIC`, (t) =>
       t.filesPublic(describe(open, t.mode), why(t), closeFiles(t, open, nginx)),
     );
-  // Modes do not restrict root.
+  // Skip root, because modes do not restrict it.
   if (nginx !== undefined && nginx.uid !== 0) {
     const readable = files.filter(({ stats }) => mayUse(nginx, stats, 4));
     if (readable.length > 0)
@@ -36,12 +36,12 @@ export async function checkReaders(
   return ok(code, (t) => t.filesClosed(describe(files, t.mode)));
 }
 
-/** The current user, which should be the service's; `licensing` when that is root. */
+/** Returns the current user, which should run the service; `licensing` if that is root. */
 export function serviceUser(): string {
   return process.getuid?.() === 0 ? 'licensing' : userInfo().username;
 }
 
-/** A file's mode as chmod takes it. */
+/** Formats a file's mode for chmod. */
 export function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }
@@ -50,7 +50,7 @@ function describe(files: FileWithStats[], mode: string): string {
   return files.map(({ path, stats }) => `${path} (${mode} ${octal(stats.mode)})`).join(', ');
 }
 
-/** The owner changes first: a service that read the file as its group or as others must own it at mode 600. */
+/** Returns commands that close the files. The owner comes first: at mode 600, a service needs to own the files. */
 function closeFiles(
   texts: OperatorTexts['doctor'],
   files: FileWithStats[],

@@ -6,44 +6,44 @@ import type { OperatorTexts } from '../texts/operators/texts';
 
 type DoctorTexts = OperatorTexts['doctor'];
 
-/** A finding as the command `licensing doctor` tells it: in English. */
+/** A finding of the command `licensing doctor`, which reports it in English. */
 export interface CommandFinding {
-  /** stable, for programs */
+  /** a stable code for programs */
   code: string;
   level: 'ok' | 'warning' | 'problem';
-  /** false: the check could not be made, so the result is unknown */
+  /** false if the check could not run, so that the result is unknown */
   checked: boolean;
   say: (texts: DoctorTexts) => ToldWords;
 }
 
-/** A finding that the service itself can make: its pages show it in the reader's language. */
+/** A finding that the service can make too. Its pages show it in the reader's language. */
 export interface Finding extends CommandFinding {
   isTranslated: true;
 }
 
-/** A finding as the service can tell it. */
+/** A finding in the form that the service returns. */
 export type Examined = Pick<Finding, 'say'> & { id: string; state: Finding['level'] };
 
 export interface Patient {
   config: Config;
   db: Db;
   now: () => Date;
-  /** the site's public address; undefined: not to be checked */
+  /** the site's public address; undefined if it is not checked */
   url: URL | undefined;
-  /** authorities for its certificate; undefined: Node's own */
+  /** authorities for its certificate; undefined for Node's own */
   ca: string[] | undefined;
-  /** the author of repairs; undefined: repair nothing */
+  /** the author of repairs; undefined for no repairs */
   repairAs: string | undefined;
   progress: (text: string) => void;
-  /** a web server's log that was named */
+  /** a web server's log, if one was given */
   log?: { name: string; readLines: () => AsyncIterable<string> };
 }
 
 export type Check = (patient: Patient) => Promise<Finding[]>;
-/** A check that only the command makes. */
+/** A check that only the command runs. */
 export type CommandCheck = (patient: Patient) => Promise<CommandFinding[]>;
 
-/** The words of a finding, which stand in `doctor` of the operators' texts; as a text: those of the command alone. */
+/** Returns a finding's words from `doctor` in the operators' texts, or an English text that only the command shows. */
 export type Say = (texts: DoctorTexts) => DoctorWords | string;
 
 type Consequence = Required<Pick<DoctorWords, 'why' | 'remedy'>>;
@@ -66,7 +66,7 @@ export function problem(code: string, words: Say | string, consequence?: Consequ
   return finding({ code, level: 'problem', checked: true }, words, consequence);
 }
 
-/** A check that could not be made is never "ok". */
+/** Creates the finding of a check that could not run. It is never "ok". */
 export function unchecked(code: string, say: Say): Finding;
 export function unchecked(code: string, what: string, remedy?: string): CommandFinding;
 export function unchecked(code: string, words: Say | string, remedy?: string): CommandFinding {
@@ -87,14 +87,14 @@ function finding(
   return typeof words === 'string' ? { ...about, say } : { ...about, say, isTranslated: true };
 }
 
-/** An error in a few words. A driver's message is left out, because it repeats the statement and its values. */
+/** Describes an error briefly. A driver's message is left out, because it repeats the statement and its values. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   const reason = driverReason(error) ?? message ?? code ?? 'no reason given';
   return reason.replace(/\.+$/, '');
 }
 
-/** Turns a failed check into a finding, so that the others still run. */
+/** Converts a failed check to a finding, so that the other checks still run. */
 export async function attempt<F extends CommandFinding>(
   code: string,
   look: () => Promise<F[]>,

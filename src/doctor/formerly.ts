@@ -14,7 +14,7 @@ import type { OperatorTexts } from '../texts/operators/texts';
 import { ok, problem, reasonOf, unchecked, warning, type Check, type Finding, type Patient } from './finding';
 import { httpGet } from './http-get';
 
-/** Whether the addresses of the system that was used before are answered, and which of them are still asked. */
+/** Checks the legacy URLs of the former system: whether they are answered, and which of them are still requested. */
 
 export const checkFormerly: Check = async (patient) => [
   ...(await checkAnswers(patient)),
@@ -45,7 +45,7 @@ async function checkAnswers({ config, url, ca }: Patient): Promise<Finding[]> {
   ];
 }
 
-/** What is wrong with the answer to a former address; undefined: nothing. */
+/** Returns the fault in the answer of a legacy URL; undefined if it has no fault. */
 async function faultOf(
   one: Formerly,
   url: URL,
@@ -70,7 +70,7 @@ function isAnswer({ system, id }: Formerly, status: number, body: string): boole
 function isEddAnswer(body: string): boolean {
   try {
     const { new_version: version, data } = JSON.parse(body) as { new_version?: unknown; data?: object };
-    // A product without a published version has nothing to tell.
+    // A product without a published version has no version to report.
     return typeof version === 'string' || (data !== undefined && 'update_available' in data);
   } catch {
     return false;

@@ -4,7 +4,7 @@ import { request as requestHttps } from 'node:https';
 export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** its first 64 KiB */
+  /** the first 64 KiB of the body */
   body: string;
   /** the client's address of the connection */
   localAddress: string;
@@ -14,18 +14,18 @@ export interface GetOptions {
   headers?: Record<string, string>;
   /** the address to connect from */
   localAddress?: string | undefined;
-  /** authorities for the certificate; undefined: Node's own */
+  /** authorities for the certificate; undefined for Node's own */
   ca?: string[] | undefined;
-  /** ends the request, however much has arrived */
+  /** aborts the request, however much has arrived */
   signal?: AbortSignal;
-  /** receives the whole body; without it, reading stops after 64 KiB */
+  /** receives the whole body; by default, reading stops after 64 KiB */
   onChunk?: (chunk: Buffer) => void;
 }
 
 const PATIENCE_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
-/** Makes one GET on a new connection. A redirect is returned, not followed. */
+/** Sends a GET on a new connection. A redirect is returned, not followed. */
 export function httpGet(
   url: URL,
   { headers, localAddress, ca, signal, onChunk }: GetOptions = {},
@@ -70,7 +70,7 @@ export function httpGet(
   });
 }
 
-/** A header's value; empty unless there is exactly one. */
+/** Returns a header's value; its first one if it has several, and empty without any. */
 export function header({ headers }: Answer, name: string): string {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';

@@ -4,13 +4,13 @@ import { sampleSealedKeys, type SealedKey } from '../store/licenses/license-keys
 import { ok, problem, warning, type Check, type Finding, type Patient } from './finding';
 
 const FROM_EACH_END = 100;
-/** Of these keys from each end, where all would be too many. */
+/** The number of keys from each end in a sample, where all keys would be too many. */
 const AMONG = 500;
 
 /** Checks that stored keys can be opened. */
 export const checkKeys: Check = async (patient) => judge(patient, await sample(patient, undefined));
 
-/** The same by the oldest and the newest keys alone. */
+/** Checks only the oldest and the newest keys. */
 export const checkOuterKeys: Check = async (patient) => judge(patient, await sample(patient, AMONG));
 
 function sample({ db }: Patient, among: number | undefined): Promise<SealedKey[]> {

@@ -23,7 +23,7 @@ export const checkMail: Check = async ({ config }) => {
     const { stored } = toMailFailure(error);
     const isOwn = mail.source === 'LICENSING_MAIL_URL' || mail.source === STORED_MAIL;
     return [
-      // A shop that wants no mails need not have a site that can send.
+      // Only warn about the site's own mail settings: a shop that wants no mails may have a site that cannot send.
       (isOwn ? problem : warning)('MAIL', (t) =>
         t.mailFails(describeRoute(mail), mail.source, stored, mail.from.address),
       ),
@@ -33,7 +33,7 @@ export const checkMail: Check = async ({ config }) => {
   return [ok('MAIL', (t) => t.mailWorks(describeRoute(mail), mail.source)), ...faults];
 };
 
-/** Tells of mails that did not leave. */
+/** Reports mails that were not sent. */
 export const checkOutbox: Check = async ({ db, now }): Promise<Finding[]> => {
   const { failed, waiting } = await countUndelivered(db, new Date(now().getTime() - WEEK_MS));
   if (failed + waiting === 0) return [];

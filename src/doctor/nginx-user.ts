@@ -10,7 +10,7 @@ export interface NginxUser {
   gids: number[];
 }
 
-/** The user named in nginx's configuration; undefined when the file or the user is not on this machine. */
+/** Returns the user in nginx's configuration; undefined if the file or the user is not on this machine. */
 export async function readNginxUser(configuration = '/etc/nginx/nginx.conf'): Promise<NginxUser | undefined> {
   const text = await readFile(configuration, 'utf8').catch(() => '');
   const [, name, groupName] = /^\s*user\s+([^\s;]+)(?:\s+([^\s;]+))?\s*;/m.exec(text) ?? [];
@@ -26,13 +26,13 @@ export async function readNginxUser(configuration = '/etc/nginx/nginx.conf'): Pr
   return { name, uid, group: first[0] ?? '', gids: [first, ...members].map(([, , gid]) => Number(gid)) };
 }
 
-/** A group's name, or its number if it has none. */
+/** Returns a group's name, or its number if it has no name. */
 export async function groupName(gid: number): Promise<string> {
   const group = (await readAccounts('/etc/group')).find(([, , number]) => Number(number) === gid);
   return group?.[0] ?? String(gid);
 }
 
-/** Whether a user has a right (4: read, 1: enter) by mode bits. Access lists are ignored. */
+/** Reports whether mode bits give a user a permission (4: read, 1: enter). Access control lists are ignored. */
 export function mayUse({ uid, gids }: NginxUser, { mode, uid: owner, gid }: Stats, right: number): boolean {
   if (uid === 0) return true;
   const shift = uid === owner ? 6 : gids.includes(gid) ? 3 : 0;

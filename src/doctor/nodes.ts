@@ -2,17 +2,17 @@ import { locationsOf, openProbe, type MysqlSettings } from '../store/engine/mysq
 import { serverName, readNode, type NodeState } from '../store/engine/nodes';
 import { ok, reasonOf, warning, type Check, type Finding } from './finding';
 
-/** With fewer, the rest of a cluster has no majority when one dies. */
+/** The minimum size of a cluster: with fewer nodes, the others have no majority when one fails. */
 const NODES_NEEDED = 3;
 
 interface Seen {
   name: string;
-  /** undefined: it did not answer, for the `reason` */
+  /** undefined if the server did not answer; `reason` explains it */
   state: NodeState | undefined;
   reason: string | undefined;
 }
 
-/** Checks every database server in the settings: which is used, whether the others could be, and what they lose in a crash. */
+/** Checks every database server in the settings: which is in use, whether the others can be, and what a crash loses. */
 export const checkNodes: Check = async ({ config: { database } }) => {
   if (database.kind === 'sqlite') return [];
   const seen = await Promise.all(locationsOf(database).map((location) => look(database, location)));

@@ -18,11 +18,11 @@ import type { Db } from '../store/engine/database';
 import type { FailedOrder } from '../texts/operators/doctor';
 import { problem, warning, type Check, type Finding } from './finding';
 
-/** Articles that are named. */
+/** The maximum number of articles in a finding. */
 const MOST_NAMED = 5;
 const MOST_COUNTED = 1_000;
 
-/** Tells of orders that wait, and of shops that were set up and have never posted. */
+/** Reports orders that wait, and shops that were added but have never posted. */
 export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]> => {
   const findings: Finding[] = [];
   const mailing = (await listShops(db)).filter((shop) => mailOf(shop) === 'key').map(({ name }) => name);
@@ -51,7 +51,7 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
   return [...findings, ...(await refusedFindings(db, now()))];
 };
 
-/** Tells of receivers that refuse messages for their signature and take none. */
+/** Reports receivers that refuse messages because of their signature, and accept none. */
 async function refusedFindings(db: Db, now: Date): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const shop of await listReceiverShops(db)) {
@@ -78,7 +78,7 @@ function mailOffFinding(shops: string[]): Finding {
   return warning('KEYS_NOT_MAILED', (t) => t.keysNotMailed(shops.slice(0, MOST_NAMED).join(', ')));
 }
 
-/** Until somebody acts, however long ago they came. */
+/** Reports unmatched messages until an operator assigns them, however old they are. */
 function unmatchedFinding(shop: string, count: number): Finding {
   return warning('MESSAGES_UNMATCHED', (t) => t.messagesUnmatched(shop, count));
 }
@@ -87,7 +87,7 @@ function refusedFinding(shop: string, count: number): Finding {
   return warning('MESSAGES_REFUSED', (t) => t.messagesRefused(shop, count));
 }
 
-/** Tells of receivers whose secret cannot be opened. */
+/** Reports receivers whose secret cannot be opened. */
 export const checkReceivers: Check = async ({ db, config: { keySecret } }): Promise<Finding[]> => {
   const shut = (await listReceiverShops(db)).filter(
     (shop) => shop.secretSealed !== null && !opensSecret(shop, keySecret),

@@ -21,7 +21,7 @@ import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
 import { octal, serviceUser } from './file-readers';
 
 const MB = 1_000_000;
-/** Enough for the next packages. */
+/** The free space below which the finding warns. It is enough for the next packages. */
 const LOW_SPACE_BYTES = 100 * MB;
 
 /** Checks that the service and nginx can use the packages folder, and its free space. */
@@ -103,7 +103,7 @@ async function checkAccess(folder: string): Promise<Finding> {
   return ok('PACKAGES_ACCESS', (t) => t.packagesAccess(folder));
 }
 
-/** Every folder on the path must let nginx's user through, even before the first publish. */
+/** Checks that every folder on the path lets nginx's user through, even before the first publish. */
 async function checkNginxAccess(folder: string): Promise<Finding> {
   const nginx = await readNginxUser();
   const way: { path: string; stats: Stats }[] = [];
@@ -111,7 +111,7 @@ async function checkNginxAccess(folder: string): Promise<Finding> {
     way.push({ path, stats: await stat(path) });
     if (path === dirname(path)) break;
   }
-  // Start at the root: the first closed folder hides the rest.
+  // Start at the root, because the first closed folder hides the others.
   for (const { path, stats } of way.reverse())
     if (nginx === undefined ? (stats.mode & 0o011) === 0 : !mayUse(nginx, stats, 1))
       return unreadableForNginx('PACKAGES_NGINX', path, stats, nginx);

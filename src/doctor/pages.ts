@@ -10,7 +10,7 @@ import {
 import { header, httpGet, type Answer } from './http-get';
 import { at, isService } from './site';
 
-/** Checks that the pages can be reached where they should be, and only there. */
+/** The page that is requested, to check that the pages answer at their host and nowhere else. */
 
 const SIGN_IN = '/pages/sign-in';
 const RENEW =
@@ -59,7 +59,7 @@ async function checkSignIn(site: Site, pages: URL): Promise<CommandFinding> {
   return ok('PAGES', `The pages answer at ${address.href}.`);
 }
 
-/** The site's own scripts could otherwise call them still. */
+/** Checks that the pages do not answer on the site's host, where the site's own scripts could call them. */
 async function checkOtherHost(site: Site, pagesHost: string): Promise<CommandFinding[]> {
   const address = at(site.url, SIGN_IN);
   const { status } = await ask(site, address);

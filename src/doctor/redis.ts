@@ -5,7 +5,7 @@ import { answeredInTime, openRedis } from '../process/redis';
 import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
 
 const PATIENCE_MS = 3_000;
-/** ioredis's cluster client tries several nodes and may never give up by itself. */
+/** The deadline, because ioredis's cluster client tries several nodes and may never give up. */
 const DEADLINE_MS = 3 * PATIENCE_MS;
 
 /** Checks that Redis can be reached and written to. Leaves at most a few keys that expire after ten seconds. */
@@ -58,7 +58,7 @@ function checkWithoutRedis(instances: string[]): Finding {
       );
 }
 
-/** Enough keys to reach every node of a cluster. */
+/** The number of keys that is enough to reach every node of a cluster. */
 const KEYS_IN_CLUSTER = 32;
 
 async function tryToWrite(client: Redis | Cluster, name: string): Promise<void> {
@@ -73,7 +73,7 @@ async function tryToWrite(client: Redis | Cluster, name: string): Promise<void> 
   );
 }
 
-/** The node's own error; the cluster client only reports that every node failed. */
+/** Returns the node's own error, because the cluster client only reports that every node failed. */
 function ofNode(error: unknown): unknown {
   return (error as { lastNodeError?: Error }).lastNodeError ?? error;
 }

@@ -1,7 +1,7 @@
 import { acceptedKeys, listSigningKeys, openSigningKey } from '../licensing/signing-keys';
 import { ok, problem, type Check } from './finding';
 
-/** Checks that answers can be signed, if there are keys for it. */
+/** Checks that answers can be signed, if signing keys exist. */
 export const checkSigning: Check = async ({ config, db, now }) => {
   const keys = await listSigningKeys(db);
   const current = keys.find(({ state }) => state === 'current');

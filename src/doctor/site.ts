@@ -30,7 +30,7 @@ import { header, httpGet, type Answer, type GetOptions } from './http-get';
 
 /** Checks the site from outside: whether its web server forwards to this service and passes the client's address. */
 
-/** Longer than the service takes to write its access log. */
+/** The time to wait for the access log. It is longer than the service takes to write it. */
 const LOG_PATIENCE_MS = 5_000;
 const TRIAL_LIFETIME_MS = 5 * 60 * 1000;
 const MAX_PRODUCTS = 50;
@@ -51,7 +51,7 @@ export const checkSite: CommandCheck = async (patient) => {
   const findings = [reached, ...checkEncryption(url)];
   const address = await attempt('FORWARDED_ADDRESS', () => checkAddress(site));
   findings.push(...address, ...(await attempt('PACKAGES_PUBLIC', () => checkInternal(site))));
-  // A service on another database knows neither these products nor a trial key.
+  // Skip these checks for a service on another database, which knows neither these products nor the simulation's key.
   if (!address.some(({ code }) => code === 'OTHER_SERVICE'))
     findings.push(
       ...(await attempt('UPDATES', () => checkUpdates(site))),
@@ -60,7 +60,7 @@ export const checkSite: CommandCheck = async (patient) => {
   return findings;
 };
 
-/** A service cannot tell how customers reach it. */
+/** Returns an unchecked finding, because a service cannot see how customers reach it. */
 export const checkSiteFromWithin: Check = () => {
   const finding = unchecked('SITE', (t) => t.siteNotAsked);
   return Promise.resolve([finding]);
@@ -110,12 +110,12 @@ async function checkPrefix(site: Site): Promise<CommandFinding> {
   );
 }
 
-/** Whether this service, not the web server, answered 404. */
+/** Reports whether this service, not the web server, answered 404. */
 export function isService(answer: Answer): boolean {
   return answer.status === 404 && errorCode(answer) === 'NOT_FOUND' && header(answer, 'x-request-id') !== '';
 }
 
-/** For a site in a sub-folder whose host already leads to the service: only the folder's own line is missing. */
+/** Returns the remedy for a site in a subfolder if its host leads to the service: the folder's own line is missing. */
 async function remedyForFolder(site: Site): Promise<string | undefined> {
   const folder = site.url.pathname.replace(/\/$/, '');
   if (folder === '') return undefined;
@@ -141,7 +141,7 @@ function checkEncryption(url: URL): CommandFinding[] {
 
 /**
  * Sends a unique download that is refused, and finds its address in the access log. For a loopback site it connects
- * from an unusual loopback address, to tell the client from a proxy.
+ * from an unusual loopback address, to distinguish the client from a proxy.
  */
 async function checkAddress(site: Site): Promise<CommandFinding[]> {
   const { url, config } = site;
@@ -225,7 +225,7 @@ async function logged(db: Db, after: number, userAgent: string): Promise<string 
   }
 }
 
-/** nginx's internal location for packages must not answer from outside. */
+/** Checks that nginx's internal location for packages does not answer from outside. */
 async function checkInternal(site: Site): Promise<CommandFinding[]> {
   const { url, config, db } = site;
   const location = config.accelLocation ?? LOCATION_IN_EXAMPLE;
@@ -277,7 +277,7 @@ async function checkUpdates(site: Site): Promise<CommandFinding[]> {
       ];
 }
 
-/** Downloads a package with a trial licence, which is removed afterwards. */
+/** Downloads a package with a licence for this simulation, which is deleted afterwards. */
 async function tryDownload(site: Site): Promise<CommandFinding[]> {
   const { url, db, config, now, progress } = site;
   const release = await smallestLatest(db, config.packagesDir);
@@ -368,7 +368,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
         reference: null,
         metadata: null,
         issuedBy: null,
-        // Expires soon, in case this process is killed before it removes the licence.
+        // Let it expire soon, in case this process is killed before it deletes the licence.
         expiresAt: new Date(now.getTime() + TRIAL_LIFETIME_MS),
         createdAt: now,
       },
@@ -376,7 +376,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
   );
 }
 
-/** The smallest of the versions that all addresses are offered, because it downloads fastest. */
+/** Returns the smallest version that is offered to all clients, because it downloads fastest. */
 async function smallestLatest(db: Db, packagesDir: string): Promise<Release | undefined> {
   const latest: Release[] = [];
   for (const { id } of (await listProducts(db)).slice(0, MAX_PRODUCTS)) {
@@ -386,7 +386,7 @@ async function smallestLatest(db: Db, packagesDir: string): Promise<Release | un
   return latest.sort((a, b) => a.fileSize - b.fileSize)[0];
 }
 
-/** Only Linux accepts all of 127.0.0.0/8. With 127.0.0.1 alone, client and proxy look the same. */
+/** Returns an unusual loopback address, as 127.0.0.1 is the proxy's too. Only Linux has all of 127.0.0.0/8. */
 async function unusualLoopback(hostname: string): Promise<string | undefined> {
   const { address } = await lookup(hostname.replace(/^\[(.*)\]$/, '$1'));
   return isIP(address) === 4 && address.startsWith('127.') && process.platform === 'linux'
@@ -398,7 +398,7 @@ function ask({ ca }: Site, url: URL, options: GetOptions = {}): Promise<Answer> 
   return httpGet(url, { ca, ...options });
 }
 
-/** An address of the service behind the site. */
+/** Returns an address of the service behind the site. */
 export function at(url: URL, path: string): URL {
   return new URL(url.pathname.replace(/\/$/, '') + API_PATH + path, url.origin);
 }

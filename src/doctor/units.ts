@@ -5,7 +5,7 @@ import { HOMES, isWithin, readUnits, type Unit } from '../process/units';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { ok, problem, unchecked, type Check, type Finding } from './finding';
 
-/** Checks what systemd allows the running instances: this command runs outside their unit and may do more. */
+/** The maximum wait for systemd. It limits the running instances, and this command runs outside of their unit. */
 
 const PATIENCE_MS = 3_000;
 
@@ -49,7 +49,7 @@ function tryToConnect(path: string): Promise<string | undefined> {
   });
 }
 
-/** What the service writes to, with the setting that names it. */
+/** Lists the paths that the service writes to, each with its setting. */
 function writtenTo({ packagesDir, xmlDir, database, mail }: Config): [setting: string, path: string][] {
   return [
     ['LICENSING_PACKAGES_DIR', packagesDir],

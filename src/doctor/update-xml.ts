@@ -19,7 +19,7 @@ interface ProductXml {
   xml: ReadUpdateXml;
 }
 
-/** Checks that every published product's update XML offers what is published, and that the web server serves it. */
+/** Checks that each product's update XML offers the published version, and that the web server serves it. */
 export const checkUpdateXml: Check = async (patient) => {
   const { config, db, url } = patient;
   const xmls = await readAll(db, config);
@@ -43,7 +43,7 @@ export const checkUpdateXml: Check = async (patient) => {
 async function readAll(db: Db, config: Parameters<Check>[0]['config']): Promise<ProductXml[]> {
   const found: ProductXml[] = [];
   for (const product of await listProducts(db)) {
-    // Nobody waits for the update XML of a product without versions.
+    // No site needs the update XML of a product without versions.
     if (product.element === null || (await listPublishedVersions(db, product.id)).length === 0) continue;
     const xml = await readUpdateXmlState(db, config, product.id);
     if (xml.state !== 'not_set') found.push({ product, xml });
@@ -76,7 +76,7 @@ async function checkFolder(folder: string): Promise<Finding[]> {
         t.xmlNginx(nginx.name, nginx.group, closed.path, octal(closed.stats.mode), XML_PATH),
       ),
     ];
-  // Root may write everywhere, which tells nothing of the service.
+  // Root may write everywhere, which proves nothing about the service.
   if (process.getuid?.() === 0) return [unchecked('UPDATE_XML_ACCESS', (t) => t.xmlAccessUnknown(folder))];
   const mayWrite = await access(folder, constants.W_OK | constants.X_OK).then(
     () => true,
@@ -107,7 +107,7 @@ async function checkServed(
   }
 }
 
-/** The changelog that Joomla shows in its own window, read as Joomla reads it. */
+/** Reads the changelog as Joomla does, which shows it in a window. */
 async function checkChangelog(
   { url }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },

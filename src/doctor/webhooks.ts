@@ -3,7 +3,7 @@ import { countWaitingFor, isStopped, listWebhooks, MOST_COUNTED, receiverName } 
 import { opensSecrets } from '../webhooks/signing';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 
-/** Checks that receivers of webhooks are told of changes. */
+/** Checks that the receivers of webhooks are notified of changes. */
 export const checkWebhooks: Check = async ({ config, db, now }) => {
   const webhooks = await listWebhooks(db);
   if (webhooks.length === 0) return [];

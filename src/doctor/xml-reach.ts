@@ -3,27 +3,27 @@ import type { AskForXml, XmlReach } from '../joomla/follow-xml';
 import { BUCKET_HEADER } from '../joomla/update-xml/staged';
 import { httpGet } from './http-get';
 
-/** An answer counts for a minute: a page that is opened often asks the web server no more often than this. */
+/** The time for which an answer is cached. A page that is opened often asks the web server at most this often. */
 const FRESH_MS = 60_000;
-/** A page waits this long for an answer that is not known yet. */
+/** The maximum time that a page waits for an answer that is not in the cache. */
 const PAGE_WAIT_MS = 2_000;
 const ANSWER_MS = 15_000;
-/** More addresses than a seller has products. */
+/** The maximum number of addresses, which is more than a seller has products. */
 const MAX_ADDRESSES = 1_000;
 
 /**
- * Asks whether an update XML's address answers, as sites of customers would. A file that lies in its place and that
- * no web server serves reaches nobody.
+ * Returns a function that checks whether an update XML's address answers customers' sites. A file in its folder reaches
+ * no site if no web server serves it.
  */
 export function createAskForXml(now: () => Date): AskForXml {
   const answers = new LRUCache<string, XmlReach>({
     max: MAX_ADDRESSES,
-    // At an age of exactly its `ttl` an entry still counts.
+    // Subtract one, because an entry is still valid at an age of exactly its `ttl`.
     ttl: FRESH_MS - 1,
     ttlResolution: 0,
     perf: { now: () => now().getTime() },
     fetchMethod: ask,
-    // The earlier answer stands until the new one is there.
+    // Return the earlier answer until the new one arrives.
     allowStale: true,
   });
   return (url) => {

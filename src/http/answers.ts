@@ -5,7 +5,7 @@ import { API_TEXTS } from '../licensing/api';
 import type { Context } from './context';
 import { readQuery } from './requests';
 
-/** Every answer is written here: the codes with their HTTP status and text (docs/contract.md, 8 and 9). */
+/** Writes every answer: the refusal and fault codes with their HTTP status and text (docs/contract.md, 8 and 9). */
 
 type FaultCode =
   | 'NOT_FOUND'
@@ -35,12 +35,12 @@ const STATUSES: Record<Code, number> = {
   INTERNAL_ERROR: 500,
 };
 
-/** Headers that describe the package in an answer; an answer without a package must not have them. */
+/** Headers that describe a package. An answer without a package must not have them. */
 export const PACKAGE_HEADERS = ['Content-Disposition', 'Content-Type', 'Content-Range', 'ETag'];
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** In seconds; sent when the service cannot answer. */
+/** Seconds in the `Retry-After` header when the service cannot answer. */
 const RETRY_AFTER_UNAVAILABLE = 5;
 
 export function sendData(ctx: Context, data: object): void {
@@ -51,20 +51,20 @@ export function sendJson(ctx: Context, status: number, body: object): void {
   send(ctx, status, JSON_TYPE, JSON.stringify(body));
 }
 
-/** The body for `sendWritten`, where one body answers many requests. */
+/** Serializes the body for `sendWritten`, so that one body can answer many requests. */
 export function writeData(data: object): string {
   return JSON.stringify({ data });
 }
 
-/** @param body from `writeData` */
+/** Sends a prepared body. @param body from `writeData` */
 export function sendWritten(ctx: Context, body: string): void {
   send(ctx, 200, JSON_TYPE, body);
 }
 
-/** Answers a refusal, in the form the request asked for. */
+/** Answers a refusal, as text or JSON according to the request. */
 export function sendRefusal(ctx: Context, refusal: Refusal): void {
   const { refused, message, slots, heldUntil } = refusal;
-  // A refused download is always 403 (docs/contract.md, 9); 404 is for the package.
+  // Answer every refused download with 403 (docs/contract.md, 9). 404 means that the package is missing.
   const status = refused === 'ACTIVATION_NOT_FOUND' && isOfDownload(ctx) ? 403 : undefined;
   sendFailure(ctx, refused, {
     ...(message === undefined ? {} : { message }),
@@ -76,7 +76,7 @@ export function sendRefusal(ctx: Context, refusal: Refusal): void {
   });
 }
 
-/** Answers a refusal or fault, unless the request is answered already. `retryAfter` is in seconds. */
+/** Answers a refusal or fault, unless the request is already answered. `retryAfter` is in seconds. */
 export function sendFailure(
   ctx: Context,
   code: Code,
@@ -88,7 +88,7 @@ export function sendFailure(
   const retryAfter =
     options.retryAfter ?? (code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_UNAVAILABLE : undefined);
   ctx.state.code = code;
-  // The headers of a package that could not be sent may be set already.
+  // Remove the headers of a package that could not be sent.
   for (const header of [...PACKAGE_HEADERS, 'Accept-Ranges']) ctx.remove(header);
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   if (isForPerson(ctx)) sendText(ctx, status, message);
@@ -106,19 +106,19 @@ export function licenseFields(key: string, license: LicenseMatch['license']) {
   };
 }
 
-/** A failed download is text, for Joomla to show, unless only `license_key` was sent (docs/contract.md, 8.4). */
+/** Reports whether a failed download is text for Joomla. Only `license_key` gets JSON (docs/contract.md, 8.4). */
 function isForPerson(ctx: Context): boolean {
   if (!isOfDownload(ctx)) return false;
   const query = readQuery(ctx.querystring);
   return !query.has('license_key') || query.has('dlid');
 }
 
-/** A check that cannot be answered gets the answer of its download. */
+/** Reports whether the request is a download or its check: if the check fails, it gets the answer of the download. */
 function isOfDownload({ state }: Context): boolean {
   return state.endpoint === 'download' || state.endpoint === 'check';
 }
 
-/** For people, or for a shop that shows it to its customer. */
+/** Sends plain text, for a person or for a shop that shows it to its customer. */
 export function sendText(ctx: Context, status: number, text: string): void {
   send(ctx, status, 'text/plain; charset=utf-8', text);
 }
@@ -126,7 +126,7 @@ export function sendText(ctx: Context, status: number, text: string): void {
 function send(ctx: Context, status: number, type: string, body: string): void {
   if (ctx.state.answered || ctx.headerSent) return;
   ctx.status = status;
-  // Not ctx.set(), which makes three arrays for each header.
+  // Set the headers directly, because ctx.set() makes three arrays for each header.
   const { res } = ctx;
   res.setHeader('Content-Type', type);
   res.setHeader('Cache-Control', 'no-store');

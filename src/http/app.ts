@@ -25,15 +25,15 @@ import { updatesHandler } from './updates';
 interface AppDependencies extends Omit<OperatorRouterDependencies, 'isTrusted'> {
   clientAddress: ReturnType<typeof createClientAddressReader>;
   downloads: DownloadSettings;
-  /** the only host name of the operator's API and pages; undefined: every one */
+  /** the only host name for the operator's API and pages; undefined allows all names */
   pagesHost?: string | undefined;
   timeoutFactor?: number;
   log: Logger;
-  /** called after every answered request; for metrics */
+  /** called after each answer, for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
 }
 
-/** The whole API: all routes, and the steps every request goes through. */
+/** Creates the Koa application: all routes, and the steps that every request passes through. */
 export function createApp({
   licensing,
   limiter,
@@ -86,7 +86,7 @@ export function createApp({
       return undefined;
     });
   app.use(router.routes() as unknown as Koa.Middleware<State>);
-  // Made by the first request for it: a service that only answers customers' software does without half of the program.
+  // Create these routes at the first request for them. Answering only customers' software needs half of the program.
   let operatorRoutes: ((ctx: Context, next: Koa.Next) => Promise<void>) | undefined;
   app.use((ctx, next) => {
     if (!ctx.path.startsWith(`${API_PATH}/`)) return next();
@@ -125,13 +125,13 @@ export function createApp({
 interface Rules {
   methods: string[];
   readBody?: Middleware;
-  /** false: there is nothing at this address at present */
+  /** reports whether the address exists at present; if it resolves to false, the answer is 404 */
   exists?: () => Promise<boolean>;
-  /** counts the request, and does the work if there is room; by default the bucket of the API */
+  /** counts the request and runs `work` within the limit; by default the bucket of the API applies */
   limited?: (ctx: Context, work: () => Promise<void>) => Promise<void>;
 }
 
-/** The steps of a request, in order. Few functions: a layer of middleware costs as much as most of these steps. */
+/** Returns a function that builds endpoints from few functions: a middleware layer costs as much as most steps. */
 function createEndpoints(limiter: Limiter, licensing: Licensing) {
   return (
     name: Endpoint | ((ctx: Context) => Endpoint),
@@ -162,7 +162,7 @@ function createEndpoints(limiter: Limiter, licensing: Licensing) {
 
 const done = (): Promise<void> => Promise.resolve();
 
-/** Records only a client's first refusal in each window. */
+/** Refuses a request over the rate limit, and logs only a client's first refusal in each window. */
 function refuseOverLimit(
   ctx: Context,
   { retryAfter, first }: Allowance,

@@ -1,6 +1,6 @@
 import type { HttpMethodEnum, KoaBodyMiddlewareOptions } from 'koa-body';
 
-/** How bodies are read. The benchmark's bare server loads this file, and must load nothing else of the service. */
+/** Options for reading bodies. The benchmark's bare server loads this file, which must load nothing else. */
 export const BODY_OPTIONS: Partial<KoaBodyMiddlewareOptions> = {
   json: true,
   urlencoded: true,
@@ -8,7 +8,7 @@ export const BODY_OPTIONS: Partial<KoaBodyMiddlewareOptions> = {
   multipart: false,
   jsonLimit: '64kb',
   formLimit: '64kb',
-  // A form field is just a name and a value; 1,000 fields is PHP's limit too.
+  // Parse a form field as a name and a value only. PHP also has a limit of 1,000 fields.
   queryString: {
     duplicates: 'last',
     allowDots: false,
@@ -17,6 +17,6 @@ export const BODY_OPTIONS: Partial<KoaBodyMiddlewareOptions> = {
     parameterLimit: 1_000,
     throwOnLimitExceeded: true,
   },
-  // The enum's value as text: loading koa-body takes 40 ms, which is left for the first body.
+  // Use the enum's value as text: importing koa-body takes 40 ms, which waits until the first body.
   parsedMethods: ['POST'] as unknown as HttpMethodEnum[],
 };

@@ -3,22 +3,22 @@ import { isIP, type Socket } from 'node:net';
 import { canonicalAddress, createNetworkMatcher, networkOfClient } from '../licensing/ip-addresses';
 
 export interface ClientAddress {
-  /** canonical; an IPv4-mapped IPv6 address as IPv4 */
+  /** the address in canonical form; an IPv4-mapped IPv6 address as IPv4 */
   ip: string;
-  /** the network that limits count as one client (`networkOfClient`) */
+  /** the network that rate limits count as one client (`networkOfClient`) */
   limitKey: string;
 }
 
 interface Peer {
-  /** undefined behind a Unix socket */
+  /** the peer's address; undefined for a Unix socket */
   ip: string | undefined;
   trusted: boolean;
 }
 
 /**
- * Finds the client's address: the connection's peer or, behind trusted proxies, the last untrusted hop in
- * X-Forwarded-For. Only a proxy on this machine can be the peer on a Unix socket. Passenger is the only peer there is,
- * gives it the address 127.0.0.1, and appends the client.
+ * Creates a reader of client addresses for requests that come through a reverse proxy. The client is the connection's
+ * peer or, behind trusted proxies, the last untrusted hop in X-Forwarded-For. The peer on a Unix socket can only be a
+ * proxy on this machine. Passenger is always the only peer: it has the address 127.0.0.1 and appends the client's.
  */
 export function createClientAddressReader(
   trustedProxies: string[],
@@ -29,7 +29,7 @@ export function createClientAddressReader(
 } {
   const isTrusted = createNetworkMatcher(trustedProxies);
 
-  /** Cached for each connection: checking a BlockList costs as much as the rest of this file. */
+  /** The peers by connection. Checking a BlockList costs as much as the rest of this file. */
   const peers = new WeakMap<Socket, Peer>();
   function peerOf(socket: Socket): Peer {
     let peer = peers.get(socket);
@@ -55,7 +55,7 @@ export function createClientAddressReader(
           if (hops.length > 0 && !isTrusted(named)) break;
         }
       }
-      // A Unix socket without the header: the client is this machine.
+      // Use this machine's address if a Unix socket sent no header.
       const ip = client ?? '127.0.0.1';
       return { ip, limitKey: networkOfClient(ip) };
     },
@@ -64,6 +64,6 @@ export function createClientAddressReader(
 
 function readAddress(text: string | undefined): string | undefined {
   if (text === undefined || isIP(text) === 4) return text;
-  // Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711.
+  // Remove the port that some proxies add: 192.0.2.1:4711, [2001:db8::1]:4711.
   return canonicalAddress(text.replace(/^([0-9.]+):[0-9]+$/, '$1').replace(/^\[(.*)\](?::[0-9]+)?$/, '$1'));
 }

@@ -7,23 +7,23 @@ export type Endpoint = AccessEntry['endpoint'];
 export interface State {
   requestId: string;
   client: ClientAddress;
-  /** ms for the work of a request, after its body is read (faults.ts) */
+  /** the milliseconds for the work of a request after its body is read (faults.ts) */
   deadlineMs: number;
-  /** for logs and metrics; undefined outside the endpoints */
+  /** the endpoint for logs and metrics; undefined for other addresses */
   endpoint: Endpoint | 'manage' | 'hooks' | 'document' | 'pages' | undefined;
-  /** of a page or the operator's API: the request's own origin; undefined: its Host cannot be read */
+  /** the request's own origin, for pages and the operator's API; undefined if its Host cannot be read */
   origin?: string | undefined;
-  /** of the operator's API and of receivers, for logs: the pattern of the path */
+  /** the pattern of the path, for logs of the operator's API and of shops' receivers */
   route?: string;
-  /** the answered refusal or fault, for logs and metrics */
+  /** the code of the refusal or fault, for logs and metrics */
   code: string | undefined;
-  /** whether a download's key was found, also if it has ended and clients are told that it is unknown; for its limits */
+  /** true if a download's key exists, even if it has ended and is reported as unknown; for limits of downloads */
   keyIsKnown?: boolean;
-  /** the product and version of an allowed download or check; for its limits */
+  /** the product and version of an allowed download or check; for the limits of downloads */
   granted?: string;
-  /** nothing may be written any more: a handler that missed the deadline still runs to its end */
+  /** true after the answer: a handler that missed the deadline still runs to its end, and must write nothing */
   answered: boolean;
-  /** for the log only, never for the client */
+  /** the error for the log only, never for the client */
   fault: unknown;
 }
 

@@ -16,23 +16,23 @@ import { readDownloadKey, readProductId, readQuery } from './requests';
 
 export interface DownloadSettings {
   packagesDir: string;
-  /** nginx's internal location; undefined: the service sends the bytes itself */
+  /** the internal location of nginx for X-Accel-Redirect; undefined if the service sends the bytes itself */
   accelLocation: string | undefined;
 }
 
-/** What is known of the licence, for the access log. */
+/** The licence and key that are known despite a refusal, for the access log. */
 type LicenseOfRefusal = Pick<Refusal, 'license' | 'keyId'>;
 
-/** A request with `check=1` asks for the verdict only. */
+/** Returns the endpoint of a request: with `check=1` it asks only for the verdict. */
 export function downloadEndpoint(ctx: Context): 'download' | 'check' {
-  // Nearly all do not, and reading a query takes some µs.
+  // Skip parsing, which takes some µs, for nearly all requests.
   if (!ctx.querystring.includes('check')) return 'download';
   return readQuery(ctx.querystring).get('check')?.trim() === '1' ? 'check' : 'download';
 }
 
 /**
- * GET downloads/{product_id}: docs/contract.md, 8. With `check=1` the
- * same verdict as JSON, without the package: docs/contract.md, 8.6.
+ * Handles GET downloads/{product_id} (docs/contract.md, 8). With `check=1` it sends the same verdict as JSON, without
+ * the package (docs/contract.md, 8.6).
  */
 export function downloadHandler(
   { lookUp, releases, findProduct, findPlan, now, accessLog }: Licensing,
@@ -60,7 +60,7 @@ export function downloadHandler(
         ip: ctx.state.client.ip,
         client: ctx.state.client.limitKey,
         userAgent: ctx.get('User-Agent'),
-        // From the plugin that a seller gives to customers (joomla-side).
+        // Headers of the plugin that a seller gives to customers (joomla-side).
         site: ctx.get('X-Licensing-Site') || undefined,
         installedVersion: ctx.get('X-Licensing-Version') || undefined,
       });
@@ -108,10 +108,10 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
   });
 }
 
-/** nginx checks these before it learns our ETag, and would refuse an `If-Match` with that very ETag. */
+/** Conditional headers. nginx checks them before it receives our ETag, and would refuse an `If-Match` with it. */
 const CONDITIONS = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
 
-/** Lets nginx send the bytes where it offers to. Resolves once the answer is decided; false: nothing was sent. */
+/** Sends a package, through nginx if it offers that. Resolves when the answer is decided; false if nothing was sent. */
 export function sendPackage(
   ctx: Context,
   release: Release,
@@ -122,7 +122,7 @@ export function sendPackage(
   res.setHeader('Content-Type', 'application/zip');
   res.setHeader('Content-Disposition', `attachment; filename="${release.fileName}"`);
   res.setHeader('ETag', etag);
-  // no-transform: a proxy that recompresses the body would break its checksum
+  // Forbid transformations: a proxy that recompresses the body would break the package's checksum.
   res.setHeader('Cache-Control', 'private, no-store, no-transform');
   res.setHeader('X-Content-Type-Options', 'nosniff');
   if (accelLocation === undefined || CONDITIONS.some((header) => ctx.get(header) !== ''))
@@ -139,15 +139,15 @@ interface SendError {
   headers?: Record<string, string>;
 }
 
-/** Sends the bytes with the `send` library. Waits until the answer is decided, so that it is counted like others. */
+/** Streams a package with the `send` library. It resolves when the answer is decided, so that it counts like others. */
 function streamPackage(ctx: Context, release: Release, packagesDir: string): Promise<boolean> {
   const { req, res } = ctx;
-  // A suffix range longer than the file means the whole file (RFC 9110, 14.1.2); the library returns none.
+  // A suffix range longer than the file means the whole file (RFC 9110, 14.1.2), for which the library sends nothing.
   const [, last = '0'] = /^bytes=-(\d+)$/.exec(req.headers.range ?? '') ?? [];
   if (Number(last) > release.fileSize) req.headers.range = 'bytes=0-';
-  // Ignore it: a package has no modification date (RFC 9110, 13.1.4), and the library would answer 412.
+  // Ignore this header: a package has no modification date (RFC 9110, 13.1.4), and the library would answer 412.
   delete req.headers['if-unmodified-since'];
-  // Not ctx.status, which would also set the reason phrase: "206 OK".
+  // Set the status on `res`, because ctx.status would also set the reason phrase: "206 OK".
   res.statusCode = 200;
   return new Promise((resolve) => {
     const take = () => {
@@ -165,15 +165,15 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
     })
       .on('headers', (_res: ServerResponse, _path: string, stats: Stats) => {
         size = stats.size;
-        // Answers without a file (HEAD, 304, 412, 416) end at once, even if the connection sends them later.
+        // Resolve now for an answer without a file (HEAD, 304, 412, 416), even if the connection sends it later.
         process.nextTick(() => {
           if (res.writableEnded) take();
         });
       })
       .on('stream', (file: ReadStream) => {
-        // The library closes the file when the answer ends, which it never does if the connection closes before.
+        // Close the file when the connection closes early: the library closes it only when the answer ends.
         const close = () => file.destroy();
-        // Reading a form's body to its end has destroyed the request already.
+        // Watch the response if the request's body was read to its end, which has already destroyed the request.
         const connection = req.readableEnded ? res : req;
         if (connection.destroyed) close();
         else connection.once('close', close);
@@ -185,7 +185,7 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
           if (ctx.state.answered) close();
           else take();
         });
-        // Runs before the library ends the answer. If the file was cut meanwhile, the client would wait for the rest.
+        // End the connection if the file was cut: the client would wait. This runs before the library ends the answer.
         file.on('end', () => {
           if (file.bytesRead < Number(res.getHeader('Content-Length'))) res.destroy();
         });
@@ -206,7 +206,7 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
   });
 }
 
-/** Whether nginx, which allows blanks in a range, will answer 206. It adds no `Accept-Ranges` to a 206. */
+/** Reports whether nginx, which allows blanks in a range, will answer 206. nginx adds no `Accept-Ranges` to a 206. */
 function isForPart(ctx: Context, etag: string): boolean {
   return (
     /^bytes= *(?:\d+ *- *\d*|-\d+) *$/i.test(ctx.get('Range')) && ['', etag].includes(ctx.get('If-Range'))

@@ -8,10 +8,10 @@ import { sendFailure } from './answers';
 import type { Context } from './context';
 import { readPath } from './requests';
 
-/** A request is answered within this time after it was read, with a refusal if the database hangs. */
+/** The deadline for a request's answer after its body was read. If the database hangs, the answer is a refusal. */
 export const DEADLINE_MS = 4_000;
 
-/** Turns an error into an answer: a fixed text for the client, and details in the log under the request's id. */
+/** Answers an error with a fixed text for the client, and keeps the details for the log under the request's id. */
 export function answerFault(ctx: Context, error: unknown): void {
   if (error instanceof InvalidRequestError) sendFailure(ctx, error.code, { message: error.message });
   else if (isCoded(error, 'CLIENT_GONE')) ctx.state.code = 'CLIENT_GONE';
@@ -21,13 +21,13 @@ export function answerFault(ctx: Context, error: unknown): void {
   }
 }
 
-/** What an error is that is no refusal: something that it needs is away for now, or a fault. */
+/** Classifies an error that is not a refusal: a dependency is temporarily unavailable, or the program has a fault. */
 export function faultCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR' {
   const isAway = isCoded(error, 'DEADLINE', 'BUSY', 'SITE_AWAY') || error instanceof SealError;
   return isAway || databaseFault(error) !== undefined ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR';
 }
 
-/** Gives up on a handler at the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */
+/** Rejects if a handler misses the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */
 export function inTime<T>({ state }: Pick<Context, 'state'>, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -40,10 +40,10 @@ export function inTime<T>({ state }: Pick<Context, 'state'>, work: Promise<T>): 
   });
 }
 
-/** Of a response, because a page may do many things for one. */
+/** The signals by response, because a page may need the same signal for several tasks. */
 const SIGNALS = new WeakMap<object, AbortSignal>();
 
-/** Aborts when the client leaves before it is answered, for work that takes its time. */
+/** Returns a signal for long work, which aborts when the client disconnects before its answer. */
 export function clientGone({ res }: Context): AbortSignal {
   const known = SIGNALS.get(res);
   if (known !== undefined) return known;
@@ -57,10 +57,10 @@ export function clientGone({ res }: Context): AbortSignal {
   return gone.signal;
 }
 
-/** The client has closed the connection; no answer can reach it. */
+/** Codes of errors after the client closed the connection, so that no answer can reach it. */
 const GONE = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
-/** Logs errors while an answer is being sent; Koa's own listener prints a stack to stderr. */
+/** Returns a listener that logs errors while an answer is sent. Koa's own listener prints a stack to stderr. */
 export function logSendFault(log: Logger): (error: Error & { code?: string }) => void {
   return (error) => {
     if (GONE.has(error.code ?? '')) log.debug({ code: error.code }, 'the client went away');
@@ -68,15 +68,15 @@ export function logSendFault(log: Logger): (error: Error & { code?: string }) =>
   };
 }
 
-/** Explains to the client why koa-body could not read the body; koa-body's own messages repeat what was sent. */
+/** Explains to the client why koa-body could not read the body. The messages of koa-body repeat parts of the body. */
 export function bodyError(
   error: Error & { status?: number; type?: string; code?: string },
   { req }: KoaContext,
 ): never {
-  // Read the rest of the body; otherwise it would block the next request on this connection.
+  // Discard the rest of the body, because it would block the next request on this connection.
   req.unpipe();
   req.resume();
-  // The client left before or during the body: not an error.
+  // Do not report an error if the client disconnected before or during the body.
   if (error.type === 'request.aborted' || error.type === 'stream.not.readable' || error.code === 'ECONNRESET')
     throw new CodedError('CLIENT_GONE');
   if (error.status === 413) throw new InvalidRequestError('The body must not be larger than 64 KiB.');
@@ -91,22 +91,22 @@ export function bodyError(
     );
   if (error instanceof RangeError)
     throw new InvalidRequestError('The body must not have more than 1,000 fields.');
-  // Such as an unknown charset or encoding, or a wrong Content-Length.
+  // The client's mistakes include an unknown charset or encoding, and a wrong Content-Length.
   const isClients = error.status !== undefined && error.status >= 400 && error.status < 500;
   if (isClients || NOT_DECODABLE.test(error.code ?? error.message))
     throw new InvalidRequestError('The body cannot be read.');
   throw error;
 }
 
-/** zlib's and brotli's codes for badly compressed bodies; koa-body may give them in its message only. */
+/** Codes of zlib and brotli for badly compressed bodies. koa-body may give them only in its message. */
 const NOT_DECODABLE = /\bZ_(?:DATA_ERROR|BUF_ERROR|NEED_DICT)\b|\bERR_\w*ERROR_FORMAT/;
 
 /**
- * Logs what was answered. Without its database the service fails every request: only the first and the end are told, because
- * a line a request fills the disk.
+ * Returns a function that logs answers. Without its database the service fails every request, and a line for each would
+ * fill the disk: only the first failure and the recovery are logged.
  */
 export function createAnswerLog(log: Logger): (ctx: Context) => void {
-  /** requests that failed since then; undefined: the database answers */
+  /** the number of failed requests since the database went away; undefined while it answers */
   let away: number | undefined;
   return (ctx) => {
     const { fault, code, endpoint } = ctx.state;
@@ -128,14 +128,14 @@ function isOfDatabase(fault: unknown): boolean {
   return isCoded(fault, 'DEADLINE', 'BUSY') || databaseFault(fault) === 'away';
 }
 
-/** Endpoints, and the codes of their answers, that show that the database answered. A limit is found out without it. */
+/** Endpoints and codes whose answers prove that the database works. Rate limits are checked without it. */
 const LICENSING = new Set<unknown>(['activate', 'deactivate', 'validate', 'token']);
 const ASKED_DATABASE = new Set<unknown>([
   ...[undefined, 'LICENSE_NOT_FOUND', 'LICENSE_INACTIVE', 'LICENSE_EXPIRED'],
   ...['ACTIVATION_LIMIT_REACHED', 'ACTIVATION_NOT_FOUND', 'ACTIVATION_HELD', 'PRODUCT_MISMATCH'],
 ]);
 
-/** Refusals at `info`, faults at `error`, the rest at `debug`; no query or headers, which hold keys and cookies. */
+/** Logs refusals at `info`, faults at `error`, the rest at `debug`. Queries and headers contain keys and cookies. */
 function logAnswer(log: Logger, ctx: Context, atFault: 'error' | 'debug' = 'error'): void {
   const { code, fault, requestId, client, endpoint, route } = ctx.state;
   const level = fault === undefined ? (code === undefined ? 'debug' : 'info') : atFault;
@@ -144,7 +144,7 @@ function logAnswer(log: Logger, ctx: Context, atFault: 'error' | 'debug' = 'erro
     {
       request_id: requestId,
       method: ctx.method,
-      // The endpoint's name is enough; any part of an unknown path may be a key.
+      // Log only the endpoint if it is known, because any part of an unknown path may be a key.
       ...(endpoint === undefined ? { path: redact(readPath(ctx) ?? '*') } : { endpoint, route }),
       status: ctx.status,
       code,
@@ -155,7 +155,7 @@ function logAnswer(log: Logger, ctx: Context, atFault: 'error' | 'debug' = 'erro
   );
 }
 
-/** Keeps only known words of an unknown path, because anything may have been pasted into it. */
+/** Replaces all unknown words of a path, because it may contain anything that was pasted. */
 function redact(path: string): string {
   return path
     .slice(0, 200)
@@ -168,7 +168,7 @@ const PATH_WORDS = new Set(
   `${API_PATH}/licenses/activate/deactivate/validate/token/updates/downloads`.split('/'),
 );
 
-/** An error without values, which may be personal. They may contain quotes: cut from the first quote to the last. */
+/** Describes an error without values, which may be personal. It cuts from the first quote to the last, as they nest. */
 function describe(fault: unknown): object {
   if (!(fault instanceof Error)) return { message: 'not an Error' };
   const { code, errno, sqlMessage } = fault as { code?: string; errno?: number; sqlMessage?: string };

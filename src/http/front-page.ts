@@ -30,9 +30,9 @@ const HEADERS = {
   Vary: 'Accept',
 };
 
-/** Explains the API's address to people who open it in a browser. Other clients get the 404. */
+/** Explains the API's address to people who open it in a browser. Other clients receive 404. */
 export const frontPage: Middleware = (ctx, next) => {
-  // text/html must be named: libraries and curl accept anything.
+  // Require an explicit text/html, because libraries and curl accept any type.
   if (!/\btext\/html\b/i.test(ctx.get('Accept'))) return next();
   ctx.set(HEADERS);
   ctx.body = PAGE;

@@ -22,23 +22,23 @@ import type { Allowance, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
 import { createTurns } from './limits/turns';
 
-/** Receives the signed messages of shops: `POST hooks/NAME`, open to everybody. */
+/** Inbound webhooks: receives the signed messages of shops at `POST hooks/NAME`, without a session or token. */
 
 interface HookDependencies {
   db: Db;
   now: () => Date;
   limiter: Limiter;
-  /** LICENSING_KEY_SECRET; without it there are no receivers */
+  /** the settings; without LICENSING_KEY_SECRET there are no receivers */
   settings: ManageSettings;
 }
 
-/** A message that was taken and means nothing. */
+/** The answer to a message that has no effect. */
 const NOTHING = { result: 'noted', reason: null, order_id: null, state: null };
 
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Of a list of messages. */
+/** The part of the deadline in which further messages of a list are started. */
 const SHARE_OF_DEADLINE = 0.5;
-/** Messages of one network that wait to be verified. */
+/** The maximum number of messages of one network that wait for verification. */
 const MOST_WAITING = 100;
 
 export function mountHooks(router: Router<State>, { db, now, limiter, settings }: HookDependencies): void {
@@ -78,7 +78,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     };
     const whole = (part: Delivery) =>
       completed(part, { kind, key, ask, apiUrl: shopApiUrl, knows: (id) => knowsLink(db, name, id) });
-    // What a long list leaves is kept within the deadline, too.
+    // Leave time in the deadline to store the rest of a long list.
     const until = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
     const about = { shop: name, adapter, delivery };
     const received = await inTime(ctx, takeDelivery(db, about, context, { until, whole }));
@@ -88,16 +88,16 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     sendText(ctx, 200, adapter.answer.text(delivery, keys));
   }
 
-  /** @returns whether the message acts @throws ManageError; the body is not parsed, and the database is not asked */
+  /** Verifies a message before parsing its body. @returns whether the message takes effect @throws ManageError */
   async function verify(
     ctx: Context,
     delivery: Delivery,
     { adapter, secret }: KnownReceiver,
     name: string,
   ): Promise<boolean> {
-    // The sender tries again, until the operator has mended it.
+    // Answer with a fault, so that the sender retries until the operator has restored the key.
     if (secret === undefined) throw new SealError('The secret of a receiver cannot be opened.');
-    // One after another: many at once would all be verified before the first failure is counted.
+    // Verify one message after another: concurrent ones would all be verified before the first failure is counted.
     const endTurn = adapter.verifiesSlowly ? await takeTurn(ctx.state.client.limitKey) : () => undefined;
     if (endTurn === undefined)
       throw new ManageError('RATE_LIMITED', 'Too many messages at once.', { retryAfter: 1 });
@@ -125,8 +125,8 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
   }
 
   /**
-   * Asked before a body is read and before it is verified, where that takes long. Where it does not, a right message is never
-   * refused for the failures of others on its network.
+   * Refuses a network with too many failures, if verification is slow: before the body is read, and before it is
+   * verified. With a fast adapter, a correct message is never refused because of failures from its network.
    * @throws ManageError
    */
   async function requireFewFailures(
@@ -150,13 +150,13 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
   });
 }
 
-/** @throws ManageError */
+/** Throws if the limit of wrong signatures is exceeded. @throws ManageError */
 async function refuseOver(allowance: Promise<Allowance>): Promise<void> {
   const { allowed, retryAfter } = await allowance;
   if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
 }
 
-/** @returns undefined: the sender tries the address, and says nothing @throws ManageError */
+/** Reads a message. @returns undefined if the sender only tests the address @throws ManageError */
 async function readDelivery(
   ctx: Context,
   { adapter: { contentType, maxBody = MAX_BODY_BYTES, ping } }: KnownReceiver,
@@ -173,13 +173,13 @@ async function readDelivery(
   return { body, header: (name) => ctx.get(name) || undefined };
 }
 
-/** The rest of the body is read, which would block the next request on the connection. */
+/** Discards the rest of the body, which would block the next request on the connection, and returns the error. */
 function refused(ctx: Context, error: ManageError): ManageError {
   drain(ctx);
   return error;
 }
 
-/** Without keys: senders show their customers' answers to whoever sees their log. */
+/** Returns the JSON answer without keys, because senders show answers to everyone who can read their log. */
 function toJson({ result, reason, recorded }: Received) {
   return { result, reason, order_id: recorded?.order.id ?? null, state: recorded?.order.state ?? null };
 }

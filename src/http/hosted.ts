@@ -5,30 +5,30 @@ import { htaccessLines } from '../setup/htaccess';
 import { asCustomerLanguage, CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 
 /**
- * What stands before the service under Passenger: the address below which the panel put it comes off the path, and a
- * start that failed is answered without its reason.
+ * Adapts requests under Phusion Passenger: removes the panel's base address from the path, and answers without the
+ * reason if the start failed.
  */
 
-/** In seconds. */
+/** Seconds in the `Retry-After` header. */
 const RETRY_AFTER = 5;
 
-/** No file of the pages can be loaded while the service does not run. */
+/** The style of these pages, inline because no file can be loaded while the service does not run. */
 const STYLE =
   'body{max-width:52rem;margin:2rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}' +
   'h1{font-size:1.5rem}pre{padding:.75rem;border:1px solid;border-radius:.25rem;overflow-x:auto;font-size:.875rem}';
 
 interface Place {
-  /** the address that the panel gives the application, such as `/licensing-app`; empty: the host's root */
+  /** the address that the panel gives the application, such as `/licensing-app`; empty for the host's root */
   base: string;
-  /** the site's folder of LICENSING_PUBLIC_URL, such as `/joomla`; empty: none */
+  /** the folder of the site in LICENSING_PUBLIC_URL, such as `/joomla`; empty if it has no folder */
   folder: string;
 }
 
-/** Passes requests on as a web server with our own configuration would. */
+/** Forwards requests in the form that a web server with our own configuration sends. */
 export function behindPassenger(listener: RequestListener, { base, folder }: Place): RequestListener {
   return (request, response) => {
     takeBaseOff(request, base);
-    // What a client sends reaches us: no web server in front takes it away.
+    // Replace the headers that a proxy would set, because no web server removes the client's own values.
     delete request.headers['x-request-id'];
     delete request.headers['x-forwarded-prefix'];
     if (folder !== '') request.headers['x-forwarded-prefix'] = folder;
@@ -38,7 +38,7 @@ export function behindPassenger(listener: RequestListener, { base, folder }: Pla
   };
 }
 
-/** LiteSpeed does not say the base: there it is whatever goes before the API's own path. */
+/** Removes the base from a path. LiteSpeed does not pass it on: there it is the part before the API's path. */
 function takeBaseOff(request: IncomingMessage, base: string): void {
   const { url = '' } = request;
   const [path = ''] = url.split('?');
@@ -48,9 +48,9 @@ function takeBaseOff(request: IncomingMessage, base: string): void {
 }
 
 /**
- * Whether it is the panel's own link to the application, of a request without the base; where that is not said, the path is
- * the base.
- * @returns the base; undefined: another request
+ * Returns the base if a browser opens the panel's own link to the application, from which the base is already removed.
+ * If the base is unknown, the path is the base.
+ * @returns undefined for any other request
  */
 function ownAddress({ url = '', method, headers }: IncomingMessage, base: string): string | undefined {
   if (method !== 'GET' || !/\btext\/html\b/i.test(headers.accept ?? '')) return undefined;
@@ -59,7 +59,7 @@ function ownAddress({ url = '', method, headers }: IncomingMessage, base: string
 }
 
 function runs(base: string, folder: string): string {
-  // An address of its own needs no lines.
+  // An application with its own address needs no lines.
   const lines = base === '' ? '' : htaccessLines(base, folder);
   return `${
     lines &&
@@ -70,7 +70,7 @@ Joomla's own rules:</p>
 <p>Then install <code>com_licensing.zip</code> in Joomla, and choose <i>Components &rarr; Licensing</i> there.</p>`;
 }
 
-/** Answers that the service could not start. Anybody may read it, so only the log has the reason. */
+/** Returns a listener that answers 503 after a failed start. The answer is public, so only the log has the reason. */
 export function unavailable(base: string): RequestListener {
   return (request, response) => {
     takeBaseOff(request, base);
@@ -97,7 +97,7 @@ function sendUnavailable(request: IncomingMessage, response: ServerResponse, bas
     );
 }
 
-/** The first language of the browser that there is. */
+/** Returns the browser's first language that has texts. */
 function languageOf({ headers }: IncomingMessage): CustomerLanguage {
   const asked = (headers['accept-language'] ?? '').split(',').map((one) => one.trim().slice(0, 2));
   return asked.map(asCustomerLanguage).find((one) => one !== undefined) ?? 'en';

@@ -14,7 +14,7 @@ import {
   readSigning,
 } from './requests';
 
-/** POST licenses/activate: docs/contract.md, 6. */
+/** Handles POST licenses/activate (docs/contract.md, 6). */
 export function activateHandler({ ledger, now, accessLog, signer }: Licensing): Handler {
   return async (ctx) => {
     const { body } = ctx.request;
@@ -53,7 +53,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
   };
 }
 
-/** What a signed answer says after a success. */
+/** Returns the facts for a signed answer after a success. */
 function subjectOf({ license, identifier, keyEndsAt }: SlotAnswer): TokenSubject {
   return {
     license,
@@ -64,12 +64,12 @@ function subjectOf({ license, identifier, keyEndsAt }: SlotAnswer): TokenSubject
   };
 }
 
-/** In a form, all fields are texts. */
+/** Reports whether the body is a form, in which all fields are texts. */
 function isForm(ctx: Context): boolean {
   return ctx.is('urlencoded') === 'urlencoded';
 }
 
-/** POST licenses/token: a file for a machine without network, whose activation is held until its end. */
+/** Handles POST licenses/token: a file for a machine without network. The activation is held until the file ends. */
 export function tokenHandler({ ledger, now, accessLog, signer }: Licensing): Handler {
   return async (ctx) => {
     const request = readActivationRequest(ctx.request.body);
@@ -85,7 +85,7 @@ export function tokenHandler({ ledger, now, accessLog, signer }: Licensing): Han
     const { file } = outcome;
     const token = file && (await signer.signFile(subjectOf(outcome), { keyDigest, file }));
     if (token === undefined) {
-      // The last key that signs was taken from the database by hand meanwhile.
+      // The last signing key was deleted from the database by hand in the meantime.
       sendFailure(ctx, 'NOT_FOUND');
       return;
     }
@@ -93,7 +93,7 @@ export function tokenHandler({ ledger, now, accessLog, signer }: Licensing): Han
   };
 }
 
-/** POST licenses/deactivate: docs/contract.md, 6. */
+/** Handles POST licenses/deactivate (docs/contract.md, 6). */
 export function deactivateHandler({ ledger, now, accessLog }: Licensing): Handler {
   return async (ctx) => {
     const request = readActivationRequest(ctx.request.body);
@@ -113,7 +113,7 @@ export function deactivateHandler({ ledger, now, accessLog }: Licensing): Handle
   };
 }
 
-/** POST licenses/validate: docs/contract.md, 6. */
+/** Handles POST licenses/validate (docs/contract.md, 6). */
 export function validateHandler({ validate, now, signer }: Licensing): Handler {
   return async (ctx) => {
     const { body } = ctx.request;
@@ -135,7 +135,7 @@ export function validateHandler({ validate, now, signer }: Licensing): Handler {
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,
-      // undefined, and so left out, unless product_id was sent
+      // undefined and therefore left out, unless product_id was sent
       product_covered: covered,
     };
     if (signing === undefined) {
@@ -157,7 +157,7 @@ export function validateHandler({ validate, now, signer }: Licensing): Handler {
   };
 }
 
-/** Logs a call that was refused before it could be read, with its key if there is one. */
+/** Logs a call that was refused before it was read, including its key if it has one. */
 export function recordUnread(ctx: Context, { accessLog, now }: Licensing): void {
   const { endpoint } = ctx.state;
   if (endpoint !== 'activate' && endpoint !== 'deactivate' && endpoint !== 'token') return;

@@ -4,25 +4,25 @@ import type { Context } from './context';
 interface MetricSources {
   version: string;
   pool: () => { used: number; free: number; waiting: number };
-  /** undefined: there is one database server */
+  /** undefined if there is only one database server */
   nodes:
     | (() => {
         nodes: { name: string; inUse: boolean; ready: boolean; clusterSize: number | undefined }[];
         switches: number;
       })
     | undefined;
-  /** transactions rolled back because another node of the database's cluster had changed the same rows */
+  /** the number of transactions that were rolled back because another node of the cluster had changed the same rows */
   conflicts: () => number;
-  /** undefined: not configured */
+  /** undefined if Redis is not configured */
   redisIsAway: (() => boolean) | undefined;
   accessLogDropped: () => number;
-  /** bytes on the disk */
+  /** the bytes of each table on the disk */
   tableSizes: () => Promise<{ name: string; bytes: number }[]>;
-  /** of every shop whose messages are received */
+  /** the catch-up of every shop whose messages are received */
   catchUps: () => Promise<
     { name: string; state: string; caughtUpAt: Date | null; catchUpFailure: string | null }[]
   >;
-  /** undefined: there can be none */
+  /** undefined if this installation cannot have webhooks */
   webhooks:
     | {
         counts: () => { delivered: number; failed: number };
@@ -36,10 +36,10 @@ interface Metrics {
   observe: (ctx: Context, seconds: number) => void;
 }
 
-/** In seconds. An answer takes about 1 ms; slow ones have waited for a lock or for the database to come back. */
+/** Bounds of answer times in seconds. An answer takes about 1 ms; a slow one waited for a lock or for the database. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** The Prometheus metrics of one instance. */
+/** Creates the Prometheus metrics of one instance. */
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -51,7 +51,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     buckets: BUCKETS,
     registers,
   });
-  /** Answers since the start; copied into the library's counters only when it collects. */
+  /** The answers since the start, which are copied into the library's counters only when it collects. */
   const answers = new Map<string, { endpoint: string; status: number; code: string; count: number }>();
   new Counter({
     name: 'licensing_requests_total',
@@ -176,7 +176,7 @@ function addNodeMetrics(standing: NonNullable<MetricSources['nodes']>, registry:
     labelNames: ['node'] as const,
     registers,
     collect() {
-      // A server that does not answer has no size.
+      // Remove the size of a server that does not answer.
       this.reset();
       for (const { name, clusterSize } of standing().nodes)
         if (clusterSize !== undefined) this.set({ node: name }, clusterSize);
@@ -263,8 +263,8 @@ function addWebhookMetrics(
 }
 
 /**
- * Returns what was read at the scrape before, and reads again, which is not awaited: a database that does not answer must not
- * block the metrics.
+ * Returns a function that gives the values read at the previous scrape, and starts the next read without awaiting it: a
+ * database that does not answer must not block the metrics.
  */
 function asBefore<T>(known: T, read: () => Promise<T>): () => T {
   let reading: Promise<void> | undefined;

@@ -2,19 +2,19 @@ import type { RequestListener } from 'node:http';
 
 export interface Readiness {
   ready: boolean;
-  /** for each part `ok`, or what is wrong with it */
+  /** the state of each part: `ok`, or a description of the problem */
   checks: Record<string, string>;
 }
 
 interface MonitoringSources {
   readiness: () => Promise<Readiness>;
-  /** in Prometheus' text format */
+  /** returns the metrics in Prometheus' text format */
   metrics: () => Promise<string>;
 }
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Answers monitoring on its own address: `/healthz` (alive), `/readyz` (can do its work) and `/metrics`. */
+/** Answers health checks on a separate address: `/healthz` (liveness), `/readyz` (readiness), and `/metrics`. */
 export function createMonitoringListener({ readiness, metrics }: MonitoringSources): RequestListener {
   return (request, response) => {
     const answer = (status: number, type: string, body: string) => {

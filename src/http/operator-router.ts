@@ -21,25 +21,25 @@ export interface OperatorRouterDependencies {
   licensing: Licensing;
   limiter: Limiter;
   isTrusted: PagesDependencies['isTrusted'];
-  /** who may call the operator's API, and what it works on; undefined: it is not served */
+  /** the callers and settings of the operator's API; undefined if it is not served */
   operator?: { authenticate: Authenticate; settings: ManageSettings };
-  /** undefined: there are no pages; `db`: through a part of its connections */
+  /** the settings of the pages, with `db` limited to a part of the connections; undefined if there are no pages */
   pages?: { db: PagesDependencies['db']; settings: PagesDependencies['settings']; assetsFolder: string };
-  /** under which browsers know the service, such as `https://shop.example`; none: the request alone tells */
+  /** returns the origins that browsers use, such as `https://shop.example`; if empty, only the request decides */
   origins?: (() => string[]) | undefined;
-  /** undefined: `openapi.json` and `docs` are not served */
+  /** the settings of `openapi.json` and `docs`; undefined if they are not served */
   document?: DocumentSettings;
-  /** where the guides' site is, if it was built; undefined: the pages have no help */
+  /** the folder of the guides' site, if it was built; undefined if the pages have no help */
   guideFolder?: string;
 }
 
-/** Figures that pages keep: each of the overview for some products, periods and languages. */
+/** The maximum number of cached figures: one for each set of products, period and language of the overview. */
 const MOST_FIGURES = 1_000;
 
 /**
- * What customers' software does not call: the operator's API, shops' messages, pages, documents. A router of its own, because
- * each looks at all its addresses: customers' calls shall not wait for the operator's.
- * @throws Error when the pages' style was not built
+ * Creates the router for everything but customers' software: the operator's API, shops' messages, pages, documents. A
+ * router tries all its routes, so this one is separate: customers' calls do not wait for the operator's.
+ * @throws Error if the stylesheet of the pages was not built
  */
 export function createOperatorRouter({
   licensing,

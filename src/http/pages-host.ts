@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { API_PATH } from '../licensing/api';
 import { TICKET_HEADER } from './ticket-header';
 
-/** With LICENSING_PAGES_HOST, the operator's pages and API answer on that host name alone. */
+/** The request to check. With LICENSING_PAGES_HOST, the operator's pages and API answer only on that host name. */
 
 interface Asked {
   req: IncomingMessage;
@@ -14,24 +14,24 @@ interface PagesHost {
   isTrusted: (request: IncomingMessage) => boolean;
 }
 
-/** Customers' pages and the styles of all pages stay on the site's host. */
+/** The operator's paths. Customers' pages and the styles of all pages remain on the site's host. */
 const OPERATORS = new RegExp(
   `^${API_PATH.replaceAll('.', '\\.')}/(?:manage|pages(?!/(?:my|assets)(?:/|$)))(?:/|$)`,
 );
 
 /**
- * Whether a request is for the operator's pages or API and came by another host name. A call of this machine that no
- * web server passed on may use any name, such as `curl http://127.0.0.1:3080/...`.
+ * Reports whether a request for the operator's pages or API used another host name. A call from this machine that did
+ * not pass a web server may use any name, such as `curl http://127.0.0.1:3080/...`.
  */
 export function refusedHost({ req, path }: Asked, { pagesHost, isTrusted }: PagesHost): boolean {
   if (pagesHost === undefined || !OPERATORS.test(path)) return false;
-  // The component in Joomla asks on the site's host. With this header nothing else tells who asks.
+  // Allow the component in Joomla, which calls on the site's host. With this header, no other credential is accepted.
   if (path === `${API_PATH}/manage/overview` && req.headers[TICKET_HEADER] !== undefined) return false;
   const isLocal = isTrusted(req) && req.headers['x-forwarded-for'] === undefined;
   return !isLocal && hostName(req.headers.host) !== pagesHost;
 }
 
-/** Without the port, and without the dot that may end a full name. */
+/** Returns a host name without the port, and without the dot that may end a full name. */
 function hostName(host = ''): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }

@@ -1,26 +1,26 @@
 import type { Server } from 'node:http';
 
-/** What Phusion Passenger's loader for Node puts into the global scope (its helper-scripts/node-loader.js). */
+/** The global object that Phusion Passenger's loader for Node creates (its helper-scripts/node-loader.js). */
 interface Passenger {
   configure(options: { autoInstall: boolean }): void;
   on(event: 'exit', listener: () => void): unknown;
 }
 
-/** For a start by hand, where nobody names another. */
+/** The default port of a start by hand. */
 const PORT = '3080';
 
 function passenger(): Passenger | undefined {
   return (globalThis as { PhusionPassenger?: Passenger }).PhusionPassenger;
 }
 
-/** Reports whether Passenger started this process, and is the only peer that there is. */
+/** Reports whether Passenger started this process and is its only peer. */
 export function isUnderPassenger(): boolean {
   return passenger() !== undefined;
 }
 
 /**
- * Once a process: Passenger takes one server. Below LiteSpeed's lsnode the first listen() is the site's, whatever it is
- * told; elsewhere it is a port of this machine.
+ * Listens once per process, because Passenger takes one server. Under LiteSpeed's lsnode the first listen() belongs to
+ * the site, whatever its arguments. Elsewhere it opens a port of this machine.
  */
 export function listenForPassenger(server: Server, port = PORT): void {
   const by = passenger();
@@ -32,7 +32,7 @@ export function listenForPassenger(server: Server, port = PORT): void {
   server.listen('passenger');
 }
 
-/** Passenger ends the process at once where nobody listens for this. */
+/** Calls `stop` when Passenger ends the process. Without a listener, Passenger ends it at once. */
 export function onPassengerExit(stop: () => void): void {
   passenger()?.on('exit', stop);
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { API_PATH } from '../licensing/api';
 
-/** Folders in which a site can be: no `//`, which would name another host, and no `..`. */
+/** Folders that a site can have: no `//`, which would name another host, and no `..`. */
 const FOLDER = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
 const LONGEST_FOLDER = 200;
 
 /**
- * The path of the pages as the browser knows it, such as `/joomla/api/index.php/v1/licensing/pages` for a site in a
- * folder, which only the web server in front knows (`X-Forwarded-Prefix`). Cookies and forms need it.
+ * Returns the path of the pages in the browser, such as `/joomla/api/index.php/v1/licensing/pages` for a site in a
+ * folder. Only the web server in front knows the folder (`X-Forwarded-Prefix`). Cookies and forms need this path.
  */
 export function pagesBase(
   { req }: { req: IncomingMessage },

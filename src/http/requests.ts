@@ -3,9 +3,9 @@ import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../licensin
 import { InvalidRequestError } from '../base/errors';
 import type { Context } from './context';
 
-/** Reads requests into typed values; throws InvalidRequestError at the first mistake. */
+/** Validates requests and reads them into typed values. It throws InvalidRequestError at the first mistake. */
 
-/** The path of the address; undefined when it cannot be read, as with some absolute forms (RFC 9112, 3.2.2). */
+/** Returns the path of the address; undefined if it cannot be read, as with some absolute forms (RFC 9112, 3.2.2). */
 export function readPath(ctx: { path: string | null }): string | undefined {
   try {
     return ctx.path ?? undefined;
@@ -15,14 +15,14 @@ export function readPath(ctx: { path: string | null }): string | undefined {
 }
 
 interface LicenseRequest {
-  /** canonical */
+  /** the key in canonical form */
   key: string;
   keyDigest: string;
-  /** trimmed; undefined when missing or blank */
+  /** the identifier, trimmed; undefined if it is missing or blank */
   identifier: string | undefined;
 }
 
-/** @throws InvalidRequestError */
+/** Reads the key and identifier of a request. @throws InvalidRequestError */
 export function readLicenseRequest(body: unknown): LicenseRequest {
   const fields = requireFields(body);
   const licenseKey = readString(fields, 'license_key');
@@ -48,7 +48,7 @@ export function readActivationRequest(body: unknown): ActivationRequest {
   return { ...request, identifier };
 }
 
-/** Reads the label for an activation, trimmed; undefined when missing or blank. @throws InvalidRequestError */
+/** Reads the label for an activation, trimmed; undefined if it is missing or blank. @throws InvalidRequestError */
 export function readLabel(body: unknown, key: string): string | undefined {
   const name = readText(requireFields(body), 'name', MAX_LABEL_LENGTH);
   if (name !== undefined && isDamaged(name)) throw damaged('name');
@@ -57,13 +57,13 @@ export function readLabel(body: unknown, key: string): string | undefined {
   return name;
 }
 
-/** Code points of a nonce. */
+/** The maximum length of a nonce in code points. */
 const MAX_NONCE_LENGTH = 128;
 
 /**
- * Whether the answer shall be signed, and with which nonce, which is taken as it was sent.
- * @param isForm the body's fields are texts
- * @returns undefined: not signed
+ * Reads whether the answer must be signed, and with which nonce, which is used unchanged.
+ * @param isForm true if the body's fields are texts
+ * @returns undefined if the answer is not signed
  * @throws InvalidRequestError
  */
 export function readSigning(
@@ -95,7 +95,7 @@ function checkNonce(nonce: string, key: string): void {
   if (holdsKey(nonce, key)) throw new InvalidRequestError('"nonce" must not contain a license key.');
 }
 
-/** A key of another system has no blanks: a sentence that was sent as the key is none. */
+/** Reports whether a text contains the key. Another system's key has no blanks, so a sentence does not count as one. */
 function holdsKey(text: string, key: string): boolean {
   if (containsKey(text)) return true;
   return isKey(text, key) && (hasOwnShape(key) || !/\s/.test(text.trim()));
@@ -109,7 +109,7 @@ function requireFields(body: unknown): object {
   return body;
 }
 
-/** The key in a refused body, if any; for the access log. */
+/** Returns the key in a refused body, if it has one, for the access log. */
 export function readKeyAlone(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const read = (field: string) => {
@@ -119,7 +119,7 @@ export function readKeyAlone(body: unknown): string | undefined {
   return chooseKey(read('license_key'), read('dlid'));
 }
 
-/** The canonical `license_key`, or `dlid` where that is empty; undefined when both are. */
+/** Returns the canonical `license_key`, or `dlid` if that is empty; undefined if both are. */
 export function chooseKey(licenseKey: string | undefined, dlid: string | undefined): string | undefined {
   return canonicalKey(licenseKey ?? '') || canonicalKey(dlid ?? '') || undefined;
 }
@@ -128,7 +128,7 @@ function ownValue(body: object, field: string): unknown {
   return Object.hasOwn(body, field) ? (body as Record<string, unknown>)[field] : undefined;
 }
 
-/** A string field; absent, null and undefined are the same. */
+/** Reads a string field. A missing field, null and undefined have the same meaning. */
 function readString(body: object, field: string): string | undefined {
   const value = ownValue(body, field);
   if (value === undefined || value === null) return undefined;
@@ -140,23 +140,23 @@ function readText(body: object, field: string, maxLength: number): string | unde
   const text = readString(body, field)?.trim();
   if (text === undefined || text === '') return undefined;
   if (!isPlainText(text)) throw notPlain(field);
-  // The column counts code points; a string never has more of them than UTF-16 units.
+  // Count code points, as the column does. Compare the UTF-16 units first: they are never fewer.
   if (text.length > maxLength && Array.from(text).length > maxLength)
     throw new InvalidRequestError(`"${field}" must have at most ${maxLength} characters.`);
   return text;
 }
 
-/** No control characters and no lone surrogates: the text can be stored, shown and typed. */
+/** Reports whether a text has no control characters or lone surrogates: it can be stored, shown and typed. */
 function isPlainText(text: string): boolean {
   return !/\p{Cc}/u.test(text) && text.isWellFormed();
 }
 
-/** Has the replacement character for bytes that are not UTF-8: different texts may have become equal. */
+/** Reports whether a text has a replacement character, to which all bytes that are not UTF-8 are decoded alike. */
 function isDamaged(text: string): boolean {
   return text.includes('\uFFFD');
 }
 
-/** Names the field that was sent, even if it was empty. */
+/** Returns the error for a missing key. It names the field that was sent, even if the field was empty. */
 function noKey(licenseKey: string | undefined, dlid: string | undefined): InvalidRequestError {
   if (licenseKey === undefined && dlid === undefined)
     return new InvalidRequestError('"license_key" (or "dlid") is required.');
@@ -171,12 +171,12 @@ function notPlain(field: string): InvalidRequestError {
   return new InvalidRequestError(`"${field}" must not contain control characters.`);
 }
 
-/** The product id in the path. Undefined: not an integer. */
+/** Returns the product id in the path; undefined if it is not an integer. */
 export function readProductId({ params }: Context): number | undefined {
   return toProductId((params as { product_id?: unknown }).product_id);
 }
 
-/** The product whose coverage a body asks for; undefined: none. @throws InvalidRequestError */
+/** Returns the product whose coverage a body asks for; undefined without one. @throws InvalidRequestError */
 export function readCoverage(body: unknown): number | undefined {
   const value = ownValue(requireFields(body), 'product_id');
   if (value === undefined || value === null) return undefined;
@@ -185,7 +185,7 @@ export function readCoverage(body: unknown): number | undefined {
   return id;
 }
 
-/** Undefined: not an integer. 0, which no product has: outside the column's range. */
+/** Returns a product id, or 0, which no product uses, if it is out of the column's range; undefined: not an integer. */
 function toProductId(value: unknown): number | undefined {
   if (typeof value === 'string' ? !/^-?[0-9]+$/.test(value) : !Number.isInteger(value)) return undefined;
   const id = Number(value);
@@ -193,8 +193,8 @@ function toProductId(value: unknown): number | undefined {
 }
 
 /**
- * Parses a query string; the last of repeated parameters counts. Joomla joins parameters with a literal `&amp;`, so
- * `amp;dlid` counts as `dlid`. It sends the Download Key as typed, so `+` stays `+`.
+ * Parses a query string; of repeated parameters the last one counts. Joomla joins parameters with a literal `&amp;`, so
+ * `amp;dlid` counts as `dlid`. It sends the Download Key as typed, so `+` remains `+`.
  */
 export function readQuery(query: string): Map<string, string> {
   const parameters = new Map<string, string>();
@@ -206,12 +206,12 @@ export function readQuery(query: string): Map<string, string> {
   return parameters;
 }
 
-/** The canonical key of a download; undefined: there is none. */
+/** Returns the canonical key of a download; undefined if no key was sent. */
 export function readDownloadKey(query: ReadonlyMap<string, string>): string | undefined {
   return chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
 }
 
-/** Keys of our own shape have no `+`, and no key is only `+`: in those a `+` is a blank that a form encoded. */
+/** Reads a key in a query. No key of our own shape has a `+`, and no key is only `+`: there it is an encoded blank. */
 function readQueryKey(text: string | undefined): string | undefined {
   if (!text?.includes('+')) return text;
   const spaced = canonicalKey(text.replaceAll('+', ' '));

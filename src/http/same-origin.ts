@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from './context';
 
-/** Whether the connection's peer is a proxy whose headers are believed (client-address.ts). */
+/** Reports whether the connection's peer is a proxy whose headers are trusted (client-address.ts). */
 export type IsTrusted = (request: IncomingMessage) => boolean;
 
 interface OriginRules {
   isTrusted: IsTrusted;
-  /** origins under which browsers know the service, as the settings are now */
+  /** returns the origins under which browsers know the service, by the current settings */
   origins: () => string[];
 }
 
 /**
- * The request's own origin, such as `https://shop.example`; undefined when its Host cannot be read. A host of a known
- * origin has that origin's scheme, because a CDN or another machine may end TLS and pass plain HTTP on to the web server.
+ * Returns the request's own origin, such as `https://shop.example`; undefined if its Host cannot be read. A known host
+ * has its origin's scheme, because a CDN or another machine may end TLS and forward plain HTTP to the web server.
  */
 export function originOf(ctx: Context, { isTrusted, origins }: OriginRules): string | undefined {
   const known = origins().find((origin) => origin === readOrigin(`${new URL(origin).protocol}//${ctx.host}`));
@@ -23,8 +23,8 @@ export function originOf(ctx: Context, { isTrusted, origins }: OriginRules): str
 }
 
 /**
- * Whether a page of our own origin sent this request. `null` is foreign. Without an Origin, the browser must say so in
- * Sec-Fetch-Site; no page can set either of them.
+ * Protects against CSRF: reports whether a page of our own origin sent this request. `null` is another origin. Without
+ * an Origin, Sec-Fetch-Site must confirm it; no page can set either header.
  */
 export function isSameOrigin(ctx: Context): boolean {
   const { origin } = ctx.headers;
@@ -33,7 +33,7 @@ export function isSameOrigin(ctx: Context): boolean {
   return given !== undefined && given === ctx.state.origin;
 }
 
-/** With the host in lower case and without a default port. */
+/** Returns an origin with its host in lower case and without a default port. */
 function readOrigin(text: string): string | undefined {
   return /^https?:\/\/[^/?#\\@]+$/i.test(text) && URL.canParse(text) ? new URL(text).origin : undefined;
 }

@@ -13,41 +13,41 @@ import { listenForPassenger } from './passenger';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 export interface RunningServer {
-  /** as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */
+  /** the address as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */
   address: string;
-  /** The path of its socket when that is not there any more, or another process's: nobody can connect. */
+  /** Returns the path of the socket if it was deleted or replaced by another process, so that no client can connect. */
   lostSocket(): string | undefined;
-  /** Stops accepting connections, answers the requests under way, and ends. */
+  /** Drains the server: it stops accepting connections, answers the requests in progress, and ends. */
   drain(): Promise<void>;
 }
 
-/** Longer than a reverse proxy keeps idle connections (nginx: 60 s), so it never uses one that is closing. */
+/** The keep-alive timeout, longer than a reverse proxy's (nginx: 60 s), which so never uses a closing connection. */
 const KEEP_ALIVE_MS = 75_000;
-/** Four times a request with the longest key that fits a Joomla field, fully percent-encoded. */
+/** The maximum size of headers: four times a request with the longest key of a Joomla field, fully percent-encoded. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** For a request line, headers and 64 KiB of body. Slower clients hold a socket and nothing else. */
+/** The limits for a request line, headers and 64 KiB of body. A slower client occupies only a socket. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
-/** For a package on a slow line; one on which nothing moves is cut off by the stall limit. */
+/** The limit for a package on a slow line. The stall limit ends a connection without progress earlier. */
 const UPLOAD_TIMEOUT_MS = 3_600_000;
 
-/** How often the limits above are checked; Node's default of 30 s would be too coarse. */
+/** The interval at which the limits above are checked, because Node's default of 30 s is too coarse. */
 const TIMEOUT_CHECK_MS = 5_000;
-/** The time a refused client has to read the answer before its connection is closed. */
+/** The time in which a refused client can read the answer before its connection is closed. */
 const LINGER_MS = 1_000;
-/** A client that takes nothing of its answer for this long is cut off, as with nginx's send_timeout. */
+/** The time without progress of an answer after which the client is disconnected, like nginx's send_timeout. */
 const STALL_LIMIT_MS = 60_000;
-/** Slow downloads hold two descriptors each; the unit's LimitNOFILE allows 65,536. */
+/** The maximum number of connections. A slow download has two descriptors, and the unit's LimitNOFILE allows 65,536. */
 const MAX_CONNECTIONS = 20_000;
 
-/** While draining, idle connections stay open this long for requests already on their way. */
+/** The time for which idle connections remain open during a drain, for requests that are already on their way. */
 const GRACE_MS = 1_500;
 const DRAIN_LIMIT_MS = 10_000;
 
-/** nginx's user must be able to connect; the folder's permissions decide who may. */
+/** The mode of the socket: nginx's user must be able to connect, and the folder's permissions restrict access. */
 const SOCKET_MODE = 0o666;
 
-/** Starts listening, replacing a killed process's socket. `stallLimit` is in ms. @throws Error for the operator */
+/** Starts listening, and replaces a killed process's socket. `stallLimit` is in ms. @throws Error for the operator */
 export async function startServer(
   listener: RequestListener,
   listen: Listen,
@@ -71,8 +71,8 @@ export async function startServer(
     answer,
   );
   server.maxConnections = MAX_CONNECTIONS;
-  // Node cuts connections on which nothing moves; before and between requests the limits above apply. If part of the
-  // last write was taken meanwhile, Node waits once more.
+  // Let Node close connections without progress; before and between requests the limits above apply. If a part of the
+  // last write was sent meanwhile, Node waits once more.
   server.timeout = stallLimit;
   if ('host' in listen) server.on('connection', dropNameless);
   server.on('clientError', answerClientError);
@@ -94,7 +94,7 @@ export async function startServer(
     },
     async drain() {
       await untilNoneComes(connectionsOf(server), GRACE_MS);
-      // Not earlier: a client told to close comes back on a new connection.
+      // Do not set this earlier: a client that receives `Connection: close` returns on a new connection.
       draining = true;
       await drain(server);
     },
@@ -103,12 +103,12 @@ export async function startServer(
 
 const slowBodies = new WeakSet<IncomingMessage>();
 
-/** Lets a body take longer than others: an upload by somebody who is known. */
+/** Allows a body to take longer than others: an upload of an authenticated caller. */
 export function allowSlowBody(request: IncomingMessage): void {
   slowBodies.add(request);
 }
 
-/** Node has one limit for all requests; this one is for those that are no upload. */
+/** Applies the time limit to requests that are not uploads. Node has only one limit for all requests. */
 function limitBody(server: Server, request: IncomingMessage): void {
   const { headers, socket } = request;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
@@ -119,19 +119,19 @@ function limitBody(server: Server, request: IncomingMessage): void {
   request.once('close', () => clearTimeout(timer));
 }
 
-/** A client that resets before it is accepted has no address, so its headers would be believed. */
+/** Drops a connection without an address, because its headers would be trusted: its client reset it before `accept`. */
 function dropNameless(socket: Socket): void {
   if (socket.remoteAddress === undefined) socket.destroy();
 }
 
-/** Otherwise the client would send its next request on this connection. */
+/** Closes the connection after the answer, so that the client does not send its next request on it. */
 function closeAfter(response: ServerResponse): void {
   response.setHeader('Connection', 'close');
 }
 
 /**
- * Waits for two event-loop turns without a new connection, at most `limit` ms. Node accepts one a turn, and closing
- * the listening socket would cut off those still queued.
+ * Waits for two event-loop turns without a new connection, at most `limit` ms. Node accepts one connection in a turn,
+ * and closing the listening socket would disconnect clients in its queue.
  */
 async function untilNoneComes(hasCome: () => boolean, limit: number): Promise<void> {
   const until = performance.now() + limit;
@@ -141,7 +141,7 @@ async function untilNoneComes(hasCome: () => boolean, limit: number): Promise<vo
   }
 }
 
-/** @returns tells whether a connection came since the last call */
+/** Returns a function that reports whether a connection was opened since its last call. */
 function connectionsOf(server: Server): () => boolean {
   let came = false;
   server.on('connection', () => (came = true));
@@ -152,7 +152,7 @@ function connectionsOf(server: Server): () => boolean {
   };
 }
 
-/** Answers with `Connection: close` first: `server.close()` alone would cut off requests on their way. */
+/** Drains by answering with `Connection: close` first. `server.close()` would cut off requests on their way. */
 async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
@@ -164,7 +164,7 @@ async function drain(server: Server): Promise<void> {
   await closed;
 }
 
-/** Answers what Node's parser refuses: raw non-ASCII bytes in the request line, large headers, slow requests. */
+/** Answers requests that Node's parser refuses: non-ASCII bytes in the request line, large headers, slow requests. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -183,7 +183,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
       `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
   );
-  // A client may keep its side open silently, and Node would keep the socket as long.
+  // Destroy the socket later, because a silent client may keep its side open.
   const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.once('close', () => clearTimeout(late));
 }
@@ -200,7 +200,7 @@ async function removeStaleSocket(path: string): Promise<void> {
       })
       .once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
-  // Any other result means that a process is there, perhaps a busy one.
+  // Any other result means that a process listens, perhaps a busy one.
   if (code !== 'ECONNREFUSED') throw new Error(`Another process answers on ${path} already. Stop it first.`);
   rmSync(path, { force: true });
 }
@@ -216,7 +216,7 @@ function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
       return new Error(`${where} is no address of this machine.`);
     case 'EACCES':
     case 'ENOENT':
-      // Node reports EACCES for both.
+      // Distinguish the two cases, because Node reports EACCES for both.
       return new Error(
         'path' in listen && !existsSync(dirname(listen.path))
           ? `The folder of ${where} does not exist.`

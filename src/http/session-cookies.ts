@@ -2,23 +2,23 @@ import type { Context } from './context';
 import { pagesBase } from './prefix';
 import type { IsTrusted } from './same-origin';
 
-/** Cookies of the pages' sessions: an operator's and a customer's, so that neither ends the other. */
+/** The session cookies, SameSite against CSRF. Operators and customers have separate ones: neither ends the other. */
 const COOKIES = {
-  // Also for the operator's API, which stands beside the pages.
+  // The operator's cookie is also for the operator's API, which is next to the pages.
   operator: { name: 'licensing', below: '' },
   customer: { name: 'licensing_my', below: '/my' },
 } as const;
 
 type SessionKind = keyof typeof COOKIES;
 
-/** The name of the cookie that the operator's API takes. */
+/** The name of the cookie that the operator's API accepts. */
 export const OPERATOR_COOKIE = COOKIES.operator.name;
 
 export function readSessionCookie(ctx: Context, kind: SessionKind): string | undefined {
   return ctx.cookies.get(COOKIES[kind].name, { signed: false }) || undefined;
 }
 
-/** It lives as long as the browser's window; the session ends it before. */
+/** Sets a cookie that lasts until the browser closes, unless the session ends first. */
 export function setSessionCookie(ctx: Context, kind: SessionKind, value: string, isTrusted: IsTrusted): void {
   ctx.append('Set-Cookie', cookie(ctx, kind, value, isTrusted));
 }
@@ -27,7 +27,7 @@ export function clearSessionCookie(ctx: Context, kind: SessionKind, isTrusted: I
   ctx.append('Set-Cookie', `${cookie(ctx, kind, '', isTrusted)}; Max-Age=0`);
 }
 
-/** Not by ctx.cookies.set(), which refuses Secure where the proxy ends TLS. */
+/** Returns the value of Set-Cookie. ctx.cookies.set() cannot be used: it refuses Secure where a proxy ends TLS. */
 function cookie(ctx: Context, kind: SessionKind, value: string, isTrusted: IsTrusted): string {
   const { name, below } = COOKIES[kind];
   const secure = ctx.state.origin?.startsWith('https:') ? '; Secure' : '';

@@ -4,7 +4,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { sendFailure } from './answers';
 import type { Context, Middleware, State } from './context';
 
-/** Serves files from memory, compressed as the client allows. */
+/** A file in memory, with its compressed forms for the client's Accept-Encoding. */
 
 export interface StaticFile {
   type: string;
@@ -22,12 +22,12 @@ const TYPES: Record<string, string> = {
   svg: 'image/svg+xml',
 };
 
-/** The content type of a file, by its name; empty: another kind of file. */
+/** Returns the content type of a file by its name; empty for other kinds of files. */
 export function typeOf(name: string): string {
   return TYPES[name.split('.').at(-1) ?? ''] ?? '';
 }
 
-/** Answers GET and HEAD with the file; undefined answers 404. @param headers win over the ones of every file */
+/** Answers GET and HEAD with the file, or 404 for undefined. @param headers override those of every file */
 export function serveFile(
   load: (ctx: Context) => StaticFile | undefined | Promise<StaticFile>,
   endpoint: State['endpoint'],
@@ -74,17 +74,17 @@ const toBrotli = promisify(brotliCompress);
 /** Compresses a file that the build has not compressed. */
 export async function compress(type: string, content: string | Buffer): Promise<StaticFile> {
   const plain = Buffer.from(content);
-  // 5 takes 30 ms for the largest; 11, the default, would take 3 s.
+  // Use quality 5, which takes 30 ms for the largest file; 11, the default, would take 3 s.
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
   return { type, etag: etagOf(plain), plain, br: await toBrotli(plain, quality), gzip: await toGzip(plain) };
 }
 
-/** Weak, because it is the same for each encoding. */
+/** Returns a weak ETag, because it is the same for each encoding. */
 export function etagOf(plain: Buffer): string {
   return `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
 }
 
-/** Loads on the first call; its first success is kept. */
+/** Returns a function that loads a value at its first call. A successful result is kept, a failure is not. */
 export function once<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () =>

@@ -8,7 +8,7 @@ import type { Handler } from './context';
 import { InvalidRequestError } from '../base/errors';
 import { readProductId } from './requests';
 
-/** GET updates/{product_id}: docs/contract.md, 7. Public, so it reveals nothing that needs a licence. */
+/** Handles GET updates/{product_id} (docs/contract.md, 7). It is public, so it reveals nothing that needs a licence. */
 export function updatesHandler({ latestUpdate }: Licensing): Handler {
   const bodies = new WeakMap<Update, string>();
   const bodyOf = (update: Update): string => {

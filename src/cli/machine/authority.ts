@@ -7,7 +7,7 @@ import { readText, writeText } from '../../setup/files';
 import { STATE } from '../../setup/journal';
 import { authorities, fileName } from '../arguments';
 
-/** The authorities of `--ca`, which the doctor of later runs takes again, as after an upgrade. */
+/** The file with the authorities of `--ca`, which the doctor of later runs uses again, for example after an upgrade. */
 
 const FILE = 'ca.pem';
 
@@ -17,7 +17,7 @@ export function caFile(text: string): string {
   return resolve(fileName(text));
 }
 
-/** @param ca undefined: those of NODE_EXTRA_CA_CERTS; without that, an earlier run's stay */
+/** Keeps the authorities. @param ca by default NODE_EXTRA_CA_CERTS, otherwise those of an earlier run */
 export async function keepAuthority(
   ca: string | undefined,
   { NODE_EXTRA_CA_CERTS: nodes }: NodeJS.ProcessEnv = environment(),
@@ -29,7 +29,7 @@ export async function keepAuthority(
   await writeText(join(state, FILE), await readFile(file, 'utf8'), { mode: 0o600 });
 }
 
-/** Node only warns of a file that it cannot use. */
+/** Reports whether a file contains authorities. Node only warns about a file that it cannot use. */
 function isAuthority(file: string): boolean {
   try {
     return authorities(file).length > 0;
@@ -39,9 +39,9 @@ function isAuthority(file: string): boolean {
 }
 
 /**
- * Runs the doctor with the kept authorities. The file may be root's alone, and the doctor runs as the service's user: it gets
- * a copy, because an authority's certificate is public.
- * @param run gets the options to add
+ * Runs the doctor with the kept authorities. Only root may be able to read the file, and the doctor runs as the
+ * service's user. So it gets a copy, which is safe because certificates are public.
+ * @param run receives the additional options
  */
 export async function withAuthority<T>(
   url: string,

@@ -18,13 +18,13 @@ import {
 import type { Change } from './step';
 import { copyTree, freeTree, isForAll, isLink, replaceLink } from './trees';
 
-/** The program's folder, the link to it, and the command. */
+/** Returns the changes for the program's folder, the link to it, and the command. */
 
 export async function program(): Promise<Change[]> {
   const there = treeAtHome();
   const changes: Change[] = [];
   if (there !== ownTree) {
-    // A package that was removed leaves the settings.
+    // A package that was removed leaves its settings behind.
     if (there !== undefined && versionOf(there) === undefined)
       throw new OperatorError(
         `${HOME} is there already, without the program. Keep its settings (.env), and move the folder away: mv ${HOME}/.env ${SETTINGS}; rmdir ${HOME}`,
@@ -39,7 +39,7 @@ export async function program(): Promise<Change[]> {
       changes.push({
         words: `copy ${ownTree}, where the service's user may not look, to ${tree}`,
         make: async () => {
-          // Before, since it takes a while.
+          // Record the tree before copying, because the copy takes a while.
           await note({ kind: 'tree', path: tree });
           await copyTree(ownTree, tree);
           return undefined;
@@ -59,8 +59,8 @@ export async function program(): Promise<Change[]> {
 }
 
 /**
- * The settings outlast the tree of a version, which the next one replaces.
- * @param isTree false: only those that are there already, such as of an archive before the package
+ * Returns the changes that move the settings outside of a version's tree, which the next version replaces.
+ * @param isTree false: only for settings that exist already, such as those of an archive before the package
  */
 function settingsOutside(tree: string, isTree: boolean): Change[] {
   const path = join(tree, '.env');
@@ -77,7 +77,7 @@ function settingsOutside(tree: string, isTree: boolean): Change[] {
   ];
 }
 
-/** A checkout is run by the machine's Node, which the service's user has to reach. */
+/** Requires the machine's Node, which runs a checkout, at a path that the service's user can reach. */
 function requireNode(): void {
   if (hasOwnNode(ownTree) || isForAll(process.execPath)) return;
   throw new OperatorError(

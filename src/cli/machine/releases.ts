@@ -15,16 +15,18 @@ import { lastLines, run, runWell } from '../../setup/machine';
 import { commandIn, HOME, lineIn, SETTINGS, TREES, versionOf } from './place';
 import { copyTree, freeTree, isLink, replaceLink } from './trees';
 
-/** A version's tree or package, from what was given to `upgrade`. */
+/** The tree or package of a new version, from the argument of `upgrade`. */
 
 export interface NewTree {
   path: string;
   version: string;
-  /** it was made for this upgrade, and goes when that fails */
+  /** true if this upgrade created the tree, and so removes it after a failure */
   isCopy: boolean;
 }
 
-/** @param given an archive, or a folder with a built tree @param live the tree that runs @throws OperatorError */
+/**
+ * Places a tree. @param given an archive or a built tree's folder @param live the running tree @throws OperatorError
+ */
 export async function placeTree(given: string, live: string): Promise<NewTree> {
   const path = resolve(given);
   if (!existsSync(path))
@@ -36,7 +38,7 @@ export async function placeTree(given: string, live: string): Promise<NewTree> {
     throw new OperatorError(
       `${path} is the program that runs. Name the folder of the new version beside it.`,
     );
-  // Beside the live one already, as docs/upgrade.md builds it.
+  // The tree is already next to the live one, as docs/upgrade.md builds it.
   if (dirname(tree) === TREES && !isLink(path)) return { path: tree, version, isCopy: false };
   const to = freeTree(version);
   await copyTree(tree, to);
@@ -53,7 +55,7 @@ function requireTree(tree: string, given: string): string {
   return version;
 }
 
-/** On the same file system as the trees, so that it is moved in one step. */
+/** Unpacks an archive on the file system of the trees, so that one rename moves it. */
 async function unpack(archive: string): Promise<NewTree> {
   const folder = await mkdtemp(join(TREES, `.${basename(HOME)}-`));
   try {
@@ -85,7 +87,7 @@ async function unpack(archive: string): Promise<NewTree> {
   }
 }
 
-/** Says early that it is another machine's, or lacks its Node. @throws OperatorError */
+/** Checks that a tree was built for this machine and has its Node. @throws OperatorError */
 export async function requireRunnable({ path, version }: NewTree): Promise<void> {
   const { code, stdout, stderr } = await run(lineIn(path, ['--version'])).catch((error: unknown) => ({
     code: 1,
@@ -99,8 +101,8 @@ export async function requireRunnable({ path, version }: NewTree): Promise<void>
 }
 
 /**
- * The settings go along, and are outside the trees from then on, so that they do not go with an old one. What is changed
- * there counts for both versions.
+ * Moves the settings outside of the trees, so that they are not deleted with an old tree. Later changes then apply to
+ * both versions.
  */
 export async function carrySettings(from: string, to: string): Promise<void> {
   const [before, after] = [join(from, '.env'), join(to, '.env')];
@@ -110,7 +112,7 @@ export async function carrySettings(from: string, to: string): Promise<void> {
     await replaceLink(before, SETTINGS);
   }
   await rm(after, { force: true });
-  // Other settings are in that place: those of the tree stay with it.
+  // Keep the tree's settings in the tree, because other settings exist at that path.
   if (isLink(before)) await replaceLink(after, readlinkSync(before));
   else await copyWithRights(before, after);
 }
@@ -121,8 +123,8 @@ async function copyWithRights(from: string, to: string): Promise<void> {
 }
 
 /**
- * HOME is a link from then on. A running instance looks for its files by the tree's own path, and so never finds those of
- * another version there.
+ * Makes HOME a link to a tree. A running instance loads its files by the tree's own path, so it never finds those of
+ * another version.
  */
 export async function leadHomeTo(tree: string): Promise<void> {
   if (existsSync(HOME) && !isLink(HOME)) {
@@ -133,7 +135,7 @@ export async function leadHomeTo(tree: string): Promise<void> {
   await replaceLink(HOME, tree);
 }
 
-/** Where the live tree will be once HOME is a link. */
+/** Returns the path of the live tree after HOME has become a link. */
 export function futurePath(live: string): string {
   return live === HOME ? freeTree(versionOf(HOME) ?? 'old') : live;
 }
@@ -143,7 +145,7 @@ export interface Package {
   version: string;
 }
 
-/** @throws OperatorError when it is not a .deb of this program */
+/** Reads a package. @throws OperatorError if it is not a .deb of this program */
 export async function readPackage(file: string): Promise<Package> {
   const { code, stdout, stderr } = await run([
     'dpkg-deb',
@@ -162,8 +164,8 @@ export async function readPackage(file: string): Promise<Package> {
 }
 
 /**
- * Packs an installed package again, for the way back: apt keeps none that was installed from a file.
- * @returns the .deb, root's own
+ * Packs an installed package again for a rollback, because apt keeps no package that was installed from a file.
+ * @returns the .deb, which belongs to root
  */
 export async function repack(name: string, folder: string): Promise<string> {
   await rm(folder, { recursive: true, force: true });

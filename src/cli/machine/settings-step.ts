@@ -14,7 +14,7 @@ import { DATA, HOME, lineIn, ownTree, SETTINGS, USER } from './place';
 import type { Change, Setup } from './step';
 import { isLink } from './trees';
 
-/** The service's user, its settings and tables, and what this user has to read and write. */
+/** Returns the changes for the service's user. The file also has the steps for its settings, tables and permissions. */
 
 export function account(): Promise<Change[]> {
   if (idOf(USER, '/etc/passwd') !== undefined) return Promise.resolve([]);
@@ -39,13 +39,13 @@ export function account(): Promise<Change[]> {
   ]);
 }
 
-/** The settings file as it can be looked at before the program's link is there. */
+/** Returns the settings file to read before the program's link exists. */
 export function settingsNow({ envFile }: Setup): string {
   if (existsSync(envFile) || !isWithin(envFile, [HOME])) return envFile;
   return [join(ownTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
 }
 
-/** What `init` is to add to the settings file; what is set there stays. */
+/** Returns the settings that `init` must add. Existing settings remain unchanged. */
 function wanted(setup: Setup): NodeJS.ProcessEnv {
   const { webServer, url } = setup;
   return {
@@ -57,7 +57,7 @@ function wanted(setup: Setup): NodeJS.ProcessEnv {
   };
 }
 
-/** As the settings are, or will be when `init` has written them. @throws ConfigError */
+/** Returns the configuration as it is, or as it will be after `init` has written it. @throws ConfigError */
 export function configOf(setup: Setup): Config {
   const { PATH: _, LICENSING_ENV_FILE: file = '', ...planned } = wanted(setup);
   const kept = withSecretFiles(readEnvFile(file)?.settings ?? {}, dirname(file), file);
@@ -107,7 +107,7 @@ export async function rights(setup: Setup): Promise<Change[]> {
   const isNew = idOf(USER, '/etc/passwd') === undefined;
   for (const path of sqliteFiles(setup)) if (isRoots(path)) wantedRights.push([path, USER, USER, 0o600]);
   const changes = wantedRights.flatMap(([path, user, group, mode]): Change[] => {
-    // A link is the administrator's: another disk, whose rights are theirs.
+    // Leave a link alone: it leads to another disk, whose permissions the administrator sets.
     if (path !== envFile && isLink(path)) return [];
     if (!isNew && existsSync(path) && hasRights(path, { mode, owner: ownerIds(user, group) })) return [];
     return [
@@ -124,7 +124,7 @@ export async function rights(setup: Setup): Promise<Change[]> {
   return changes;
 }
 
-/** `init` makes them as root. */
+/** Returns the files of SQLite, which `init` creates as root. */
 function sqliteFiles(setup: Setup): string[] {
   const paths = databaseFiles(configOf(setup).database).map(({ path }) => path);
   return [...paths, ...paths.slice(0, 1).map((path) => `${path}.migrate-lock`)];
@@ -139,12 +139,12 @@ export async function siteReader(setup: Setup): Promise<Change[]> {
   const { group } = setup.webServer;
   const isThere = idOf(USER, '/etc/passwd') !== undefined;
   const mayRead = (as: string) => succeeds(asUser(USER, as, ['test', '-r', file]));
-  // As "sudo -u licensing" runs the command, without the group of the unit.
+  // Check as "sudo -u licensing", which runs the command without the unit's group.
   if (isThere && (await mayRead(USER))) return [];
   const uid = isThere ? idOf(USER, '/etc/passwd') : undefined;
   const own = isThere ? (await runWell(['id', '--groups', USER])).trim().split(' ').map(Number) : [];
   const { groups, closed } = whatToJoin(file, uid, own);
-  // Access lists allow more than modes say.
+  // Access control lists may allow more than the modes show.
   if (closed !== undefined && isThere && (await mayRead(group))) return [];
   if (closed !== undefined)
     throw new OperatorError(

@@ -3,34 +3,34 @@ import type { Made } from '../../setup/journal';
 import type { Output } from '../command';
 import type { WebServer } from './web-servers';
 
-/** What the steps of setup have in common. */
+/** A step of setup. */
 
 export interface Step {
   title: string;
-  /** nothing: all is as it has to be. @throws OperatorError when it cannot be */
+  /** Lists the necessary changes; none if all is in order. @throws OperatorError if a change is impossible */
   look(): Promise<Change[]>;
 }
 
 export interface Change {
-  /** what will be changed */
+  /** the description of the change */
   words: string;
-  /** @returns what the journal keeps of it; undefined: it is data, or nothing that is taken back */
+  /** Makes the change. @returns the record for the journal; undefined for data, and for changes that remain */
   make(): Promise<Made | undefined>;
 }
 
 export interface Setup {
   joomlaRoot: string;
   url: URL;
-  /** undefined: what runs already, else what the memory allows */
+  /** undefined: the number that runs already, otherwise as many as the memory allows */
   instances: number | undefined;
   envFile: string;
   webServer: WebServer;
   output: Output;
-  /** what is changed that running instances know nothing of */
+  /** whether changes require a restart of running instances */
   stale: { instances: boolean };
-  /** what is left to a person */
+  /** the tasks that are left to a person */
   byHand: string[];
 }
 
-/** Files for people and for the web server, root's own. */
+/** The permissions of files for people and for the web server, which belong to root. */
 export const PUBLIC: Rights = { mode: 0o644, owner: [0, 0] };

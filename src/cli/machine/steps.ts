@@ -10,7 +10,7 @@ import type { Change, Setup, Step } from './step';
 import { instances, unit } from './unit-step';
 import { siteFile, webFiles } from './web-step';
 
-/** The steps of setup. Each looks what is to be changed now, so that a second run finds nothing. */
+/** Lists the steps of setup. Each finds the changes that are still necessary, so that a second run changes nothing. */
 
 export function stepsOf(setup: Setup): Step[] {
   return [

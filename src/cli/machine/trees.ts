@@ -7,13 +7,13 @@ import { runWell } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
 import { HOME, TREES } from './place';
 
-/** The folders of the program's versions, and the links that lead to them. */
+/** Reports whether a path is a link, such as the one that leads to the tree of the running version. */
 
 export function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
-/** In one step, so that whoever looks finds the old or the new. */
+/** Replaces a link atomically, so that a reader finds either the old or the new one. */
 export async function replaceLink(path: string, to: string): Promise<void> {
   const temporary = `${path}.${process.pid}.new`;
   await rm(temporary, { force: true });
@@ -21,7 +21,7 @@ export async function replaceLink(path: string, to: string): Promise<void> {
   await rename(temporary, path);
 }
 
-/** Whether every user may look there, and the unit too, which hides homes and has a /tmp of its own. */
+/** Reports whether every user can read a path, and also the unit, which hides homes and has its own /tmp. */
 export function isForAll(path: string): boolean {
   if (isWithin(path, [...HOMES, '/tmp', '/var/tmp'])) return false;
   const { groups, closed } = whatToJoin(
@@ -32,7 +32,7 @@ export function isForAll(path: string): boolean {
   return groups.length === 0 && closed === undefined;
 }
 
-/** The folder of a version's tree; a version that is taken again gets another. */
+/** Returns an unused folder for a version's tree. A version that is installed again gets another one. */
 export function freeTree(version: string): string {
   for (let number = 1; ; number++) {
     const path = join(TREES, `${basename(HOME)}-${version}${number === 1 ? '' : `.${number}`}`);
@@ -40,7 +40,7 @@ export function freeTree(version: string): string {
   }
 }
 
-/** Without a checkout's history and settings. Nothing is left of a copy that fails. */
+/** Copies a tree without a checkout's history and settings. A failed copy is removed. */
 export async function copyTree(from: string, to: string): Promise<void> {
   const left = ['.git', '.env', 'var', 'release'].map((name) => join(from, name));
   try {

@@ -7,7 +7,7 @@ import { run, runWell, succeeds } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
 import { isLink, replaceLink } from './trees';
 
-/** What setup takes back, and how. */
+/** Describes how a change of setup is undone. */
 
 export function describeUndo(made: Made): string {
   switch (made.kind) {
@@ -35,7 +35,7 @@ export function describeUndo(made: Made): string {
   }
 }
 
-/** @returns remarks about what was left, because it is not as setup made it */
+/** Undoes a change. @returns remarks about things that were left, because they were changed since */
 export async function undo(made: Made): Promise<string[]> {
   switch (made.kind) {
     case 'link':
@@ -44,7 +44,7 @@ export async function undo(made: Made): Promise<string[]> {
       else await replaceLink(made.path, made.before);
       return [];
     case 'tree':
-      // Settings in it hold the secret that opens the keys.
+      // Keep a tree with settings, because they contain the secret that opens the keys.
       if (existsSync(join(made.path, '.env')) && !isLink(join(made.path, '.env'))) return left(made.path);
       await rm(made.path, { recursive: true, force: true });
       return [];
@@ -86,7 +86,7 @@ function left(path: string): string[] {
   return existsSync(path) || isLink(path) ? [`${path} is not as setup made it, and stays.`] : [];
 }
 
-/** A folder that only setup's files were in. */
+/** Removes a folder that contained only files of setup. */
 async function removeEmpty(folder: string): Promise<void> {
   if (/licensing[^/]*$/.test(folder) && existsSync(folder) && readdirSync(folder).length === 0)
     await rmdir(folder);

@@ -20,7 +20,7 @@ import { DROP_IN, hasOwnNode, HOME, ownTree, packagedUnit, SERVICE_SCRIPT, UNIT,
 import { configOf } from './settings-step';
 import { PUBLIC, type Change, type Setup } from './step';
 
-/** The systemd unit and its instances. */
+/** Returns the changes for the systemd unit and its instances. */
 
 export async function unit(setup: Setup): Promise<Change[]> {
   const changes: Change[] = [];
@@ -57,10 +57,10 @@ function unitFile(setup: Setup, path: string, text: string): Change {
   };
 }
 
-/** In the PATH that systemd gives a unit. */
+/** The paths of Node in the PATH that systemd gives a unit. */
 const FOUND_BY_SYSTEMD = ['/usr/local/sbin/node', '/usr/local/bin/node', '/usr/sbin/node', '/usr/bin/node'];
 
-/** What the unit needs otherwise here; undefined: nothing. */
+/** Returns the lines that this machine needs in addition to the unit; undefined if there are none. */
 async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Promise<string | undefined> {
   const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unitText)?.[1] ?? '';
   const own = readText(DROP_IN) ?? '';
@@ -73,7 +73,7 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
   if (hasScript && !hasOwnNode(ownTree) && !FOUND_BY_SYSTEMD.includes(process.execPath))
     lines.push(`Environment=LICENSING_NODE=${process.execPath}`);
   if (isWithin(realpathSync(joomlaRoot), HOMES)) {
-    // systemd says "no" of a unit that it does not know.
+    // Ask systemd only about a known unit, because it reports "no" for an unknown one.
     const isKnown = (await unitProperty('licensing@1', 'LoadState')) === 'loaded';
     const now = isKnown ? await unitProperty('licensing@1', 'ProtectHome') : value('ProtectHome');
     if (own.includes('ProtectHome=') || !['no', 'read-only'].includes(now))
@@ -99,7 +99,7 @@ export async function wantedInstances(setup: Setup): Promise<{ count: number; th
   return { count: given ?? (there.length || byDefault), there };
 }
 
-/** Whether the instance's own address says that it can do its work. */
+/** Reports whether an instance is ready, by its own monitoring address. */
 export async function isReady(name: string): Promise<boolean> {
   const address = await unitVariable(name, 'LICENSING_ADMIN_LISTEN');
   const [, host = '127.0.0.1', port] = /^(.*):(\d+)$/.exec(address ?? '') ?? [];
@@ -141,7 +141,7 @@ export async function instances(setup: Setup): Promise<Change[]> {
           {
             words: `${names.join(', ')}: start now and with the machine`,
             make: async (): Promise<Made> => {
-              // Not those that were there before setup.
+              // Record only new instances, not those that existed before setup.
               const made: Made = { kind: 'instances', names };
               await note(made);
               for (const name of names) {

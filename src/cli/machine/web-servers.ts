@@ -6,26 +6,26 @@ import { connectNginx } from '../../setup/nginx-site';
 import { siteOf, type SiteEdits } from '../../setup/site';
 import { NGINX_FILES } from './place';
 
-/** The web server that answers the site's address. */
+/** The web server that serves the site's address. */
 export interface WebServer {
   kind: 'nginx' | 'apache';
   /** its name for people */
   name: string;
-  /** of its workers, which read packages and reach the sockets */
+  /** the group of its workers, which read packages and connect to the sockets */
   group: string;
   user: string;
-  /** lets it check its files */
+  /** the command that checks its files */
   test: string[];
   reload: string[];
-  /** Apache's licensing.conf */
+  /** the path of Apache's licensing.conf */
   file: string;
-  /** the program that enables modules; undefined: there is none */
+  /** the missing modules and the program that enables modules; undefined if the machine has no such program */
   modules: { missing: string[]; enable: string | undefined };
-  /** what its files need; with both lines there, nothing */
+  /** Plans the edits of the site's files; no edits if both lines exist. */
   plan(): Promise<SiteEdits>;
 }
 
-/** @throws OperatorError that names the host when no web server of the machine has it */
+/** Finds the web server of a site. @throws OperatorError that names the host if no web server here serves it */
 export async function findWebServer(url: URL): Promise<WebServer> {
   const candidates = [await findNginx(url), await findApache(url)].filter((one) => one !== undefined);
   if (candidates.length === 0)
@@ -45,7 +45,7 @@ export async function findWebServer(url: URL): Promise<WebServer> {
   throw new OperatorError(refusals.join('\n'), { code: 'NOT_FOUND', field: 'url' });
 }
 
-/** One that was stopped since reads its files when it starts: `--undo` goes on. */
+/** Returns the command to reload a unit. A stopped web server reads its files at its start, so `--undo` continues. */
 function reloadOf(unit: string): string[] {
   return ['systemctl', 'try-reload-or-restart', unit];
 }
@@ -72,7 +72,7 @@ async function findNginx(url: URL): Promise<WebServer | undefined> {
   };
 }
 
-/** As docs/apache.md says. */
+/** The modules that docs/apache.md lists. */
 const MODULES = [
   'headers',
   'lbmethod_byrequests',

@@ -14,7 +14,7 @@ import { PUBLIC, type Change, type Setup } from './step';
 import { wantedInstances } from './unit-step';
 import type { WebServer } from './web-servers';
 
-/** The web server's files for the service, and the site's own file that includes them. */
+/** Returns the changes for the web server's files, and for the site's own file that includes them. */
 
 export async function webFiles(setup: Setup): Promise<Change[]> {
   const { webServer, url, output } = setup;
@@ -56,7 +56,7 @@ export async function webFiles(setup: Setup): Promise<Change[]> {
       },
     ];
   });
-  // Those that setup wrote: what was changed by hand stays as it is.
+  // Replace only files that setup wrote, because files that were changed by hand remain unchanged.
   const before = files.flatMap(({ path }) => {
     const text = readText(path);
     return text === undefined || text !== writtenBefore(path) ? [] : [{ path, text }];
@@ -70,7 +70,7 @@ export async function webFiles(setup: Setup): Promise<Change[]> {
   ];
 }
 
-/** @param before the files as they were, for when the web server refuses the new ones */
+/** Reloads the web server. @param before the earlier files, to restore if it refuses the new ones */
 function reload(webServer: WebServer, before: { path: string; text: string }[]): Change {
   return {
     words: `${webServer.name} tries its files, and reads them again`,
@@ -108,7 +108,7 @@ function modules({ modules: { missing, enable }, name }: WebServer): Change[] {
   ];
 }
 
-/** Made before nginx makes it, which would let every user of the machine read it. */
+/** Creates the access log before nginx does, which would let every user of the machine read it. */
 function accessLog({ kind, user }: WebServer): Change[] {
   if (kind !== 'nginx' || existsSync(NGINX_LOG)) return [];
   return [
@@ -141,7 +141,7 @@ export async function siteFile(setup: Setup): Promise<Change[]> {
             note((made = { kind: 'site', site, reload: webServer.reload })),
           );
         } catch (error) {
-          // The files are as they were.
+          // The files have their earlier content again.
           if (made !== undefined) await forget(made);
           throw error;
         }

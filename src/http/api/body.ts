@@ -9,7 +9,7 @@ const LIMIT = '1mb';
 
 let readBody: Middleware | undefined;
 
-/** Made for the first body: loading koa-body takes 40 ms. */
+/** Creates the body parser when the first body arrives, because loading koa-body takes 40 ms. */
 const createReadBody = () =>
   koaBody({
     json: true,
@@ -24,11 +24,11 @@ const createReadBody = () =>
     },
   }) as Middleware;
 
-/** The JSON object in a request's body; without a body an empty one. @throws ManageError, InvalidRequestError */
+/** Reads a request's body as a JSON object; an empty one if it has no body. @throws ManageError, InvalidRequestError */
 export async function readJsonBody(ctx: Context): Promise<object> {
   if (!hasBody(ctx)) return {};
   refuseEncoded(ctx);
-  // What koa-body reads as JSON, and only that: it would leave out another body without a word.
+  // Refuse every other content type: koa-body would silently ignore such a body.
   if (!ctx.is('application/json', 'application/vnd.api+json')) throw unsupported(ctx, ['application/json']);
   readBody ??= createReadBody();
   await readBody(ctx, () => Promise.resolve());
@@ -39,7 +39,7 @@ export function hasBody({ headers }: Context): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** @returns the refusal of a body that is of another type than those expected */
+/** Returns the refusal of a body whose content type is not expected. */
 export function unsupported(ctx: Context, types: readonly string[]): ManageError {
   drain(ctx);
   return new ManageError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${types.join(' or ')}.`);
@@ -50,7 +50,7 @@ function discard(ctx: KoaContext): never {
   throw new ManageError('PAYLOAD_TOO_LARGE', 'The body must not be larger than 1 MiB.');
 }
 
-/** Reads the rest of the body, which would block the next request on this connection. */
+/** Discards the rest of the body, because it would block the next request on this connection. */
 export function drain({ req }: Pick<KoaContext, 'req'>): void {
   req.unpipe();
   req.resume();

@@ -41,7 +41,7 @@ export function mountManage(router: Router<State>, dependencies: ManageDependenc
   router.all('/manage{/*rest}', endpoint(new Map(), '*', dependencies));
 }
 
-/** The steps of a request, in order. */
+/** Returns the handler of a path, with the steps of a request in their order. */
 function endpoint(
   methods: Map<string, Operation>,
   path: string,
@@ -56,7 +56,7 @@ function endpoint(
       const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
       if (operation === undefined) throw noOperation(ctx, methods);
       requireRight(caller, operation, dependencies.now());
-      // Before the deadline, which is for the work.
+      // Read the body before the deadline starts, because the deadline limits only the work.
       const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
       const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
       const request = {
@@ -83,7 +83,7 @@ function endpoint(
   };
 }
 
-/** What an operation may know of the request besides its values. */
+/** Returns the parts of the request that an operation may use in addition to its values. */
 export function requestOf(ctx: Context): Pick<Request, 'receive' | 'language' | 'gone'> {
   return {
     receive: (types, rules, others) => receiveUpload(ctx, types, rules, others),
@@ -105,19 +105,19 @@ function asText(sent: object | undefined): string {
   }
 }
 
-/** A body that comes with a GET has no meaning (RFC 9110, 9.3.1). */
+/** Reports whether a body is read. The body of a GET has no meaning (RFC 9110, 9.3.1). */
 function hasJson({ method }: Operation): boolean {
   return method !== 'get';
 }
 
-/** @throws ManageError for a wrong credential, a foreign page, or too many requests */
+/** Identifies the caller. @throws ManageError for a wrong credential, another site's page, or too many requests */
 async function authenticate(
   ctx: Context,
   path: string,
   { authenticate: who, limiter }: ManageDependencies,
 ): Promise<Caller> {
   const caller = await callerOf(ctx, path, who);
-  // A valid token is never refused for the failures of others, so those are counted apart.
+  // Count failures separately, so that a valid token is never refused because of other callers' failures.
   const { allowed, retryAfter } =
     'refused' in caller
       ? await limiter('manage_failures', ctx.state.client.limitKey)
@@ -125,7 +125,7 @@ async function authenticate(
   if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many requests.', { retryAfter });
   if (!('refused' in caller)) {
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
-    // Another site's page can make the browser send its cookie.
+    // Prevent CSRF: a page of another site can make the browser send the session cookie.
     if (caller.session !== undefined && !isRead && !isSameOrigin(ctx))
       throw new ManageError(
         'FORBIDDEN',
@@ -138,7 +138,7 @@ async function authenticate(
   throw unauthorized(ctx);
 }
 
-/** By a ticket of the component in Joomla, which is good for one call alone, or else by the other credentials. */
+/** Identifies the caller by a ticket of the component in Joomla, valid for one call only, or by other credentials. */
 async function callerOf(ctx: Context, path: string, who: Authenticate): Promise<Caller | Refused> {
   const ticket = ctx.get(TICKET_HEADER);
   if (ticket === '') return who(credentialsOf(ctx));
@@ -171,7 +171,7 @@ function noOperation(ctx: Context, methods: Map<string, Operation>): ManageError
   return new ManageError('METHOD_NOT_ALLOWED', 'This address does not answer that method.');
 }
 
-/** @throws ManageError */
+/** Reads the Idempotency-Key header. @throws ManageError */
 function idempotencyKeyOf(ctx: Context): string | undefined {
   const key = ctx.headers['idempotency-key'];
   if (key === undefined) return undefined;
@@ -193,7 +193,7 @@ function send(ctx: Context, { status, body }: Written): void {
   else sendJson(ctx, status, body);
 }
 
-/** Not by X-Accel-Redirect: another host may ask the service without nginx. */
+/** Sends a file without X-Accel-Redirect, because the caller may reach the service without nginx. */
 function sendFile(ctx: Context, type: string, { name, size, bytes }: FileAnswer): void {
   ctx.set({
     'Content-Type': type,

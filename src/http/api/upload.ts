@@ -8,19 +8,19 @@ import { hasBody, unsupported } from './body';
 import { invalid, ManageError } from '../../operations/kit/failures';
 import type { Upload, UploadRules } from '../../operations/kit/upload';
 
-/** A body that is a file: alone, or as the part `file` of a form, which may have other files beside it. */
+/** The type of a form with the file in its part `file`, next to other parts. Otherwise the body is only the file. */
 
 const FORM = 'multipart/form-data';
-/** A plan of a former system has one. */
+/** The maximum number of fields, which a plan of a former system needs. */
 const MAX_FIELDS = 200;
-/** A changelog has a megabyte at the most. */
+/** The maximum size of a field; a changelog has at most a megabyte. */
 const MAX_FIELD_BYTES = 2 * 1024 * 1024;
-/** Of all fields together. */
+/** The maximum size of all fields together. */
 const MAX_FIELDS_BYTES = 2 * MAX_FIELD_BYTES;
 
 /**
- * Reads the whole body; without one there is no file. Nothing of it is left when this throws.
- * @param others parts of a form that are files too @throws ManageError
+ * Receives an upload: the whole body, or no file without a body. If it throws, nothing of the upload remains.
+ * @param others names of further parts of a form that are files @throws ManageError
  */
 export async function receiveUpload<F>(
   ctx: Context,
@@ -42,7 +42,7 @@ export async function receiveUpload<F>(
   return { fields: {}, file, others: {} };
 }
 
-/** Leaves the stream open when it stops early, so that the rest can be read away and the refusal be sent. */
+/** Yields the bytes up to a limit. It leaves the stream open, so that the rest can be read and the refusal sent. */
 async function* limited(bytes: Readable, limit: number): AsyncIterable<Buffer> {
   let size = 0;
   for await (const chunk of bytes.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -68,7 +68,7 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>, others: strin
         else fields[name] = value;
       });
       form.on('file', (name: string, stream: Readable) => {
-        // A refusal may end it when nobody reads it any more, and an error without a listener ends the service.
+        // Ignore errors: a refusal may destroy a stream without a reader, and an unhandled error ends the service.
         stream.on('error', () => undefined);
         if (!['file', ...others].includes(name) || files.has(name)) {
           stream.resume();

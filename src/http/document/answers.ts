@@ -2,7 +2,7 @@ import { Type, type TSchema } from '@sinclair/typebox';
 import { exactly, oneOf, Text, Time } from '../../operations/kit/schemas';
 import type { Components, Json } from './components';
 
-/** Answers as the document describes them. */
+/** The answers in the OpenAPI document. */
 
 const header = (description: string, schema: object, required = true): Json => ({
   description,
@@ -22,7 +22,7 @@ const SHARED = {
   'WWW-Authenticate': header('How to sign in.', { const: 'Bearer' }),
 };
 
-/** Headers that many answers have, as components of the document. */
+/** Headers of many answers, as components of the document. */
 export const HEADER_COMPONENTS: Json = SHARED;
 
 const shared = (name: keyof typeof SHARED): Json => ({ [name]: { $ref: `#/components/headers/${name}` } });
@@ -44,7 +44,7 @@ export const HEADERS = {
 
 const PLAIN = { ...HEADERS.requestId, ...HEADERS.notStored, ...HEADERS.notSniffed };
 
-/** An answer with JSON. */
+/** Describes an answer with JSON. */
 export function jsonAnswer(
   components: Components,
   description: string,
@@ -58,12 +58,12 @@ export function jsonAnswer(
   };
 }
 
-/** An answer with a text, for people. */
+/** Describes an answer with a text for people. */
 export function textContent(texts?: readonly string[]): Json {
   return { 'text/plain': { schema: { type: 'string', ...(texts && { enum: texts }) } } };
 }
 
-/** What the service says when it fails, in both APIs. */
+/** The answers of both APIs when the service fails. */
 const FAULTS: Record<number, { code: string; description: string; headers?: Json }> = {
   500: { code: 'INTERNAL_ERROR', description: 'A fault in the service; its log has the request by its id.' },
   503: {
@@ -127,7 +127,7 @@ const MANAGE_CODES = [
   ...Object.values(FAULTS).map(({ code }) => code),
 ];
 
-/** Every refusal of the operator's API. */
+/** The body of a refusal of the operator's API. */
 const ManageError = exactly(
   {
     error: exactly({
@@ -139,7 +139,7 @@ const ManageError = exactly(
   { title: 'Error' },
 );
 
-/** A refusal with one of these codes. */
+/** Returns the schema of a refusal with one of these codes. */
 function withCode(error: TSchema, codes: readonly string[]): TSchema {
   const code = codes.length === 1 ? { const: codes[0] } : { enum: codes };
   return Type.Unsafe({
@@ -147,7 +147,7 @@ function withCode(error: TSchema, codes: readonly string[]): TSchema {
   });
 }
 
-/** The failures of the operator's API with these statuses. */
+/** Describes the failures of the operator's API with these statuses. */
 export function manageFailures(components: Components, statuses: number[]): Json {
   return Object.fromEntries(
     statuses.map((status) => [
@@ -167,7 +167,7 @@ function faultOf(status: number): Refusing {
   return { description, codes: [code], headers };
 }
 
-/** Every code of the customers' API with its status. */
+/** The codes of the customers' API by status. */
 const CODES = {
   400: ['INVALID_REQUEST'],
   403: [
@@ -217,7 +217,7 @@ const CUSTOMER_FAILURES: Record<number, { description: string; headers?: Json | 
   503: FAULTS[503] as { description: string; headers: Json },
 };
 
-/** A refusal or fault of the customers' API. `asText`: a failed download is answered in text unless asked otherwise. */
+/** Describes a failure of the customers' API. @param texts for a download, which fails as text unless asked for JSON */
 export function customerFailure(
   components: Components,
   status: number,
@@ -231,7 +231,7 @@ export function customerFailure(
     : { ...answer, content: { ...(answer.content as Json), ...textContent(texts) } };
 }
 
-/** What the server itself says to a request that is no proper HTTP, too slow or too large. */
+/** Describes the server's own answer to a request that is malformed, too slow or too large. */
 export function serverRefusal(description: string, text: string): Json {
   return {
     description,

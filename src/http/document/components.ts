@@ -1,17 +1,17 @@
-/** Parts of the document that operations share, by name. */
+/** Components of the OpenAPI document: named parts that operations share. */
 
 export type Json = Record<string, unknown>;
 
 export interface Components {
-  /** The schema as the document has it: each part with a `title` is a reference to the component of that name. */
+  /** Returns a schema for the document. Each part with a `title` becomes a reference to the component of that name. */
   schema(schema: object): Json;
-  /** A reference to the response of this name, which `describe` makes the first time. */
+  /** Returns a reference to the response of this name, which `describe` creates the first time. */
   response(name: string, describe: () => Json): Json;
-  /** all of them, by kind and name */
+  /** Returns all components by kind and name. */
   all(): Json;
 }
 
-/** Collects components. @throws Error when a name is given to two different schemas */
+/** Creates a collection of components. @throws Error if two different schemas have the same name */
 export function createComponents(): Components {
   const schemas = new Map<string, { json: Json; text: string }>();
   const responses = new Map<string, Json>();
@@ -30,7 +30,7 @@ export function createComponents(): Components {
     return { $ref: `#/components/schemas/${title}` };
   };
   return {
-    // What TypeBox adds for itself is no JSON.
+    // Remove TypeBox's own additions, which are not JSON.
     schema: (schema) => lift(JSON.parse(JSON.stringify(schema))) as Json,
     response(name, describe) {
       if (!responses.has(name)) responses.set(name, describe());

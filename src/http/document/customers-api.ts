@@ -9,8 +9,8 @@ import type { Components, Json } from './components';
 import { PAGE_FILES } from './page-files';
 
 /**
- * The customers' API as the document describes it: contract, decisions. Requests are read by hand (requests.ts), since
- * what they accept is exact to the byte; the tests compare every answer with these schemas.
+ * The customers' API in the OpenAPI document. Requests are validated by hand (requests.ts), because what they accept is
+ * exact to the byte. The tests compare every answer with these schemas.
  */
 
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
@@ -185,7 +185,7 @@ function operation(call: Call, rest: Json): Json {
   return { tags: [TAG], ...call, security: [], ...rest };
 }
 
-/** What may happen to any call. */
+/** Failures that any call can have. */
 const COMMON: Record<number, CustomerCode> = {
   405: 'METHOD_NOT_ALLOWED',
   429: 'RATE_LIMITED',
@@ -207,7 +207,7 @@ function failures(components: Components, codes: Codes): Json {
   return Object.fromEntries([...own, ...common]) as Json;
 }
 
-/** Activate, validate, deactivate and a file: a JSON object or a form, in which other fields are ignored. */
+/** Describes activate, validate, deactivate and token: a JSON object or a form, in which unknown fields are ignored. */
 function licenseCall(
   components: Components,
   call: Call,
@@ -364,7 +364,7 @@ const ZIP = { 'application/zip': { schema: { type: 'string', format: 'binary' } 
 
 const PACKAGE_CACHE = 'private, no-store, no-transform';
 
-/** Of an answer about a package. */
+/** The headers of an answer about a package. */
 const aboutPackage = {
   ...HEADERS.requestId,
   ...HEADERS.notSniffed,
@@ -408,7 +408,7 @@ const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
   ),
 };
 
-/** What the plugin for customers' sites sends with a download; kept in the log as it was told. */
+/** The headers of a download by the plugin for customers' sites. The log keeps them as they were reported. */
 const TOLD_HEADERS = [
   ['X-Licensing-Site', "The site's address, for the log. Nothing depends on it."],
   ['X-Licensing-Version', 'The version installed there, for the log.'],
@@ -462,7 +462,7 @@ function download(components: Components): Json {
 
 const HTML = 'text/html';
 
-/** A public file, which is asked for again by its ETag. */
+/** Describes a public file that is revalidated by its ETag. */
 function file(
   components: Components,
   call: Call,
@@ -570,7 +570,7 @@ function documentPaths(components: Components): Record<string, Json> {
   };
 }
 
-/** The paths of the customers' API, of the page at its address, and of this document. */
+/** Describes the paths of the customers' API, of the page at its address, and of this document. */
 export function customerPaths(components: Components): Record<string, Json> {
   return {
     ...licenseCalls(components),
@@ -591,7 +591,7 @@ export function customerPaths(components: Components): Record<string, Json> {
   };
 }
 
-/** Answers to what is no operation of this document. */
+/** Describes the answers to requests that are not an operation of this document. */
 export function otherAnswers(components: Components): Json {
   return {
     customers: {

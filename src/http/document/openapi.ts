@@ -7,7 +7,7 @@ import { OPERATOR_COOKIE } from '../session-cookies';
 import { CUSTOMER_TAGS, customerPaths, otherAnswers } from './customers-api';
 import { HOOK_TAGS, hookPaths } from './hooks-api';
 
-/** The OpenAPI 3.1 document of both APIs. The operator's is made of the schemas that its requests are read by. */
+/** Builds the OpenAPI 3.1 document of both APIs. The operator's part uses the schemas that validate its requests. */
 
 const INTRODUCTION = `The customers' API, which licensed software and Joomla's updater call, and the operator's API, below \`/manage\`.
 
@@ -21,7 +21,7 @@ const BEARER = { token: [] };
 const JOOMLA = { joomlaToken: [] };
 const SESSION = { session: [] };
 
-/** @param version of the program @throws Error when the operations contradict each other, as by two schemas with one title */
+/** Builds the document. @throws Error if operations contradict each other, as by two schemas with one title */
 export function buildDocument(version: string): Json {
   const components = createComponents();
   const paths: Record<string, Json> = { ...customerPaths(components), ...hookPaths(components) };
@@ -100,20 +100,20 @@ function describe(operation: Operation, operationId: string, tag: string, compon
   };
 }
 
-/** Whether a session must sign in again, in words. */
+/** Describes, for a document's reader, whether a session must sign in again. */
 function againOf({ asksAgain, goesOnWith }: Operation): string | undefined {
   if (!asksAgain && goesOnWith === undefined) return undefined;
   const except = goesOnWith === undefined ? '' : `, except with ${goesOnWith}`;
   return `A session must be of the last hour${except}, else 403 \`SIGN_IN_AGAIN\`.`;
 }
 
-/** Who may call, in words. */
+/** Describes the scopes that may call an operation. */
 function scopesOf({ scope, forShops }: Operation): string {
   const scopes = [...(scope === 'read' ? ['`read`'] : []), ...(forShops ? ['`issue`'] : []), '`write`'];
   return `Scope: ${scopes.join(', ').replace(/, ([^,]*)$/, ' or $1')}.`;
 }
 
-/** Parts of a path that are texts. */
+/** Path parameters that are texts; all others are ids. */
 const NAMED = new Set(['customer', 'kid', 'name', 'sku']);
 const ID = { type: 'integer', minimum: 1 };
 
@@ -228,7 +228,7 @@ function successes(operation: Operation, components: Components): Json {
   };
 }
 
-/** The data with what follows the change. */
+/** Adds the fields that an operation returns only after its commit. */
 function extended(data: TSchema, { title, adds }: NonNullable<Operation['afterCommit']>): TSchema {
   const { properties, required = [] } = data as unknown as { properties: Json; required?: string[] };
   return {
@@ -254,10 +254,10 @@ function failuresOf({ method, path, body, upload }: Operation): number[] {
   ];
 }
 
-/** A version that is no published security release has nothing to preview. */
+/** GETs that answer 409, for example for a version that is not a published security release. */
 const CONFLICTING_GETS = new Set(['/releases/{id}/notify', '/shops/{name}/plugin']);
 
 const STORES_PACKAGES = new Set(['post /products/{id}/releases']);
 
-/** Another token's order, or its reference, is not there, although the address is. */
+/** Operations that answer 404 for an order or reference of another token, although the address exists. */
 const BODY_NAMES_ORDERS = new Set(['post /orders', 'post /licenses']);

@@ -6,16 +6,16 @@ import { compress, once, serveFile, typeOf } from '../static-file';
 import { buildDocument } from './openapi';
 import { PAGE_FILES } from './page-files';
 
-/** `openapi.json`, and the page `docs` that shows it: public, and made by the first request. */
+/** The settings of `openapi.json` and of the page `docs` that shows it. Both are public, and built on first request. */
 
 export interface DocumentSettings {
-  /** of the program */
+  /** the program's version */
   version: string;
-  /** where the build put the page's scripts and styles */
+  /** the folder into which the build writes the page's scripts and styles */
   pageFolder: string;
 }
 
-/** Loads nothing of other hosts, and runs nothing that stands in the page. */
+/** The headers of the page: it may load nothing from other hosts, and run no inline script. */
 const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -38,7 +38,9 @@ export function mountDocument(router: Router<State>, { version, pageFolder }: Do
   }
 }
 
-/** Its addresses are relative, because the site may be in a folder. @param folder from the page to its files */
+/**
+ * Returns the page. Its addresses are relative: the site may be in a folder. @param folder from the page to its files
+ */
 function pageIn(folder: string): string {
   const up = folder === '' ? '../' : '';
   return `<!doctype html>

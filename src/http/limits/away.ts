@@ -1,18 +1,18 @@
-/** A server that counts limits, and may be away at any time: check isAway() and count in memory meanwhile. */
+/** A circuit breaker for a server that counts limits. While isAway() is true, callers count in memory instead. */
 export interface Standing {
   isAway: () => boolean;
-  /** For a failed command: the server counts as away until a probe succeeds. */
+  /** Opens the circuit after a failed command, until a probe succeeds. */
   setAway: (error: unknown) => void;
-  /** While it is away, runs `probe` every second until it succeeds. */
+  /** Sets the probe, which runs every second while the server is away. */
   watch: (probe: () => Promise<unknown>) => void;
-  /** Runs the probe now, for callers that make no requests. */
+  /** Probes the server now, for callers that make no requests. */
   look: () => Promise<void>;
   stop: () => void;
 }
 
 const PROBE_EVERY_MS = 1_000;
 
-/** @param onChange runs when the server goes away, and when it comes back */
+/** Creates the circuit breaker. @param onChange called when the server goes away and when it returns */
 export function createStanding(onChange: (away: boolean, error?: unknown) => void): Standing {
   let away = false;
   let probing: NodeJS.Timeout | undefined;

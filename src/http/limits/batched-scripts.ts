@@ -2,16 +2,16 @@ import { Redis } from 'ioredis';
 import { answeredInTime } from '../../process/redis';
 import type { RedisConnection } from './redis';
 
-/** What rate-limiter-flexible asks of a client: it defines a script for one key, and calls it by its name. */
+/** The client that rate-limiter-flexible requires: it defines a script for one key, and calls it by name. */
 interface ScriptClient {
-  /** @param keys of each call, the same for all; in a cluster they belong to one node */
+  /** @param keys the number of keys of each call, the same for all; in a cluster they belong to one node */
   defineCommand(name: string, definition: { lua: string; keys?: number }): void;
   [script: string]: unknown;
 }
 
 type Run = (...keysAndArguments: (string | number)[]) => Promise<unknown[]>;
 
-/** A script for one call, run for several: each has as many keys and arguments as the others. */
+/** Returns a script that runs another script for several calls with the same number of keys and arguments. */
 const forEachCall = (lua: string, keys: number) => `
 local function one(KEYS, ARGV)
   ${lua}
@@ -25,12 +25,12 @@ for i = 1, calls do
 end
 return answers`;
 
-/** These go at once, so that Redis counts them while the requests behind them are being read. */
+/** The size at which a batch is sent at once, so that Redis counts it while the requests behind it are read. */
 const MOST_TOGETHER = 16;
 
 /**
- * Runs a script for all calls of one turn of the event loop by one command. A command for each key took a fifth of a
- * validate call's CPU time. In a cluster each key goes by itself: no command may have keys of several nodes.
+ * Batches a script's calls of one event-loop turn into one command. A command for each key took a fifth of a validate
+ * call's CPU time. A cluster gets a command for each key, because no command may have keys of several nodes.
  */
 export function batchScripts({
   client,
@@ -40,7 +40,7 @@ export function batchScripts({
   const most = isCluster ? 1 : MOST_TOGETHER;
   const batching: ScriptClient = {
     defineCommand(name, { lua, keys = 1 }) {
-      // ioredis chooses a cluster's node by the first argument, so that must be the key and not the number of keys.
+      // ioredis selects a cluster's node by the first argument, so this must be the key and not the number of keys.
       client.defineCommand(name, {
         lua: forEachCall(lua, keys),
         ...(isCluster ? { numberOfKeys: keys } : {}),

@@ -14,11 +14,11 @@ import {
   type RateLimits,
 } from './rate-limit';
 
-/** The longest that a request waits for its count. What it asks the same database next would take as long. */
+/** The maximum time that a request waits for its count. Its next query to the same database would take as long. */
 const PATIENCE_MS = 1_000;
-/** Clients over their limit that are refused without asking the database. */
+/** The maximum number of remembered clients over their limit, which are refused without a query. */
 const MOST_REMEMBERED = 20_000;
-/** At most so many requests of a client are counted by one statement. */
+/** The maximum number of a client's requests that one statement counts. */
 const MOST_TOGETHER = 1_000;
 
 /** The counts of a bucket. */
@@ -27,16 +27,16 @@ interface BucketCounts {
   read: (key: string) => Promise<Counted | undefined>;
 }
 
-/** Counts that processes share (store/limit-counts.ts). */
+/** Counts that all processes share (store/limit-counts.ts). */
 interface SharedCounts {
   open(bucket: Bucket, seconds: () => number): BucketCounts;
-  /** Runs a step while nobody else changes counts with the same lock, which is one of the keys. */
+  /** Runs a step under `lock`, which is one of the keys: no other holder of this lock can change counts meanwhile. */
   change<T>(asked: { lock: string; keys: string[]; now: number }, step: (count: Count) => T): Promise<T>;
 }
 
 /**
- * Counts in the site's database, shared by all processes. While the database fails or hangs, each process counts in its
- * own memory. A client costs one write for all of its requests that wait at once, and none once it is over its limit.
+ * A rate limiter with counts in the site's database, shared by all processes. While the database fails or hangs, each
+ * counts in memory. A client costs one write for all its concurrent requests, and none once it is over its limit.
  */
 export function createDatabaseLimiter(
   settings: Readonly<RateLimits>,
@@ -120,10 +120,10 @@ export function createDatabaseLimiter(
   });
 }
 
-/** Unknown keys of an address are counted with its requests of the bucket `download`, and lock its counts. */
+/** The bucket that counts unknown keys of an address in addition to its requests. Its count is also the lock. */
 const UNKNOWN: Bucket = 'download';
 
-/** Full counts of downloads that only the end of their window opens again. */
+/** Full counts of downloads, which reopen only at the end of their window. */
 const REMEMBERED = ['unknown', 'refused'] as const;
 
 function nameOf({ client, key = '' }: Asked, full: (typeof REMEMBERED)[number]): string {
@@ -132,12 +132,12 @@ function nameOf({ client, key = '' }: Asked, full: (typeof REMEMBERED)[number]):
 
 const storedKey = (name: string, who: string) => `${name}:${digest(who)}`;
 
-/** Neither an address nor what was sent as a key is stored as it is. */
+/** Hashes an address or a text that was sent as a key, because neither is stored as plain text. */
 function digest(who: string): string {
   return hash('sha256', who, 'base64url');
 }
 
-/** Runs a step on the stored counts of an address and of a key there. */
+/** Runs a step on the stored counts of an address and of a key at this address. */
 function changeStored<T>(
   shared: SharedCounts,
   { client, key = '' }: Asked,
@@ -147,7 +147,7 @@ function changeStored<T>(
   const keyOf = (name: string) => {
     if (name === 'unknown') return storedKey(UNKNOWN, client);
     if (name === 'doubt') return storedKey('doubt', client);
-    // A version may have any length.
+    // Hash the name too, because a version may have any length.
     return storedKey('key', `${name}:${key}:${client}`);
   };
   const asked = { lock: keyOf('unknown'), keys: names.map(keyOf), now: Date.now() };
@@ -156,7 +156,7 @@ function changeStored<T>(
   );
 }
 
-/** Counts the requests of a client that wait while one statement is under way by the next one, in their order. */
+/** Returns a counter that collects a client's requests while a statement runs. The next one counts them in order. */
 function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<Counted> {
   interface Waiting {
     resolve: (counted: Counted) => void;
@@ -188,18 +188,18 @@ function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<C
     });
 }
 
-/** Those over their limit, until their window ends. */
+/** Remembers the clients over their limit until their window ends. */
 function rememberFull() {
   const full = new LRUCache<string, number>({ max: MOST_REMEMBERED });
   return {
     find(name: string, limit: number): Counted | undefined {
       const count = full.get(name);
-      // The limit may have been raised since.
+      // Ask again if the limit was raised in the meantime.
       if (count === undefined || count <= limit) return undefined;
       return { count, endsIn: full.getRemainingTTL(name) };
     },
     add(name: string, { count, endsIn }: Counted): void {
-      // With a `ttl` of 0 an entry never ends.
+      // Skip a window that has ended, because an entry with a `ttl` of 0 never expires.
       if (endsIn > 0) full.set(name, count, { ttl: endsIn });
     },
   };

@@ -2,57 +2,57 @@ import type { batchScripts } from './batched-scripts';
 import type { Counted, createMemoryCounters } from './memory-counters';
 
 /**
- * The counts of downloads and of the checks before them (docs/api-errors.md, "Limits"): unknown keys by address, refusals
+ * Limits of downloads and of the checks before them (docs/api-errors.md, "Limits"): unknown keys by address, refusals
  * and granted requests by key and address. A request is in doubt from its first step until it is decided, so that
- * guesses that arrive together are as few as those that come one by one.
+ * concurrent guesses are limited like successive ones.
  */
 
 export interface Asked {
-  /** an address, as limits count it */
+  /** the client's network, as rate limits count it */
   client: string;
-  /** the digest of the key; undefined: there is none */
+  /** the digest of the key; undefined if no key was sent */
   key: string | undefined;
   isCheck: boolean;
 }
 
 export interface Taken {
-  /** the count that leaves no room; `doubt`: those in doubt do, and one may be decided soon; undefined: the request goes on */
+  /** the count that is full; `doubt`: full of requests in doubt, so retry soon; undefined: the request may continue */
   full: 'unknown' | 'refused' | 'granted' | 'doubt' | undefined;
-  /** ms until the window ends */
+  /** the milliseconds until the window ends */
   endsIn: number;
-  /** the first request that this count refuses in the window */
+  /** true for the first request that this count refuses in the window */
   first: boolean;
 }
 
-/** `unit`: the product and the version. `open`: neither counts, because nobody was answered. */
+/** The outcome. `unit` is the product and version. `open` means no verdict was given, so nothing is counted. */
 export type Outcome = { is: 'unknown' | 'refused' | 'open' } | { is: 'granted'; unit: string };
 
 export interface DownloadCounts {
-  /** In one step, before anything is looked up. */
+  /** Counts a request in doubt, or refuses it, in one atomic step before any look-up. */
   take(asked: Asked): Promise<Taken>;
-  /** A download of what was checked before counts no more. */
+  /** Counts the outcome. A download that a check has already counted is not counted again. */
   settle(asked: Asked, outcome: Outcome): Promise<void>;
 }
 
 interface DownloadLimits {
-  /** unknown keys of an address, and refusals of a key there, in a window */
+  /** the maximum of unknown keys of an address, and of refusals of a key at this address, in a window */
   limit: number;
-  /** seconds */
+  /** the length of the window in seconds */
   window: number;
 }
 
-/** Granted requests of a key at an address, as a multiple of the limit. */
+/** The maximum of granted requests of a key at an address, as a multiple of the limit. */
 const GRANTED = 10;
-/** Seconds until a request in doubt is forgotten, because its process was killed: more than a request's deadline. */
+/** Seconds after which a request in doubt is forgotten, as its process was killed: more than a request's deadline. */
 const DOUBT = 10;
 
-/** An address's counts and those of the key there, as a step of a request finds and changes them. */
+/** The counts that one step of a request reads and changes. */
 interface Counts {
-  /** unknown keys of the address, and what the pages count with them */
+  /** counts the unknown keys of the address, and the requests of pages that count with them */
   unknown: (points: 0 | 1) => Counted;
-  /** requests of the address in doubt */
+  /** counts the address's requests in doubt */
   doubt: (points: -1 | 0 | 1) => number;
-  /** of the key at the address */
+  /** counts by key and address */
   of: (name: string, points?: -1 | 0 | 1) => Counted;
 }
 
@@ -82,14 +82,14 @@ function settle(counts: Counts, { isCheck }: Asked, outcome: Outcome, limit: num
   const checked = checkedOf(outcome.unit);
   if (isCheck) for (const name of ['granted', 'checked', checked]) counts.of(name, 1);
   else if (counts.of(checked).count > 0) for (const name of ['checked', checked]) counts.of(name, -1);
-  // It was let in by the check of another version.
+  // The check of another version allowed this download.
   else if (counts.of('granted').count >= GRANTED * limit) counts.of('checked', -1);
   else counts.of('granted', 1);
 }
 
 const checkedOf = (unit: string) => `checked ${unit}`;
 
-/** @param limitNow of unknown keys of an address, and of refusals of a key there, in a window @param unknown counts unknown keys, and what the pages count with them */
+/** Counts in memory. @param limitNow of unknown keys, and of a key's refusals @param unknown counts unknown keys */
 export function countInMemory(
   limitNow: () => number,
   unknown: (client: string, points: 0 | 1) => Counted,
@@ -116,10 +116,10 @@ export function countInMemory(
 /** Adds points to a count, whose window has the given seconds, and returns the count. */
 export type Count = (name: string, seconds: number, points: -1 | 0 | 1) => Counted;
 
-/** Stored counts by name. The names `unknown` and `doubt` are an address's, all others a key's there. */
+/** Changes stored counts by name. `unknown` and `doubt` belong to an address, the others to a key at this address. */
 export type ChangeStored = <T>(asked: Asked, names: string[], change: (count: Count) => T) => Promise<T>;
 
-/** One transaction for each step. @param change runs a step while nobody else changes counts of the address */
+/** Counts in the database, one transaction a step. @param change runs a step while the address is locked */
 export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadCounts {
   const step = <T>(asked: Asked, more: string[], run: (counts: Counts, limit: number) => T) => {
     const { limit, window } = limitsNow();
@@ -143,7 +143,7 @@ export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeS
   };
 }
 
-/** KEYS: unknown keys of an address, requests of it in doubt, and a hash of the key's counts there. */
+/** KEYS: the unknown keys of an address, its requests in doubt, and a hash of the counts of the key there. */
 const TAKE = `
 local limit, granted = tonumber(ARGV[1]), tonumber(ARGV[2])
 local function refuse(name, key, count, most)
@@ -193,8 +193,8 @@ end
 return 1`;
 
 /**
- * One round trip for each step. The braces keep an address's keys on one node of a cluster.
- * @param nameOf the key that counts unknown keys
+ * Counts in Redis, with one round trip for each step. The braces keep an address's keys on one node of a cluster.
+ * @param nameOf returns the key that counts unknown keys
  */
 export function countInRedis(
   limitsNow: () => DownloadLimits,

@@ -8,23 +8,23 @@ import type { Allowance, Limiter } from './rate-limit';
 import { readDownloadKey, readQuery } from '../requests';
 import { createTurns } from './turns';
 
-/** Of an address, how many of its limit may be in doubt in a process at once: several processes have room beside. */
+/** The share of a limit that one process may have in doubt: a quarter, so that other processes have room too. */
 const SHARE_IN_DOUBT = 4;
-/** Requests of an address that wait for a turn. */
+/** The maximum number of an address's requests that wait for a turn. */
 const MOST_WAITING = 1_000;
-/** While the requests in doubt are as many as there is room for: between two questions, and until it is given up. */
+/** The pause between attempts while requests in doubt fill the limit, and the part of the deadline for attempts. */
 const ASK_AGAIN_MS = 10;
 const SHARE_OF_DEADLINE = 1 / 2;
 
 /** The codes that count as guesses, by address. */
 const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQUEST', 'METHOD_NOT_ALLOWED']);
-/** Faults of the service, which tell nothing. */
+/** The codes of the service's own faults, which prove nothing about the client. */
 const FAULTS: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
 
 type Refuse = (ctx: Context, allowance: Allowance) => void;
 
 /**
- * Counts downloads and checks by their outcomes: guesses by address, the others by key and address
+ * Returns middleware that counts downloads and checks by outcome: guesses by address, others by key and address
  * (docs/api-errors.md, "Limits").
  */
 export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Refuse) {
@@ -54,14 +54,14 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
         settling = downloads.settle(asked, outcome);
       }
     } finally {
-      // The answer does not wait for it: the next request of this address does.
+      // Do not delay the answer until this is counted, only the next request of this address.
       if (settling === undefined) endTurn();
       else void settling.then(endTurn, endTurn);
     }
   };
 }
 
-/** @returns ends the turn; undefined: too many wait, or it came too late */
+/** Waits for a turn. @returns a function that ends the turn; undefined if too many requests wait, or at the deadline */
 async function turnOf(
   ctx: Context,
   taking: Promise<(() => void) | undefined>,
@@ -74,7 +74,7 @@ async function turnOf(
   }
 }
 
-/** Other processes' requests in doubt are decided within ms, unless the database hangs. */
+/** Retries while requests in doubt fill the limit: they are decided within ms, unless the database hangs. */
 async function takeWithPatience(counts: DownloadCounts, asked: Asked, patienceMs: number): Promise<Taken> {
   const end = performance.now() + patienceMs;
   for (;;) {
@@ -84,7 +84,7 @@ async function takeWithPatience(counts: DownloadCounts, asked: Asked, patienceMs
   }
 }
 
-/** One name for all spellings of a key. */
+/** Returns one name for all spellings of a key. */
 function keyOf(ctx: Context): string | undefined {
   const key = readDownloadKey(readQuery(ctx.querystring));
   return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest(key));

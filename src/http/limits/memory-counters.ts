@@ -1,23 +1,24 @@
-/** Fixed-window counters in this process's memory; a window begins with the client's first request. */
+/** Fixed-window rate limiting in this process's memory. A window begins with the client's first request. */
 
 export interface Counted {
   count: number;
-  /** ms until the window ends */
+  /** the milliseconds until the window ends */
   endsIn: number;
 }
 
-/** Limits the memory: 1,000,000 clients take 63 MB here, and 510 MB with rate-limiter-flexible, which has no limit. */
+/** The maximum of counters. 1,000,000 take 63 MB, and 510 MB with rate-limiter-flexible, which has no maximum. */
 const MOST_COUNTERS = 200_000;
 
 /**
- * When full, drops the oldest hundredth of the windows, and counts new clients by IPv6 /48 for one window: one
- * customer may have all 65,536 /64s of a /48. `window` is in ms. `points` 0 counts nothing, -1 takes one back.
+ * Counts clients in windows of `window` ms. When full, drops the oldest hundredth of the windows, and counts new
+ * clients by IPv6 /48 for one window: a customer can have all 65,536 /64s of it. `points` 0 only reads, -1 takes one
+ * back.
  */
 export function createMemoryCounters(
   window: number,
   most = MOST_COUNTERS,
 ): (client: string, points?: -1 | 0 | 1) => Counted {
-  /** All windows have the same length, so insertion order is the order in which they end. */
+  /** The windows by client. All have the same length, so insertion order is the order in which they end. */
   const counters = new Map<string, { count: number; endsAt: number }>();
   let crowdedUntil = 0;
 
@@ -45,7 +46,7 @@ export function createMemoryCounters(
     }
     if (counter === undefined && points <= 0) return { count: 0, endsIn: window };
     if (counter === undefined) {
-      // Delete an ended window first, so that the new one goes to the end of the Map.
+      // Delete an ended window first, so that its successor is the last entry of the Map.
       counters.delete(key);
       if (counters.size >= most) removeOldest(now);
       counter = { count: 0, endsAt: now + window };

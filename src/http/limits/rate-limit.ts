@@ -11,11 +11,11 @@ import {
 import type { RedisConnection } from './redis';
 
 /**
- * Activate, deactivate, validate and updates share one bucket. In that of downloads, unknown keys count
- * (download-counts.ts), and what the customers' pages ask with a key or a link. The operator's API counts its
- * callers by `callerKey` (manage), and refused credentials by the client's network (manage_failures). Receivers of
- * shops' messages count by their name (hooks), and wrong signatures by the client's network (hook_failures). The pages
- * that everybody may open and the customers' count by network (pages), the customers' also by session (my_sessions).
+ * The name of a rate limit. Activate, deactivate, validate and updates share `api`. `download` counts unknown keys
+ * (download-counts.ts) and the requests of customers' pages with a key or link. The operator's API counts callers by
+ * `callerKey` (manage), and refused credentials by network (manage_failures). Receivers of shops' messages count by
+ * name (hooks), and wrong signatures by network (hook_failures). Public pages and customers' pages count by network
+ * (pages), the latter also by session (my_sessions).
  */
 export type Bucket = keyof typeof BUCKETS;
 
@@ -32,8 +32,8 @@ const BUCKETS = {
 export const BUCKET_NAMES = Object.keys(BUCKETS) as Bucket[];
 
 /**
- * In a minute: requests of a client without a valid credential, wrong signatures of a client, messages of a receiver, and
- * views of pages by a network, which may be an office, and by a customer's session.
+ * The fixed limits for a minute: a client's requests without a valid credential, a client's wrong signatures, a
+ * receiver's messages, and page views of a network, which may be an office, and of a customer's session.
  */
 export const FIXED_LIMITS = {
   manage_failures: 10,
@@ -42,47 +42,47 @@ export const FIXED_LIMITS = {
   pages: 300,
   my_sessions: 120,
 };
-/** All but the customers' API count in minutes, whatever its window. */
+/** The window in seconds of all buckets except those of the customers' API. */
 const MINUTE = 60;
 
-/** Seconds. */
+/** Returns the length of a bucket's window in seconds. */
 export function windowOf(bucket: Bucket, { window }: Readonly<RateLimits>): number {
   return BUCKETS[bucket] === 'customers' ? window : MINUTE;
 }
 
-/** Clients whose failures are counted in memory. */
+/** The maximum number of clients whose failures are counted in memory. */
 const MOST_FAILING = 20_000;
-/** Networks whose views of pages are counted in memory. */
+/** The maximum number of networks whose page views are counted in memory. */
 const MOST_VISITORS = 20_000;
 
 export interface RateLimits {
-  /** requests in each window */
+  /** the maximum of requests in each window */
   limits: Record<Bucket, number>;
-  /** seconds, for `api` and `download` */
+  /** the window of `api` and `download` in seconds */
   window: number;
 }
 
 export interface Allowance {
   allowed: boolean;
-  /** seconds until the window ends */
+  /** the seconds until the window ends */
   retryAfter: number;
-  /** the first refusal of this client in the window */
+  /** true for the first refusal of this client in the window */
   first: boolean;
 }
 
-/** Counts one request of a client; with 0 `points`, only tells whether one more is allowed. Never fails, never waits long. */
+/** Counts a request; with 0 `points`, only reports whether one more is allowed. Never fails, never waits long. */
 export interface Limiter {
   (bucket: Bucket, client: string, points?: 0 | 1): Promise<Allowance>;
-  /** never fails, and never waits long, either */
+  /** the limits of downloads, which never fail and never wait long either */
   downloads: DownloadCounts;
-  /** unknown keys of an address, and refusals of a key there, in a window */
+  /** the maximum of unknown keys of an address, and of refusals of a key there, in a window */
   downloadLimit: () => number;
 }
 
-/** Counts in this process only. @param settings read for each request; with another window, customers count anew */
+/** Counts in this process only. @param settings read for each request; a new window restarts customers' counts */
 export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
   let { window } = settings;
-  // Apart, so that a flood from many networks cannot push out the counters of tokens.
+  // Keep the counters separate, so that a flood from many networks cannot evict the counters of tokens.
   const counters = {
     customers: createMemoryCounters(window * 1000),
     minute: createMemoryCounters(MINUTE * 1000),
@@ -126,8 +126,8 @@ export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisC
   >;
   const memory = createMemoryLimiter(settings);
   let failed = '';
-  // A Redis that answers PING may still be unable to count: its memory is full, or it is a read-only replica. In a
-  // cluster, the text in braces leads to the node that could not count.
+  // Probe by counting: a Redis that answers PING may be unable to count, because its memory is full or it is a
+  // read-only replica. In a cluster, the text in braces selects the node that could not count.
   redis.watch(() => count(limiters.api, `probe{${failed}}`));
   const orInMemory = async <T>(
     key: string,
@@ -178,7 +178,7 @@ export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisC
   });
 }
 
-/** In a cluster, the text in braces leads to a key's node: all counts of downloads of an address are on one. */
+/** Returns a client's key. In a cluster, the text in braces selects the node: one for all downloads of an address. */
 function nameOf(bucket: Bucket, client: string): string {
   return bucket === 'download' ? `{${client}}` : client;
 }

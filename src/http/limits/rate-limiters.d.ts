@@ -1,6 +1,6 @@
 /**
- * The two stores by their own files: the package's index loads all of them, and one asks for `node:cluster`, at which
- * Passenger writes a complaint into the seller's log at every start.
+ * Types for the files of the two stores in use. The package's index loads all stores, and one loads `node:cluster`, at
+ * which Passenger writes a complaint into the seller's log at every start.
  */
 declare module 'rate-limiter-flexible/lib/RateLimiterMySQL.js' {
   import { RateLimiterMySQL } from 'rate-limiter-flexible';

@@ -2,24 +2,24 @@ import type { Cluster, Redis } from 'ioredis';
 import { openRedis } from '../../process/redis';
 import { createStanding, type Standing } from './away';
 
-/** A connection to Redis that may be away at any time: check isAway() and have a fallback. */
+/** A connection to Redis with a circuit breaker. Redis may be away at any time: check isAway() and have a fallback. */
 export interface RedisConnection extends Standing {
   client: Redis | Cluster;
   /** Resolves when Redis is ready, is known to be away, or START_PATIENCE_MS has passed. */
   started: Promise<void>;
-  /** the longest that one request waits for Redis, even when Redis hangs, in ms */
+  /** the maximum milliseconds that one request waits for Redis, even when Redis hangs */
   patience: number;
   close(): void;
 }
 
 const PATIENCE_MS = 150;
-/** A connection silent for this long is given up for a new one. */
+/** The milliseconds of silence after which a connection is replaced. */
 const SOCKET_TIMEOUT_MS = 400;
 const CONNECT_TIMEOUT_MS = 400;
-/** The service's start waits this long for Redis, so that the first requests find it connected. */
+/** The maximum time that the service's start waits for Redis, so that the first requests find it connected. */
 const START_PATIENCE_MS = 1_000;
 
-/** Connects to one URL or a cluster's nodes. `onChange` runs when Redis goes away, and when it comes back. */
+/** Connects to one server or to a cluster's nodes. `onChange` is called when Redis goes away and when it returns. */
 export function connectRedis(
   urls: string[],
   onChange: (away: boolean, error?: unknown) => void,
@@ -49,7 +49,7 @@ function openClient(urls: string[], timeoutFactor: number): Redis | Cluster {
   return openRedis(
     urls,
     {
-      // By default a command waits more than 5 s for a connection.
+      // Fail at once without a connection, because by default a command waits more than 5 s.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
       socketTimeout: SOCKET_TIMEOUT_MS * timeoutFactor,

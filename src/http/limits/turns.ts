@@ -1,12 +1,12 @@
-/** Takes a turn of `who`, once those before have ended theirs. @returns ends the turn; undefined: too many wait already */
+/** Waits for a turn of `who`. @returns a function that ends the turn; undefined if too many wait already */
 export type TakeTurn = (who: string) => Promise<(() => void) | undefined>;
 
 /**
- * Lets the requests of one client run one after another, or `atOnce`, while others' run beside them.
- * @param most how many of one may wait
+ * Creates turns: of one client's requests only `atOnce` run at a time, while other clients' requests run in parallel.
+ * @param most the maximum number of one client's requests that wait
  */
 export function createTurns(most: number, atOnce = () => 1): TakeTurn {
-  /** How many have a turn now, and those who wait, by client. */
+  /** The number of turns in use and the waiting requests, by client. */
   const lines = new Map<string, { running: number; waiting: (() => void)[] }>();
 
   return async (who) => {
@@ -19,7 +19,7 @@ export function createTurns(most: number, atOnce = () => 1): TakeTurn {
     return () => {
       if (hasEnded) return;
       hasEnded = true;
-      // The turn goes to the next one, if somebody waits.
+      // Pass the turn on to the next waiting request.
       const next = line.waiting.shift();
       if (next !== undefined) next();
       else if (--line.running === 0) lines.delete(who);

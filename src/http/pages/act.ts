@@ -9,26 +9,26 @@ import type { Answer, OperatorCall, PageCall } from './page';
 
 export type { BodyOf, DataOf } from '../../operations/kit/operation';
 
-/** What the pages' forms do: operations, with what was typed. */
+/** Runs operations for the pages' forms, with the submitted fields. */
 
-/** An operation's fields, as texts of the form or as values; undefined: not given. */
+/** An operation's fields, as texts of the form or as values; undefined if a field was not sent. */
 export type Fields<Body> = { [Name in keyof Body]?: Body[Name] | string | undefined };
 
 interface Wanted<Body> {
-  /** the parts of the operation's path */
+  /** the parameters in the operation's path */
   path?: Record<string, string | number>;
   query?: URLSearchParams;
   body?: Fields<Body>;
-  /** an upload that the page has read; undefined: the operation reads the request's body */
+  /** an upload that the page has already read; if undefined, the operation reads the request's body */
   received?: Upload<unknown>;
-  /** changes what an upload's form says */
+  /** changes the fields of an upload's form */
   amend?: (fields: Record<string, string>) => Record<string, string>;
 }
 
 /**
- * Performs an operation: once for each form that is shown, so that a double click or a reload does not repeat it.
- * @returns `data` of its answer
- * @throws ManageError, and what the domain throws
+ * Performs an operation (idempotency): once for each form shown, so that a double click or a reload changes nothing.
+ * @returns the `data` of its answer
+ * @throws ManageError, and errors of the domain
  */
 export async function act<Query, Body, Data>(
   call: OperatorCall,
@@ -39,7 +39,7 @@ export async function act<Query, Body, Data>(
   return (await actWithStatus(call, sent, operation, wanted)).data;
 }
 
-/** The same, with the status of the answer: 200 instead of 201 where what is asked for was there already. */
+/** Like `act`, but also returns the answer's status: 200 instead of 201 if the thing already existed. */
 export async function actWithStatus<Query, Body, Data>(
   call: OperatorCall,
   sent: URLSearchParams,
@@ -60,7 +60,7 @@ export async function actWithStatus<Query, Body, Data>(
     caller,
     path: Object.fromEntries(Object.entries(path).map(([part, value]) => [part, String(value)])),
     query,
-    // A copy, because reading turns its texts into values.
+    // Copy the fields, because reading converts their texts to values.
     readSent: operation.upload ? undefined : () => operation.readForm({ ...fields }),
     async receive<F>(types: string[], rules: UploadRules<F>, others?: string[]) {
       const upload = (received as Upload<F> | undefined) ?? (await receive(types, rules, others));
@@ -76,7 +76,7 @@ export async function actWithStatus<Query, Body, Data>(
   };
   const work = () => perform(operation, request, given, call);
   const { status, body: answer } = await afterTheFirst(work).finally(() => {
-    // The operation has read an upload's form, which shows these again when it is refused.
+    // Keep the fields of an upload's form, which the operation has read: a refused form shows them again.
     if (operation.upload)
       for (const [field, value] of Object.entries(given.query)) sent.set(field, String(value));
   });
@@ -88,11 +88,11 @@ export async function actWithStatus<Query, Body, Data>(
   return { status, data: (answer as { data: Data } | undefined)?.data as Data };
 }
 
-/** How long the second of two clicks waits for what the first one does: less than a request's deadline. */
+/** The time that the second of two clicks waits for the first one's result: less than a request's deadline. */
 const WAIT_MS = 3_000;
 const LOOK_EVERY_MS = 100;
 
-/** Waits while the same form, sent before, is still under way: its answer is this one's as well. */
+/** Waits while an earlier submission of the same form is in progress, and returns the same answer (double submit). */
 async function afterTheFirst<T>(work: () => Promise<T>): Promise<T> {
   for (const end = performance.now() + WAIT_MS; ; await sleep(LOOK_EVERY_MS))
     try {
@@ -102,26 +102,26 @@ async function afterTheFirst<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
-/** Whether a form was refused only because it was sent before and is not done yet. */
+/** Reports whether a form was refused only because an earlier submission is still in progress. */
 function isUnderWay(refused: Failure | undefined): boolean {
   return refused?.error.code === 'CONFLICT' && refused.retryAfter !== undefined;
 }
 
-/** A refusal that was read already. */
+/** A failure that was already converted to a refusal. */
 class RefusedError extends Error {
   constructor(readonly failure: Failure) {
     super(failure.error.message);
   }
 }
 
-/** The refusal that an error means; undefined: a fault. */
+/** Returns the refusal that an error represents; undefined if it is a fault. */
 export function refusalOf(error: unknown, sent: URLSearchParams): Failure | undefined {
   return error instanceof RefusedError ? error.failure : toFailure(error, Object.fromEntries(sent));
 }
 
 /**
- * Does what a form asks. A refusal shows the form again, with what was typed and what is wrong with it.
- * @param explain the page's own sentence for a refusal; undefined: the usual one
+ * Runs the work of a form. After a refusal, it shows the form again with the submitted values and the mistake.
+ * @param explain returns the page's own sentence for a refusal; undefined for the usual one
  */
 export async function attempt(
   { view: { t }, query }: PageCall,
@@ -138,7 +138,7 @@ export async function attempt(
       throw error;
     const failure = toFormFailure(t, { ...refused, field: refused.error.field });
     const form = isUnderWay(refused)
-      ? // With its id, so that sending it once more does not do it twice.
+      ? // Keep the form's id, so that sending it again does not repeat the work.
         formState(sent, { field: undefined, sentence: t.common.errors.underWay }, onceOf(sent, query))
       : formState(sent, { ...failure, sentence: explain(refused) ?? failure.sentence });
     const shown = await show(form);
@@ -146,14 +146,14 @@ export async function attempt(
   }
 }
 
-/** A form's one-time id: an upload has it in its address. */
+/** Returns a form's one-time id, which an upload has in its address. */
 function onceOf(sent: URLSearchParams, query: URLSearchParams): string | undefined {
   return sent.get('once') ?? query.get('once') ?? undefined;
 }
 
 /**
- * What a form that deletes does. Sent twice, the second finds nothing to delete and leads to where the first did.
- * @param to where that is
+ * Runs the work of a form that deletes. A second submission finds nothing to delete, and leads to the same page.
+ * @param to the path of that page
  */
 export async function unlessGone(to: string, work: () => Promise<Answer>): Promise<Answer> {
   try {
@@ -164,7 +164,7 @@ export async function unlessGone(to: string, work: () => Promise<Answer>): Promi
   }
 }
 
-/** Fields of a form that are filled in, by name. */
+/** Returns the named fields that are not blank. */
 export function filled(sent: URLSearchParams, ...names: string[]): Record<string, string> {
   const given = names.map((name) => [name, sent.get(name)?.trim() ?? ''] as const);
   return Object.fromEntries(given.filter(([, text]) => text !== ''));

@@ -1,12 +1,12 @@
 import { API_PATH } from '../../licensing/api';
 import type { OperatorCall } from './page';
 
-/** Where the operator's API is, for who calls it from elsewhere: beside the pages. */
+/** Returns the address of the operator's API for other programs. It is next to the pages. */
 export function manageAddress({ ctx, view }: OperatorCall): string {
   return `${ctx.state.origin ?? ''}${view.to('').replace(/pages$/, 'manage')}`;
 }
 
-/** Where a receiver takes messages: on the site's host, also when the pages have one of their own. */
+/** Returns the address of a receiver: on the site's host, even if the pages have a host of their own. */
 export function hookAddress(call: OperatorCall, name: string): string {
   const { publicUrl } = call.settings;
   const hooks =

@@ -13,21 +13,21 @@ import type { Answer, PageCall, PagesDependencies, Route } from './page';
 import { FORM_LIMIT, noForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
 import { send } from './send';
 
-/** The steps of every request for a page, and what is answered when one of them refuses. */
+/** The steps of a request for a page, and the answer when one of them refuses. */
 
-/** What an operator's form asks for besides a session: a sign-in within the hour. */
+/** The step-up authentication of an operator's form: a sign-in within the last hour. */
 export interface Confirm<Call extends PageCall> {
   recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | Answer>;
-  /** the form again, beside a sign-in */
+  /** returns the form again, together with a sign-in */
   ask: (sent: URLSearchParams) => Answer;
 }
 
-/** The steps of a request, in order: who asks and whether within the limits, and only then the form. */
+/** Returns the handler of a route: it identifies the visitor and applies the limits before it reads the form. */
 export function answerPage<Call extends PageCall>(
   route: Route<Call>,
   enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
   { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: TakeTurn },
-  /** of operators' pages */
+  /** only for operators' pages */
   confirm: Confirm<Call> | undefined,
 ): Middleware {
   return async (ctx) => {
@@ -39,7 +39,7 @@ export function answerPage<Call extends PageCall>(
     let endTurn = noTurn;
     let call: PageCall;
     try {
-      // Before anything of a page is made: a refusal shall cost far less than a page.
+      // Count before building any part of a page, because a refusal must cost far less than a page.
       if (confirm === undefined) await countView(ctx, dependencies.limiter);
       if (isCustomer) endTurn = await turnOfSession(ctx, dependencies.limiter, takeTurn);
       call = callOf(ctx, dependencies);
@@ -71,7 +71,7 @@ export function answerPage<Call extends PageCall>(
       const work = Promise.resolve(handle(confirmed, form));
       const answer = await (route.hasDeadline === false || route.upload ? work : inTime(ctx, work));
       if ('csv' in answer) {
-        // Its rows are read while it is sent.
+        // Keep the turn, because the rows are read while the file is sent.
         ctx.res.once('close', endTurn);
         endTurn = noTurn;
       }
@@ -84,7 +84,7 @@ export function answerPage<Call extends PageCall>(
   };
 }
 
-/** Answers what could not be done: by words alone, by the form beside a sign-in, or by a page that says why. */
+/** Answers a request that failed: with plain text, with the form next to a sign-in, or with an error page. */
 async function refuse<Call extends PageCall>(
   call: PageCall,
   error: unknown,
@@ -95,7 +95,7 @@ async function refuse<Call extends PageCall>(
     isCustomer,
   }: {
     route: Route<Call>;
-    /** undefined: the form was not read */
+    /** undefined if the form was not read */
     sent: URLSearchParams | undefined;
     confirm: Confirm<Call> | undefined;
     isCustomer: boolean;
@@ -125,7 +125,7 @@ async function refuse<Call extends PageCall>(
   });
 }
 
-/** The form of an operator whom the database cannot name now, to be sent again; undefined: it is not read. */
+/** Reads a form that the operator can send again, because the database cannot identify the operator now. */
 async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
   try {
     await countView(call.ctx, call.limiter);

@@ -4,22 +4,22 @@ import type Router from '@koa/router';
 import type { State } from '../context';
 import { etagOf, serveFile, typeOf, type StaticFile } from '../static-file';
 
-/** The style and the script of the pages, which the build puts into `dist/pages` (scripts/build-pages.mjs). */
+/** A style or script of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs). */
 
 export type AssetName = 'licensing.css' | 'licensing.js';
 
-/** @returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css` */
+/** Returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css`. */
 export type AssetAddress = (name: AssetName) => string;
 
 const FOLDER = 'assets';
 
-/** The name contains a hash of the content: a changed file has another address. */
+/** Headers that cache a file for ever: its name contains a hash, so that a changed file has another address. */
 const HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 /**
- * Reads the files once and serves them at `pages/assets/NAME`.
+ * Reads the files once, and serves them at `pages/assets/NAME`.
  * @param folder `dist/pages`
- * @throws Error when the folder was not built
+ * @throws Error if the folder was not built
  */
 export function mountAssets(router: Router<State>, folder: string): AssetAddress {
   const names = readManifest(folder);

@@ -9,7 +9,7 @@ import { OPERATOR_LANGUAGES } from '../../texts/operators/languages';
 import type { Texts } from '../../texts/operators/texts';
 import { THEMES, type Said, type Theme } from './view';
 
-/** What a browser keeps for us in cookies besides the session: theme, language, the result of the last action, and the page that asked to sign in. */
+/** Cookies besides the session: theme, language, flash message, and the page to open after signing in. */
 
 const THEME = 'licensing_theme';
 const LANGUAGE = 'licensing_language';
@@ -23,22 +23,22 @@ export function themeOf(ctx: Context): Theme {
   return THEMES.find((one) => one === chosen) ?? 'auto';
 }
 
-/** The chosen language, else the browser's. @param isCustomer the page is a customer's */
+/** Returns the chosen language, otherwise the browser's. @param isCustomer true for a customer's page */
 export function languageOf(ctx: Context, isCustomer: boolean): CustomerLanguage {
   return askedLanguageOf(ctx, isCustomer) ?? 'en';
 }
 
-/** undefined: the browser asks for none that there is */
+/** Returns the chosen or the browser's language; undefined if the browser requests only languages without texts. */
 export function askedLanguageOf(ctx: Context, isCustomer: boolean): CustomerLanguage | undefined {
   const languages: CustomerLanguage[] = isCustomer ? CUSTOMER_LANGUAGES : OPERATOR_LANGUAGES;
   const among = (code: unknown) => languages.find((one) => one === code);
   const chosen = among(ctx.cookies.get(LANGUAGE));
-  // Without the header, or with "*", the first one is as good as any.
+  // Ignore a missing header or "*", which is not a request for a language.
   if (chosen !== undefined || /^[*\s]*$/.test(ctx.get('Accept-Language'))) return chosen;
   return among(ctx.acceptsLanguages(languages));
 }
 
-/** Keeps what was chosen in the footer. @param base the path of all pages */
+/** Keeps the choices of the footer. @param base the path of all pages */
 export function keepChoices(ctx: Context, sent: URLSearchParams, base: string): void {
   const options = {
     path: base,
@@ -53,10 +53,10 @@ export function keepChoices(ctx: Context, sent: URLSearchParams, base: string): 
   if (asCustomerLanguage(language)) ctx.cookies.set(LANGUAGE, language, options);
 }
 
-/** Lets the next page say what was done. */
+/** Keeps a flash message for the next page. */
 export function keepSaid(ctx: Context, { code, values, remarks = [] }: Said, base: string): void {
   const cut = (texts: string[]) => texts.map((value) => value.slice(0, 200));
-  // A cookie that is too long would say nothing at all.
+  // Drop remarks that do not fit, because the browser would refuse a cookie that is too long.
   const asText = (kept: string[][]) =>
     Buffer.from(JSON.stringify([code, ...cut(values), ...kept.map(cut)])).toString('base64url');
   const fitting = [...remarks];
@@ -65,10 +65,10 @@ export function keepSaid(ctx: Context, { code, values, remarks = [] }: Said, bas
   ctx.cookies.set(SAID, text, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
 }
 
-/** What the action before this page did; it is said once. */
+/** Returns the flash message of the previous action, and deletes it. */
 export function takeSaid(ctx: Context, { said, kit }: Texts, base: string): Said | undefined {
   const text = ctx.cookies.get(SAID);
-  // nginx passes an empty one where the browser sent none.
+  // Ignore an empty cookie, which nginx passes on if the browser sent none.
   if (!text) return undefined;
   ctx.cookies.set(SAID, null, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
   if (text.length > LONGEST_SAID) return undefined;
@@ -86,17 +86,17 @@ export function takeSaid(ctx: Context, { said, kit }: Texts, base: string): Said
   }
 }
 
-/** How long a one-time link may take to arrive and be opened. */
+/** The time in which a one-time link can arrive and be opened. */
 const NEXT_MS = 15 * 60 * 1000;
 
-/** Keeps the page that asked to sign in, until a one-time link is opened in this browser. @param next '/': nothing to keep */
+/** Keeps the page that requires a sign-in, for a one-time link that opens in this browser. @param next '/' for none */
 export function keepNext(ctx: Context, next: string, base: string): void {
   const options = { path: base, sameSite: 'strict', httpOnly: true, overwrite: true } as const;
   if (next !== '/') ctx.cookies.set(NEXT, encodeURIComponent(next), { ...options, maxAge: NEXT_MS });
   else if (ctx.cookies.get(NEXT)) ctx.cookies.set(NEXT, null, options);
 }
 
-/** The page that asked to sign in, as the browser says it. It is forgotten. */
+/** Returns the kept page as the browser sent it, so check it, and deletes the cookie. */
 export function takeNext(ctx: Context, base: string): string {
   const kept = ctx.cookies.get(NEXT);
   if (!kept) return '/';

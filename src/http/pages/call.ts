@@ -8,7 +8,7 @@ import type { CustomerLanguage } from '../../texts/customers/languages';
 import { operatorLanguageOf, pageTexts } from '../../texts/operators/languages';
 import type { Query, View } from './view';
 
-/** What a page is told of its request. */
+/** Builds a page's call from the request. */
 export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
   const { settings, now, asset, guide, isTrusted } = dependencies;
   const at = now();
@@ -36,7 +36,7 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
       return this.operator?.scope === 'write';
     },
     shopName: settings.shopName,
-    // Another picture is at another address, because browsers keep one for an hour.
+    // Give each picture its own address, because browsers cache a picture for an hour.
     logo: settings.shopLogo && to('/my/logo', { v: pictureMark(settings.shopLogo) }),
     said: undefined,
   };
@@ -50,7 +50,7 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
   };
 }
 
-/** What a view has of its language. */
+/** Returns the fields of a view that depend on its language. */
 export function spokenIn(
   language: CustomerLanguage,
   zone: string,
@@ -65,7 +65,7 @@ export function isOfCustomers(ctx: Context): boolean {
   return /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
 }
 
-/** The path below `pages`. */
+/** Returns the path below `pages`. */
 export function pathBelow(path: string): string {
   return path.slice(path.indexOf('/pages') + '/pages'.length) || '/';
 }

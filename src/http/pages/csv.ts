@@ -1,30 +1,30 @@
-/** Tables as CSV (RFC 4180), in UTF-8 with a mark that Excel needs to know it. */
+/** A cell of a CSV table (RFC 4180). Files are in UTF-8, with the byte order mark that Excel needs. */
 
 export type Cell = string | number | boolean | null | undefined;
 
 /**
- * Where a spreadsheet may begin a cell: at the text's own beginning, and after a semicolon, a tab or a line end inside it.
- * Excel in German and LibreOffice split at those, and do not see quotation marks behind a comma. Blanks and quotation marks
- * before the formula do not make it a text. Excel takes full-width signs for formulas too.
+ * The places where a spreadsheet may find a formula (CSV injection): at the start of a text, and after a semicolon, tab
+ * or line end in it. German Excel and LibreOffice split there, and miss quotation marks after a comma. Blanks and
+ * quotation marks before a formula do not make it a text. Excel accepts full-width signs too.
  */
 const FORMULA =
   /(^|[;\t\r\n\v\f\u0085\u2028\u2029])([\s"\p{Default_Ignorable_Code_Point}]*)(?=[=+\-@＝＋－＠])/gu;
 
-/** Every text is quoted. What a spreadsheet would run as a formula gets an apostrophe: customers type texts too. */
+/** Writes a line. Texts are quoted, and formulas get an apostrophe, because customers type some of the texts. */
 export function csvLine(cells: Cell[]): string {
   return `${cells.map((cell) => (typeof cell === 'string' ? quoted(cell) : String(cell ?? ''))).join(',')}\r\n`;
 }
 
 function quoted(text: string): string {
   const safe = text.replace(FORMULA, "$1$2'");
-  // These are dropped in front of a cell by some programs, with what they guard.
+  // Some programs drop these characters at the start of a cell, together with the apostrophe after them.
   return `"${(/^[\t\r\n]/.test(safe) ? `'${safe}` : safe).replaceAll('"', '""')}"`;
 }
 
 /**
- * The rows of a list's file, read a page of the list at a time.
- * @param load reads the page behind a cursor; undefined: the first
- * @param names of the fields; without them, those of the first row: a list without rows is an empty file
+ * Yields the rows of a list's file, reading one page of the list at a time.
+ * @param load reads the page after a cursor; undefined for the first page
+ * @param names the field names; by default those of the first row, so that a list without rows is an empty file
  */
 export async function* csvRows<Item>(
   load: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
@@ -48,7 +48,7 @@ export async function* csvRows<Item>(
   } while (after !== undefined);
 }
 
-/** A list that is read at once. */
+/** Yields the rows of a list that is already loaded. */
 export function csvOf<Item>(
   items: Item[],
   toFields: (item: Item) => Record<string, Cell>,
@@ -58,7 +58,7 @@ export function csvOf<Item>(
 
 const ASCII: Record<string, string> = { ä: 'ae', ö: 'oe', ü: 'ue', ß: 'ss', '\u00AD': '' };
 
-/** The name of a list's file, from its title. */
+/** Returns the file name of a list from its title. */
 export function csvNameOf(title: string): string {
   const plain = title.toLowerCase().replace(/[äöüß\u00AD]/g, (letter) => ASCII[letter] ?? letter);
   return `${plain.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}.csv`;

@@ -10,9 +10,9 @@ import { countFailure } from './sign-in/by-token';
 import { NarrowPage } from './sign-in/pages';
 import { useView } from './view';
 
-/** The door in Joomla: its component posts here who is signed in there (access/door.ts). */
+/** Sign-in through Joomla (SSO): its component posts a ticket of the signed-in user here (access/door.ts). */
 
-/** Without LICENSING_JOOMLA_ROOT the address leads nowhere. */
+/** The route of the component. Without LICENSING_JOOMLA_ROOT, it answers 404. */
 export const doorRoutes: Route<PageCall>[] = [{ path: '/enter-joomla', checksOrigin: true, post: enter }];
 
 async function enter(call: PageCall, sent: URLSearchParams): Promise<Answer> {
@@ -30,19 +30,19 @@ async function enter(call: PageCall, sent: URLSearchParams): Promise<Answer> {
   setSessionCookie(ctx, 'operator', opened.cookie, call.isTrusted);
   if (isSameSite(from, ctx.state.origin))
     return { to: nextOf(new URLSearchParams({ next: takeNext(ctx, view.to('')) })) };
-  // A browser that came from another site would not send the cookie to where a redirect leads.
+  // Show the page now: after a redirect, a browser that came from another site would not send the cookie.
   const { session } = opened;
   view.operator = { name: caller.name, scope: caller.scope, byDoor: true };
   view.path = '/';
   return showFirst({ ...call, session, caller: session.caller });
 }
 
-/** The site, by the addresses under which its Joomla is known. */
+/** Returns the origins of the site, by the addresses of its Joomla. */
 function originsOf({ publicUrl, liveSite }: PageCall['settings']['config']): string[] {
   return [publicUrl, liveSite].flatMap((url) => (url === undefined ? [] : new URL(url).origin));
 }
 
-/** As browsers judge it, by the domain that somebody registered. */
+/** Reports whether two origins are the same site as browsers define it: by scheme and registrable domain. */
 function isSameSite(one: string, other: string | undefined): boolean {
   if (other === undefined) return false;
   const [a, b] = [new URL(one), new URL(other)];

@@ -18,13 +18,13 @@ import {
 import { signInAddress } from './sign-in/again';
 import type { View } from './view';
 
-/** Who may see a page: everybody, an operator or a customer. The answer is where to sign in. */
+/** Admits every visitor. The functions of this file decide who may see a page, and otherwise lead to a sign-in. */
 
 export function enterOpen(call: PageCall): Promise<PageCall> {
   return Promise.resolve(call);
 }
 
-/** A session's route, or where to sign in. */
+/** Returns the call of a signed-in operator, or a redirect to the sign-in. */
 export async function enterAsOperator(
   call: PageCall,
   route: Route<OperatorCall>,
@@ -36,7 +36,7 @@ export async function enterAsOperator(
       ? undefined
       : await readSession(db, 'operator', cookie, at, authenticate.isAccountIn);
   const isGet = ctx.method !== 'POST';
-  // Only what can be shown again is gone on with.
+  // Return after the sign-in only to a page that can be shown by GET.
   const next = isGet || route.get !== undefined ? `${view.path}${isGet ? ctx.search : ''}` : '/';
   if (session === undefined || session === 'ended') {
     await countView(ctx, limiter);
@@ -48,7 +48,7 @@ export async function enterAsOperator(
   view.operator = { name: caller.name, scope: caller.scope, byDoor: caller.byDoor };
   if (scopeOf(route, ctx.method) === 'write' && caller.scope !== 'write')
     throw new ManageError('FORBIDDEN', '');
-  // A form that was sent is kept, and asks beside it.
+  // Keep a form that was sent: its page asks for the sign-in itself.
   if (isGet && route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
   return { ...call, session, caller };
 }
@@ -60,7 +60,7 @@ export async function enterAsCustomer(call: PageCall): Promise<CustomerCall | An
   return { ...call, session, view: await inTheirLanguage(call, session) };
 }
 
-/** In the language of the customer whom the link in a mail brought, where the browser asks for none. */
+/** Returns the view in the language of a customer who opened a mailed link, if the browser requests none. */
 async function inTheirLanguage(
   { ctx, db, view, settings, at }: PageCall,
   session: CustomerSession,

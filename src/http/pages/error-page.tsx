@@ -6,11 +6,11 @@ import { Form, Submit } from './kit/fields';
 import { TitledPage } from './kit/operator-page';
 import { useView } from './view';
 
-/** A page that could not be shown, for the operator or the customer. */
+/** The failure that an error page shows, to operators and customers. */
 
 export interface Trouble {
   status: number;
-  /** for the log */
+  /** the code for the log */
   code: string;
 }
 
@@ -29,7 +29,7 @@ export function ErrorPage({
   trouble: Trouble;
   requestId: string;
   isCustomer: boolean;
-  /** an operator's form; undefined: none was sent */
+  /** an operator's form; undefined if no form was sent */
   sent: URLSearchParams | undefined;
 }) {
   const { t, to, path, operator } = useView();
@@ -63,7 +63,7 @@ export function ErrorPage({
   );
 }
 
-/** The same form, with its one-time id: it may have been done although the answer did not come. */
+/** Offers to send the form again with its one-time id: it may have been processed although no answer arrived. */
 function SendAgain({ sent }: { sent: URLSearchParams }) {
   const { t, path } = useView();
   const fields = [...sent].filter(([name]) => name !== 'once');

@@ -3,23 +3,23 @@ import { attempt, unlessGone } from './act';
 import { formState, type FormState } from './form-state';
 import type { Answer, OperatorCall, PageCall, Route } from './page';
 
-/** What a page with a form shows and does. */
+/** A page with a form: how to show it and what it does. */
 interface Form<Call extends PageCall, Thing> extends Omit<Route<Call>, 'path' | 'post'> {
-  /** what the form is about @throws ManageError (404) when there is no such thing */
+  /** finds the subject of the form @throws ManageError (404) if it does not exist */
   find?: (call: Call) => Promise<Thing> | Thing;
-  /** the page: at first, and again with what was typed and what is wrong with it */
+  /** returns the page, at first, and again with the submitted values and the mistake */
   show: (call: Call, form: FormState, thing: Thing) => Promise<Answer> | Answer;
-  /** what the form does; `sent` is empty for an upload, which the operation reads itself */
+  /** does the work of the form; `sent` is empty for an upload, which the operation reads itself */
   work: (call: Call, sent: URLSearchParams, thing: Thing) => Promise<Answer> | Answer;
-  /** the page's own sentence for a refusal; undefined: the usual one */
+  /** returns the page's own sentence for a refusal; undefined for the usual one */
   explain?: (call: Call, refused: Failure, sent: URLSearchParams, thing: Thing) => string | undefined;
-  /** for a form that deletes: where it leads when it is sent a second time and finds nothing to delete */
+  /** for a form that deletes: the page to which a second submission leads, which finds nothing to delete */
   gone?: string;
 }
 
 /**
- * The route of a page with a form: GET shows it, POST does what it asks or shows it again. GET needs the scope `write`
- * unless `scope` says otherwise; the other flags are those of a route.
+ * Returns the route of a page with a form: GET shows it, POST does its work or shows it again. GET needs the scope
+ * `write` unless `scope` differs. The other flags are those of a route.
  */
 export function formRoute<Thing = undefined, Call extends PageCall = OperatorCall>(
   path: string,

@@ -3,38 +3,38 @@ import type { RefusalFacts } from '../../licensing/operator-error';
 import type { Texts } from '../../texts/operators/texts';
 import { wordsOf } from '../../transfer/refusals';
 
-/** A form as it is shown: at first, or again with what was typed and what is wrong with it. */
+/** A form to show: empty at first, or with the submitted values and the mistake. */
 export interface FormState {
-  /** new each time it is shown: sending the same one twice does it once */
+  /** a one-time id, new whenever the form is shown, so that sending the form twice has one effect (idempotency) */
   id: string;
   wasSent: boolean;
-  /** what was typed; undefined: not sent */
+  /** returns the submitted value; undefined if it was not sent */
   value: (name: string) => string | undefined;
   failure: FormFailure | undefined;
-  /** what is wrong with a field */
+  /** returns the mistake in a field */
   error: (name: string) => string | undefined;
 }
 
-/** The reason of a refusal that a sign-in in another tab mends. */
+/** The reason of a refusal that a sign-in in another tab removes. */
 export const SIGN_IN_AGAIN = 'sign-in-again';
 
 export interface FormFailure {
   field: string | undefined;
-  /** in the page's language */
+  /** the message in the page's language */
   sentence: string;
-  /** the domain's */
+  /** the domain's reason of the refusal */
   reason?: string | undefined;
 }
 
 /**
- * A field that anybody may fill, without the blanks around it. What is longer than `most` characters is cut, to one more: it is
- * nothing that could be found, and is shown again.
+ * Returns a field of a public form without surrounding blanks. A text longer than `most` characters is cut to one more:
+ * it cannot match anything, and is shown again.
  */
 export function fieldOf(sent: URLSearchParams, name: string, most = 255): string {
   return (sent.get(name) ?? '').trim().slice(0, most + 1);
 }
 
-/** @param sent undefined: the form is shown for the first time @param id of a form that is not done yet */
+/** Creates a form's state. @param sent undefined for a new form @param id the id of a form whose work is unfinished */
 export function formState(
   sent?: URLSearchParams,
   failure?: FormFailure,
@@ -49,7 +49,7 @@ export function formState(
   };
 }
 
-/** The page's own sentence for a refusal: what the service says is for programs, in English and with the names of its fields. */
+/** Returns the page's own sentence for a refusal. The service's message is for programs: English, with field names. */
 export function toFormFailure(
   { common: { errors }, moved }: Texts,
   { field, facts, status }: { field: string | undefined; facts?: RefusalFacts | undefined; status: number },
@@ -57,7 +57,7 @@ export function toFormFailure(
   const byReason: Record<string, string> = errors.byReason;
   const byField: Record<string, string> = errors.byField;
   const reason = facts?.reason;
-  // "rules.refunded" is one of the fields of "rules".
+  // Use the first part of a name: "rules.refunded" is one of the fields of "rules".
   const own = wordsOf(moved.refusals, facts) ?? byReason[reason ?? ''] ?? byField[field?.split('.')[0] ?? ''];
   return { field, reason, sentence: own ?? (status === 409 ? errors.conflict : errors.other) };
 }

@@ -1,8 +1,8 @@
 import type { Language } from '../../texts/language';
 
-/** How one request's pages write days, times and numbers. */
+/** The formats of days, times and numbers on one request's pages. */
 export interface Format {
-  /** `12 Nov 2026`, of the UTC day: the end of a licence, as the command prints it */
+  /** `12 Nov 2026`, by the UTC day: the end of a licence, as the command prints it */
   day: (date: Date) => string;
   /** `12 Nov 2026` in the site's time zone */
   localDay: (date: Date) => string;
@@ -16,11 +16,11 @@ export interface Format {
   moment: (date: Date) => string;
   /** `12 Nov 2026 08:12` in the site's time zone */
   exact: (date: Date) => string;
-  /** a duration such as `1y` in words */
+  /** a duration such as `1y` as text */
   duration: (duration: string) => string;
   /** `1,842` */
   number: (value: number) => string;
-  /** `1.8K`, where there is little room */
+  /** `1.8K`, for narrow places */
   compact: (value: number) => string;
   /** an amount in minor units: `49.00 EUR` */
   money: (amount: number, currency: string) => string;
@@ -28,7 +28,7 @@ export interface Format {
   bytes: (value: number) => string;
   /** bytes as LICENSING_UPLOAD_LIMIT counts them, in megabytes of 1,048,576: `256 MB` */
   limit: (value: number) => string;
-  /** of the site, such as `Europe/Berlin` */
+  /** the site's time zone, such as `Europe/Berlin` */
   zone: string;
 }
 

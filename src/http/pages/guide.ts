@@ -7,16 +7,16 @@ import type { State } from '../context';
 import { compress, once, serveFile, typeOf, type StaticFile } from '../static-file';
 import { setPageHeaders } from './headers';
 
-/** The documentation as a site, which `npm run docs` puts into `docs-site`: help beside the operator's pages. */
+/** The documentation's site, which `npm run docs` writes into `docs-site`: help for the operator's pages. */
 
-/** @param page its name in `docs`, such as `releases` @returns its address below `pages/`; undefined: it is not there */
+/** Returns the address below `pages/` of a guide; undefined without it. @param page its name in `docs`: `releases` */
 export type GuideAddress = (page: string) => string | undefined;
 
 const AT = '/pages/guide/';
 
 /**
- * Serves the site at `pages/guide/`, where it was built. It says nothing of this installation, so everybody may read it.
- * @param folder `docs-site`; undefined: there is none
+ * Serves the site at `pages/guide/`, if it was built. It contains nothing about this installation, so it is public.
+ * @param folder `docs-site`; undefined if there is no site
  */
 export function mountGuide(router: Router<State>, folder: string | undefined): GuideAddress {
   const files = new Map(folder === undefined ? [] : filesIn(folder));
@@ -24,7 +24,7 @@ export function mountGuide(router: Router<State>, folder: string | undefined): G
     const serve = serveFile((ctx) => files.get(ctx.path.slice(`${API_PATH}${AT}`.length))?.(), 'pages');
     router.all(`${AT}*file`, async (ctx, next) => {
       setPageHeaders(ctx);
-      // The site's script adds an element for styles, which stays empty.
+      // Allow inline styles, because the site's script adds an element for styles, which remains empty.
       const policy = ctx.response.get('Content-Security-Policy');
       ctx.set('Content-Security-Policy', policy.replace("style-src 'self'", "$& 'unsafe-inline'"));
       ctx.set('X-Robots-Tag', 'noindex');

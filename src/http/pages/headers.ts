@@ -1,16 +1,16 @@
 import type { Context } from '../context';
 
-/** Nothing of other hosts, nothing that stands in the page itself, and no frame around it. */
+/** Security headers: nothing from other hosts, no inline script or style, and no frame around the page. */
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'X-Frame-Options': 'DENY',
   'X-Content-Type-Options': 'nosniff',
-  // With no-referrer a form of our own would send "Origin: null".
+  // With no-referrer, our own forms would send "Origin: null", which the CSRF check refuses.
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
-  // Pages show personal data, and what a key is worth.
+  // Do not cache pages, because they show personal data, and licences with their value.
   'Cache-Control': 'no-store',
 };
 

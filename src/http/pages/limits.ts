@@ -10,19 +10,19 @@ import type { TakeTurn } from '../limits/turns';
 import { languageOf } from './browser-choices';
 import { isOfCustomers } from './call';
 
-/** How often pages are asked for, counted before anything of a page is made: a refusal shall cost far less than a page. */
+/** Does nothing. The limits of page views apply before a page is built: a refusal must cost far less than a page. */
 
 export const noTurn = (): void => undefined;
 
-/** What is open to everybody counts by network before anything else is done. @throws OVER_LIMIT */
+/** Counts a view of a public page by network, before all other work. @throws OVER_LIMIT */
 export async function countView(ctx: Context, limiter: Limiter): Promise<void> {
   const { allowed, retryAfter } = await limiter('pages', ctx.state.client.limitKey);
   if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
 }
 
 /**
- * Counts a request of a customer's session, and waits until the one before is done. By the cookie: the database is not asked.
- * @returns ends the turn
+ * Counts a request of a customer's session by its cookie, without the database, and waits until the previous one ends.
+ * @returns a function that ends the turn
  * @throws OVER_LIMIT, CLIENT_GONE
  */
 export async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: TakeTurn): Promise<() => void> {
@@ -41,7 +41,7 @@ export async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: Ta
   throw new CodedError('CLIENT_GONE');
 }
 
-/** In words alone: a page takes a hundred times as long. @throws any other error */
+/** Answers with plain text, because a page takes a hundred times as long. @throws any other error */
 export function refuseView(ctx: Context, error: unknown): void {
   if (!isCoded(error, 'OVER_LIMIT')) throw error;
   ctx.state.code = 'RATE_LIMITED';

@@ -3,13 +3,13 @@ import type { Picture } from '../../packages/pictures';
 import type { State } from '../context';
 import { compress, serveFile, type StaticFile } from '../static-file';
 
-/** An SVG may carry a script, which must not run as the site when somebody opens the picture's own address. */
+/** Headers of the picture. An SVG may contain a script, which must not run as the site if its own address is opened. */
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
   'Cache-Control': 'public, max-age=3600',
 };
 
-/** Adds `pages/my/logo`, the seller's picture of now, to the router; 404 without one. */
+/** Adds `pages/my/logo`, the seller's current picture, to the router; 404 without a picture. */
 export function mountLogo(router: Router<State>, settings: { readonly shopLogo: Picture | undefined }): void {
   let known: { of: Picture; file: Promise<StaticFile> } | undefined;
   const load = () => {

@@ -11,7 +11,7 @@ import type { Answer, PageCall, PagesDependencies, Route } from './page';
 import { askToSignInAgain, signedInLately } from './sign-in/again';
 import { signInRoutes } from './sign-in/routes';
 
-/** The pages' addresses, and who may see what. `answer-page.tsx` has the steps of a request. */
+/** The addresses of all pages and their access rules. `answer-page.tsx` has the steps of a request. */
 
 /** Adds all pages to the router, below `/pages`. */
 export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
@@ -41,8 +41,8 @@ const nowhere = (): never => {
 };
 
 const NOWHERE: Route<PageCall> = { path: '{/*rest}', get: nowhere };
-/** Whatever is sent there, and from where. */
+/** The route without a Joomla site: it answers 404 to every method and origin. */
 const LEADS_NOWHERE = { get: nowhere, post: nowhere, checksOrigin: true } as const;
 
-/** Requests of a customer's session that wait for the one before: a click more than a person makes. */
+/** The number of a session's requests that may wait for the previous one: one more click than a person makes. */
 const MOST_WAITING = 4;

@@ -17,7 +17,7 @@ import type { GuideAddress } from './guide';
 import type { Said, View } from './view';
 import type { LastFigures } from './within';
 
-/** What a page is made of: a route says what its GET shows and what its POST does. */
+/** The types of a page. A route states what its GET shows and what its POST does. */
 
 export interface PagesDependencies {
   db: Db;
@@ -33,35 +33,35 @@ export interface PagesDependencies {
 }
 
 export interface PagesSettings extends ManageSettings {
-  /** The version of this program. */
+  /** the version of this program */
   version: string;
-  /** LICENSING_TIMEOUT_FACTOR, by which waits grow */
+  /** LICENSING_TIMEOUT_FACTOR, by which waiting times are multiplied */
   timeoutFactor: number;
   shopName: string;
   shopLogo: Picture | undefined;
   publicUrl: string | undefined;
   pagesHost: string | undefined;
-  /** a name of the time-zone database */
+  /** a name in the time-zone database */
   timeZone: string;
   downloads: DownloadSettings;
-  /** whether the address of an update XML answers */
+  /** reports whether the address of an update XML answers */
   askForXml: AskForXml;
-  /** queues a mail in the caller's transaction; undefined: mail is off */
+  /** queues a mail in the caller's transaction; undefined if mail is off */
   queueMail?: QueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
 }
 
-/** One request for a page. */
+/** A request for a page. */
 export interface PageCall extends PagesDependencies {
   ctx: Context;
-  /** of this request */
+  /** the time of this request */
   at: Date;
   view: View;
-  /** the parts of the path, by name */
+  /** the parameters of the path by name */
   path: Record<string, string>;
   query: URLSearchParams;
 }
 
-/** A request of somebody who is signed in. */
+/** A request of an operator who is signed in. */
 export interface OperatorCall extends PageCall {
   session: OperatorSession;
   caller: Caller;
@@ -77,42 +77,42 @@ export type Answer =
   /** a table as a file */
   | { csv: string; rows: AsyncIterable<Cell[]> }
   | { file: string; type: string; content: string | Buffer }
-  /** the handler has written the answer itself */
+  /** an answer that the handler has already written */
   | { sent: true };
 
-/** Another page, by its path below `pages` (303), and what it says on top. */
+/** A redirect (303) to another page, by its path below `pages`, with a flash message. */
 export interface Redirect {
   to: string;
   said?: Said;
 }
 
 export interface Route<Call extends PageCall> {
-  /** below `pages`, such as `/licenses/:id` */
+  /** the path below `pages`, such as `/licenses/:id` */
   path: string;
-  /** what it shows */
+  /** shows the page */
   get?: (call: Call) => Promise<Answer> | Answer;
-  /** what its form does; `sent` is empty for an upload, which the operation reads itself */
+  /** does the work of its form; `sent` is empty for an upload, which the operation reads itself */
   post?: (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
-  /** the scope that GET needs as well; POST always needs `write` unless this says `read` */
+  /** the scope that GET needs too; POST always needs `write`, unless this is `read` */
   scope?: 'read' | 'write' | undefined;
-  /** it shows a secret or destroys: its GET needs a sign-in within the last hour as well */
+  /** true for a page that shows a secret or destroys: its GET also needs a sign-in within the last hour */
   isSecret?: boolean;
-  /** its form needs no such sign-in, as its operation (`goesOn`), or leaves that to the operation (`goesOnWith`) */
+  /** true if the form needs no recent sign-in: its operation has `goesOn`, or checks this itself (`goesOnWith`) */
   goesOn?: true;
-  /** its form may come from another origin: it looks itself where from */
+  /** true if the form may come from another origin, which the route checks itself (CSRF) */
   checksOrigin?: true;
-  /** its form has a file */
+  /** true if the form has a file */
   upload?: boolean;
-  /** false: it may take longer than a request's deadline */
+  /** false if the work may take longer than a request's deadline */
   hasDeadline?: boolean;
 }
 
-/** The scope that a request needs. */
+/** Returns the scope that a request needs. */
 export function scopeOf({ scope }: Pick<Route<never>, 'scope'>, method: string): 'read' | 'write' {
   return scope ?? (method === 'POST' ? 'write' : 'read');
 }
 
-/** Goes to another page, which says what was done. */
+/** Redirects to another page, with a flash message about the work that was done. */
 export function done(to: string, code?: Said['code'], ...values: string[]): Redirect {
   return code === undefined ? { to } : { to, said: { code, values } };
 }

@@ -8,7 +8,7 @@ import { csvFile } from './csv';
 import type { Answer, PageCall } from './page';
 import { ViewProvider, type View } from './view';
 
-/** Writes what a route's handler answers. */
+/** Sends the answer of a route's handler. */
 export async function send(call: PageCall, answer: Answer): Promise<void> {
   const { ctx, view } = call;
   if ('sent' in answer) return;
@@ -20,7 +20,7 @@ export async function send(call: PageCall, answer: Answer): Promise<void> {
     return;
   }
   if ('csv' in answer || 'file' in answer) {
-    // Before the header: what cannot be read is refused by a page, and not by a file that is cut.
+    // Read the first row before sending headers: an error then shows a page, and does not cut off the file.
     const rows = 'csv' in answer ? await begun(answer.rows) : undefined;
     const [name, type] = 'csv' in answer ? [answer.csv, 'text/csv'] : [answer.file, answer.type];
     ctx.attachment(name);
@@ -39,7 +39,7 @@ export async function send(call: PageCall, answer: Answer): Promise<void> {
   ctx.body = await packed(ctx, `<!doctype html>${render(view, answer.page)}`);
 }
 
-/** The same rows, after the first one was read. */
+/** Returns the same rows after reading the first one. */
 async function begun<Row>(rows: AsyncIterable<Row>): Promise<AsyncIterable<Row>> {
   const iterator = rows[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -55,8 +55,8 @@ async function begun<Row>(rows: AsyncIterable<Row>): Promise<AsyncIterable<Row>>
 const toGzip = promisify(gzip);
 
 /**
- * Compresses what a browser may ask for again and again. Keys and tokens stand in answers to POST alone: beside what was
- * typed, their compressed length would tell of them (BREACH).
+ * Compresses the answer to a GET. Keys and tokens are only in answers to POST: next to submitted text, the compressed
+ * length would reveal them (BREACH).
  */
 async function packed(ctx: Context, html: string): Promise<string | Buffer> {
   if (ctx.method === 'POST' || ctx.acceptsEncodings('gzip', 'identity') !== 'gzip') return html;

@@ -5,32 +5,32 @@ import type { CustomerLanguage } from '../../texts/customers/languages';
 import type { OperatorLanguage } from '../../texts/operators/languages';
 import type { Texts } from '../../texts/operators/texts';
 
-/** What every component may ask about the request that a page is made for. */
+/** The values that every component of a page may read about its request. */
 export interface View {
   language: CustomerLanguage;
-  /** what only operators read is in; the page's own, unless it is a customer's */
+  /** the language of texts for operators only: the page's language, unless it is a customer's page */
   operatorLanguage: OperatorLanguage;
-  /** the texts of the page's language */
+  /** the texts in the page's language */
   t: Texts;
   format: Format;
   theme: Theme;
-  /** the address of a page, from its path below `pages`, such as `/licenses/12` */
+  /** returns the address of a page from its path below `pages`, such as `/licenses/12` */
   to: (path: string, query?: Query) => string;
-  /** the address of a style or script */
+  /** returns the address of a style or script */
   asset: (name: AssetName) => string;
-  /** the address of a page of the documentation, such as `releases`; undefined: it is not there */
+  /** returns the address of a guide, such as `releases`; undefined if it does not exist */
   guide: (page: string) => string | undefined;
-  /** the path of this page below `pages` */
+  /** this page's path below `pages` */
   path: string;
-  /** who is signed in as operator; undefined: nobody, or a customer */
+  /** the signed-in operator; undefined for customers and visitors */
   operator: { name: string; scope: Scope; byDoor?: true | undefined } | undefined;
-  /** whether that is an operator who may change things */
+  /** true if the operator may change data */
   readonly mayWrite: boolean;
-  /** the seller's name; empty: not known */
+  /** the seller's name; empty if it is unknown */
   shopName: string;
   /** the address of the seller's picture */
   logo: string | undefined;
-  /** the result of the action that led here */
+  /** the flash message of the previous action */
   said: Said | undefined;
   now: Date;
 }
@@ -42,18 +42,18 @@ export type AssetName = 'licensing.css' | 'licensing.js';
 
 export type Query = Record<string, string | number | undefined>;
 
-/** A sentence by its name, with its values. */
+/** A flash message: a sentence by its name, with its values. */
 export interface Said {
   code: keyof (Texts['said'] & Texts['kit']['said']);
   values: string[];
-  /** remarks on a package: each a code and what its sentence names */
+  /** remarks about a package, each a code and the values of its sentence */
   remarks?: string[][];
 }
 
 const ViewContext = createContext<View | undefined>(undefined);
 export const ViewProvider = ViewContext.Provider;
 
-/** The request's view, in any component of a page. */
+/** Returns the request's view in any component of a page. */
 export function useView(): View {
   const view = useContext(ViewContext);
   if (view === undefined) throw new Error('This component stands in no page.');

@@ -1,17 +1,17 @@
 import type { LRUCache } from 'lru-cache';
 import type { Db } from '../../licensing/licensing';
 
-/** The parts of a page's call that loading needs. */
+/** The parts of a page's call that are needed for loading. */
 interface Loading {
   db: Db;
   settings: { timeoutFactor: number };
 }
 
 const PATIENCE_MS = 300;
-/** For somebody who asked for it: less than a request's deadline. */
+/** The patience for a figure that the user requested: less than a request's deadline. */
 export const LONG_PATIENCE_MS = 3_500;
 
-/** What is nice to have, such as counts: undefined when it fails or takes longer than `patience` ms times LICENSING_TIMEOUT_FACTOR. */
+/** Loads an optional value. @returns undefined if it fails or exceeds `patience` ms times LICENSING_TIMEOUT_FACTOR */
 export async function within<T>(
   { db, settings }: Loading,
   load: (db: Db) => Promise<T>,
@@ -24,21 +24,21 @@ export async function within<T>(
   return Promise.race([load(db).catch(() => undefined), late]).finally(() => clearTimeout(timer));
 }
 
-/** A figure, and when it was counted. */
+/** A figure with the time of its count. */
 export interface Figure<T> {
   value: T;
   at: Date;
 }
 
-/** The last figures of this process by their names, and those that are being counted. */
+/** The last figures of this process by name, and the counts in progress. */
 export interface LastFigures {
   kept: LRUCache<string, Figure<unknown>>;
   running: Map<string, Promise<Figure<unknown>>>;
 }
 
 /**
- * Counts a figure, or returns it as it was counted last, when counting fails or takes longer than a moment. Waits longer if
- * it was never counted, or the caller asks for it. Counts a figure once at a time: the database may be slow.
+ * Counts a figure, or returns the last one if counting fails or takes longer than a moment. It waits longer for the
+ * first count, or if `waits` is true. A figure is counted only once at a time, because the database may be slow.
  */
 export async function countOrLast<T>(
   call: Loading & { at: Date; lastFigures: LastFigures },
@@ -56,6 +56,6 @@ export async function countOrLast<T>(
   const run = running.get(name) ?? count().finally(() => running.delete(name));
   running.set(name, run);
   const patience = waits || !kept.has(name) ? LONG_PATIENCE_MS : undefined;
-  // A name stands for one figure, and so for one type.
+  // The cast is safe because a name identifies one figure and therefore one type.
   return ((await within(call, () => run, patience)) ?? kept.get(name)) as Figure<T> | undefined;
 }

@@ -1,5 +1,5 @@
 'use strict';
-/* Shows the document. The theme is set before the bundle runs, so that nothing flashes. */
+/* Shows the document. The theme is set before the bundle runs, so that the page does not flash. */
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const setTheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', setTheme);
@@ -16,7 +16,7 @@ bundle.addEventListener('load', () => {
     docExpansion: 'none',
     defaultModelsExpandDepth: 0,
     filter: true,
-    // Tokens stay in this page's memory, and the document goes to nobody's validator.
+    // Keep tokens only in this page's memory, and send the document to no validator.
     persistAuthorization: false,
     validatorUrl: null,
   });

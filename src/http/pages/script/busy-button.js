@@ -1,9 +1,9 @@
 'use strict';
 /*
- * A pressed button locks and says what it does:
+ * Prevents a double submit: a pressed button locks and shows the work in progress:
  *   <button type="submit" data-busy="Publishing...">Publish</button>
- * Not for a form that is answered by a download: the page stays, and so would the lock. It keeps the focus and its
- * value is sent, therefore aria-disabled and not disabled.
+ * Do not use it for a form that is answered by a download, because the page and therefore the lock would remain. The
+ * button keeps the focus and its value is sent: this needs aria-disabled, not disabled.
  */
 const LOCKED = 'button[data-busy][aria-disabled]';
 const contents = new WeakMap();
@@ -14,7 +14,7 @@ const unlock = () => {
   }
 };
 
-// At the window: after the scripts that send a form themselves and prevent the browser from it
+// Listen on the window, so that scripts which send a form themselves run first and prevent the default
 addEventListener('submit', (event) => {
   if (event.defaultPrevented) return;
   if (event.target.querySelector(LOCKED)) return event.preventDefault();
@@ -24,5 +24,5 @@ addEventListener('submit', (event) => {
   button.textContent = button.dataset.busy;
   button.setAttribute('aria-disabled', 'true');
 });
-// The browser's Back shows the page as it was left.
+// The browser's Back restores the page with its locked button.
 addEventListener('pageshow', unlock);

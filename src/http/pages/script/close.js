@@ -1,7 +1,5 @@
 'use strict';
-/*
- * Closes a notice without loading the page again: <a data-close href="this page">Close</a>. The focus goes on to the page.
- */
+/* Closes a notice without reloading the page: <a data-close href="this page">Close</a>. The focus moves to the page. */
 document.addEventListener('click', (event) => {
   const link = event.target.closest('[data-close]');
   if (!link) return;

@@ -2,7 +2,7 @@
 /*
  * Copies the text of an element or a field:
  *   <button type="button" hidden data-copy="#key" data-copied="Copied" data-copy-failed="Press Ctrl+C">Copy</button>
- * Shows the button, which is hidden without a script, and says the result beside it (role=status).
+ * Shows the button, which is hidden without scripts, and reports the result next to it (role=status).
  */
 const COPY = 'button[data-copy]';
 
@@ -25,7 +25,7 @@ const copy = async (button) => {
     await navigator.clipboard.writeText(source.value ?? source.textContent.trim());
     status.textContent = button.dataset.copied;
   } catch {
-    // Without https, or refused: the text is selected, so that one press of the keys copies it.
+    // Without https, or without permission, select the text, so that one press of the keys copies it.
     if (source.select) source.select();
     else getSelection().selectAllChildren(source);
     status.textContent = button.dataset.copyFailed;

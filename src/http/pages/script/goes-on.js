@@ -1,8 +1,8 @@
 'use strict';
 /*
- * A form that is one of several steps sends itself:
+ * Sends a form automatically that is one of several steps:
  *   <form data-goes-on>
- * Not when somebody came back to its page.
+ * It does not do so when the user returned to its page.
  */
 const step = document.querySelector('form[data-goes-on]');
 const [arrival] = performance.getEntriesByType('navigation');

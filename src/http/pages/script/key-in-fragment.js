@@ -1,9 +1,9 @@
 'use strict';
 /*
- * A licence key in the link's fragment: P/pages/my#key=KEY
+ * Reads a licence key from the link's fragment: P/pages/my#key=KEY
  *   <form method="post" action="my" data-key-form="key"> <input name="key">
- * Takes the key out of the address and its place in the history, writes it into the field that data-key-form names,
- * and sends the form. A fragment never reaches a server, so that the key stands in no log.
+ * Removes the key from the address and the history, writes it into the field that data-key-form names, and sends the
+ * form. A fragment never reaches a server, so that no log contains the key.
  */
 const takeKey = () => {
   const found = /^#(?:.*&)?key=([^&]*)/.exec(location.hash);
@@ -15,11 +15,11 @@ const takeKey = () => {
   try {
     field.value = decodeURIComponent(found[1]);
   } catch {
-    // A broken link: the key as it stands there is judged like a mistyped one.
+    // In a broken link, the undecoded key is checked like a mistyped one.
     field.value = found[1];
   }
   form.requestSubmit();
 };
 takeKey();
-// A second link that is opened while the page is shown
+// Handle a second link that is opened while the page is shown
 addEventListener('hashchange', takeKey);

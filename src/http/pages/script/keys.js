@@ -1,9 +1,9 @@
 'use strict';
 /*
- * Keys:  /  focuses <input data-search>;  ?  opens <dialog id="keys">
- *   <button type="button" hidden data-open="#keys">Keyboard</button> opens it too, and is shown by the script.
- *   In the dialog: <input type="checkbox" data-keys> switches both keys off and on; <form method="dialog"> closes.
- * The choice stays in this browser (localStorage licensing-keys=off).
+ * Keyboard shortcuts:  /  focuses <input data-search>;  ?  opens <dialog id="keys">
+ *   <button type="button" hidden data-open="#keys">Keyboard</button> also opens it; the script shows this button.
+ *   In the dialog: <input type="checkbox" data-keys> switches both shortcuts; <form method="dialog"> closes it.
+ * The choice is stored in this browser (localStorage licensing-keys=off).
  */
 const NAME = 'licensing-keys';
 const stored = {
@@ -18,7 +18,7 @@ const stored = {
     try {
       localStorage.setItem(NAME, on ? 'on' : 'off');
     } catch {
-      // Storage is refused: the choice lasts as long as the page.
+      // Without storage, the choice lasts until the page closes.
     }
   },
 };

@@ -2,8 +2,8 @@
 /*
  * Search as you type, for filters in the address (never for a key):
  *   <form method="get" action="licenses" data-live="#results"> ... <div id="results"> <p data-live-count>
- * 250 ms after the last change it fetches what the form's button would open, replaces the contents of #results, writes
- * the address without a step in the history, and says the text of [data-live-count] (role=status).
+ * 250 ms after the last change it fetches the page that the form would open, and replaces the contents of #results. It
+ * updates the address without a history entry, and announces the text of [data-live-count] (role=status).
  */
 const WAIT = 250;
 let timer;
@@ -16,7 +16,7 @@ const addressOf = (form) => {
   return address.href;
 };
 
-/** Made before it is needed, because a region that appears with its text is not announced. */
+/** The live regions by form, created in advance: a region that appears with its text is not announced. */
 const regions = new WeakMap();
 const announcer = (form) => {
   if (!regions.has(form)) {
@@ -38,7 +38,7 @@ const search = async (form, results) => {
     const answer = await fetch(address, { signal: request.signal, headers: { Accept: 'text/html' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const found = answer.ok && !answer.redirected && page.querySelector(form.dataset.live);
-    // Signed out, or an error: the whole page says so.
+    // After a sign-out or an error, open the whole page, which explains it.
     if (!found) return location.assign(address);
     const focused = results.contains(document.activeElement) && document.activeElement.getAttribute('href');
     results.replaceChildren(...found.childNodes);
@@ -47,7 +47,7 @@ const search = async (form, results) => {
     announcer(form).textContent = results.querySelector('[data-live-count]')?.textContent ?? '';
     document.dispatchEvent(new Event('licensing:content'));
   } catch {
-    // Aborted by the next change, or the network is away: the button is still there.
+    // The next change aborted it, or the network failed: the button still works.
   } finally {
     if (running === request) results.removeAttribute('aria-busy');
   }

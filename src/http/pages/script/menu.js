@@ -1,7 +1,5 @@
 'use strict';
-/*
- * <details class="menu"> closes by Escape, by a click outside, and when the focus leaves it. Opening needs no script.
- */
+/* Closes <details class="menu"> by Escape, by a click outside, and when it loses the focus. Opening needs no script. */
 const closeOthers = (target) => {
   for (const menu of document.querySelectorAll('details.menu[open]'))
     if (!menu.contains(target)) menu.open = false;

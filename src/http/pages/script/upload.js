@@ -9,8 +9,8 @@
  *     <div data-upload-box hidden> <progress class="up" max="100"></progress> <p data-upload-text></p>
  *       <button type="button" data-upload-stop>Stop</button> </div>
  *     <p role="status" data-upload-status></p>
- * Hides data-upload-plain, shows data-upload-box while bytes are sent, and then shows the page that was answered under
- * its address. An ordinary form without a script.
+ * Hides data-upload-plain, shows data-upload-box while bytes are sent, and then shows the answered page under its
+ * address. Without scripts, the form works like any other.
  */
 const hidePlain = () => {
   for (const plain of document.querySelectorAll('[data-upload-plain]')) plain.hidden = true;
@@ -30,7 +30,7 @@ const duration = (seconds) =>
     ? inUnits('second', Math.max(1, Math.round(seconds)), 0)
     : inUnits('minute', Math.round(seconds / 60), 0);
 
-/** Shows an answered page, as the browser would have. A reload asks for its address. */
+/** Shows an answered page as the browser would. A reload requests its address. */
 let shown;
 const show = (text, address) => {
   const page = new DOMParser().parseFromString(text, 'text/html');
@@ -66,7 +66,7 @@ const upload = (form, button) => {
     const now = performance.now();
     if (now - written < 500) return;
     written = now;
-    // The first second tells little of the speed.
+    // Show no remaining time in the first second, which is too short to measure the speed.
     const left = ((now - started) / 1000) * (total / loaded - 1);
     const template = now - started < 1000 ? form.dataset.uploadSent : form.dataset.uploadLeft;
     text.textContent = template
@@ -94,7 +94,7 @@ const upload = (form, button) => {
   bar.value = 0;
   box.hidden = false;
   addEventListener('beforeunload', askBeforeLeaving);
-  // Not form.action, which a field of this name would hide
+  // Read the attribute, because a field named "action" would hide form.action
   request.open('POST', form.getAttribute('action') ?? '');
   request.setRequestHeader('Accept', 'text/html');
   request.send(new FormData(form, button));
@@ -106,7 +106,7 @@ document.addEventListener('submit', (event) => {
   const form = event.target;
   if (!form.matches('[data-upload]')) return;
   if (form.matches('[data-upload-running]')) return event.preventDefault();
-  // Without a file the server's answer comes at once.
+  // Without a file, the server answers at once.
   const file = form.querySelector('input[type=file]')?.files[0];
   if (!file || !form.querySelector('[data-upload-box]')) return;
   event.preventDefault();

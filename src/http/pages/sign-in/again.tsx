@@ -11,14 +11,14 @@ import { signInByToken } from './by-token';
 import { NarrowPage } from './pages';
 import { TokenField } from './token-field';
 
-/** Signing in again, more than an hour after the first time. The form that was sent is kept on the page that asks. */
+/** Step-up authentication: signing in again after more than an hour. The page that asks keeps the submitted form. */
 
-/** The field of that page. Other forms have none of this name. */
+/** The name of the token's field, which no other form uses. */
 const TOKEN = 'sign_in_again';
 
 /**
- * The call of a form, once its operator signed in within the hour: before, or by the token that came with the form.
- * @param sent loses that token @returns the page that asks, when neither holds @throws ManageError
+ * Returns the call if its operator signed in within the last hour, or does so by the token in the form.
+ * @param sent loses this token @returns the page that asks for the sign-in, if neither applies @throws ManageError
  */
 export async function signedInLately(
   call: OperatorCall,
@@ -30,9 +30,9 @@ export async function signedInLately(
   if (isFresh(call.session, call.at)) return call;
   if (!token) {
     const goesOn = route.goesOn === true || scopeOf(route, 'POST') === 'read';
-    // Sent from the page that asks, without a token: the operator has not signed in elsewhere yet.
+    // The form comes from the page that asks, without a token: the operator has not signed in elsewhere yet.
     if (goesOn && token === undefined) return call;
-    // Nothing was typed: the page that has the form is shown again afterwards.
+    // Nothing was typed, so show the form's page again after the sign-in.
     const isEmpty = [...sent].every(([name, value]) => name === 'once' || value === '');
     return isEmpty && route.get !== undefined && token === undefined
       ? { to: signInAddress(call.view.path, 'again') }
@@ -48,14 +48,14 @@ export async function signedInLately(
   return { ...call, session, caller };
 }
 
-/** The page to sign in, which leads on to `next`. */
+/** Returns the path of the sign-in, which then leads to `next`. */
 export function signInAddress(next: string, why: 'ended' | 'again' | undefined): string {
   const query = new URLSearchParams(next === '/' ? {} : { next });
   if (why !== undefined) query.set('why', why);
   return `/sign-in${query.size === 0 ? '' : `?${String(query)}`}`;
 }
 
-/** @param sentence what is wrong with the token */
+/** Asks for a sign-in and keeps the form. @param sentence the mistake in the token */
 export function askToSignInAgain(sent: URLSearchParams, sentence?: string): { page: Child; status: number } {
   const failure = sentence === undefined ? undefined : { field: TOKEN, sentence };
   const form = formState(sent, failure, sent.get('once') ?? undefined);

@@ -3,21 +3,21 @@ import { ManageError } from '../../../operations/kit/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { PageCall } from '../page';
 
-/** Signing in by an API token, at first and again. */
+/** A successful sign-in by an API token, for a new or renewed session. */
 
 export type SignedIn = Extract<OperatorSignIn, { cookie: string }>;
 
 /**
- * Opens a session for who a token belongs to, in the place of the browser's earlier one.
- * @returns `sentence`: why it was refused, in the page's language
- * @throws ManageError for too many failures
+ * Opens a session for the owner of a token. It replaces the browser's earlier session.
+ * @returns `sentence`: the reason for a refusal in the page's language
+ * @throws ManageError after too many failures
  */
 export async function signInByToken(
   call: PageCall,
   token: string,
 ): Promise<SignedIn | { sentence: string; status: number }> {
   const { signIn } = call.view.t;
-  // As the API judges it, from either header.
+  // Check the token like the API, which accepts it in either header.
   const caller = await call.authenticate({ authorization: `Bearer ${token}`, joomlaToken: undefined });
   if ('refused' in caller) {
     await countFailure(call);
@@ -29,7 +29,7 @@ export async function signInByToken(
   return 'refused' in opened ? { sentence: signIn.shopToken, status: 403 } : opened;
 }
 
-/** @throws ManageError for the eleventh failure of a client in a minute */
+/** Counts a failed sign-in. @throws ManageError for a client's eleventh failure in a minute */
 export async function countFailure({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('manage_failures', ctx.state.client.limitKey);
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });

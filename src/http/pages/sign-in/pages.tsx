@@ -6,7 +6,7 @@ import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
 import { TokenField } from './token-field';
 
-/** A narrow page for who is not signed in. */
+/** A narrow page for visitors who are not signed in. */
 export function NarrowPage({ title, stack, children }: { title: string; stack?: boolean; children: Child }) {
   return (
     <OperatorPage title={title} nav={undefined}>
@@ -18,7 +18,7 @@ export function NarrowPage({ title, stack, children }: { title: string; stack?: 
   );
 }
 
-/** By a mailed link first, where there is mail; then through Joomla; then by a token, which Joomla shows to who has no shell. */
+/** Offers a mailed link if there is mail, then Joomla, then a token, which Joomla shows to users without a shell. */
 export function SignIn({
   form,
   next,
@@ -30,9 +30,9 @@ export function SignIn({
   form: FormState;
   next: string;
   why: 'ended' | 'again' | undefined;
-  /** the component in Joomla; undefined: there is no site */
+  /** the address of the component in Joomla; undefined if there is no site */
   door: string | undefined;
-  /** the session to renew came through it */
+  /** true if the session to renew was opened through Joomla */
   byDoor: boolean;
   hasMail: boolean;
 }) {
@@ -91,7 +91,7 @@ export function SignIn({
   );
 }
 
-/** The link's page changes nothing: mail scanners open it as well. The button uses it up. */
+/** The page of a one-time link. It changes nothing, because mail scanners open it too; its button uses the link. */
 export function Enter({ code }: { code: string }) {
   const { signIn } = useView().t;
   return (
@@ -104,7 +104,7 @@ export function Enter({ code }: { code: string }) {
   );
 }
 
-/** The same for a used, an old and a made-up code. */
+/** The page for an invalid code, without showing whether it was used, has expired or never existed. */
 export function UsedCode() {
   const { t, to } = useView();
   const { signIn } = t;

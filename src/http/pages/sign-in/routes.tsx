@@ -13,7 +13,7 @@ import { nextOf } from './next';
 import { Enter, SignIn, UsedCode } from './pages';
 import { cameByDoor, doorAddress } from './through-joomla';
 
-/** How an operator signs in: by an API token, or by a one-time link. */
+/** The sign-in of operators: by an API token, or by a one-time link (magic link). */
 
 const LONGEST_TOKEN = 1_000;
 
@@ -24,7 +24,7 @@ const signIn: Route<PageCall> = {
     const isAgain = door !== undefined && call.query.get('why') === 'again' && (await cameByDoor(call));
     if (!isAgain) return showSignIn(call, formState());
     const { ctx, view } = call;
-    // After a form the policy of its page lets no redirect lead to another host.
+    // Show a link instead: the CSP of the form's page forbids a redirect to another host.
     if (new URL(door).origin !== ctx.state.origin) return showSignIn(call, formState(), isAgain);
     keepNext(ctx, nextOf(call.query), view.to(''));
     ctx.status = 303;
@@ -42,7 +42,7 @@ const signIn: Route<PageCall> = {
   },
 };
 
-/** Mails a link to an operator. It says the same, whether the address is one. */
+/** Mails a link to an operator. The answer does not reveal whether the address belongs to an operator. */
 const mailedLink: Route<PageCall> = {
   path: '/sign-in/link',
   async post(call, sent) {
@@ -80,7 +80,7 @@ const signOut: Route<PageCall> = {
   },
 };
 
-/** What the footer chooses: theme and language, for operators and customers. */
+/** Keeps the theme and language chosen in the footer, for operators and customers. */
 const preferences = (path: string): Route<PageCall> => ({
   path,
   post(call, sent) {
@@ -98,11 +98,11 @@ export const signInRoutes = [
   preferences('/my/preferences'),
 ];
 
-/** @param byDoor the session to renew came through Joomla */
+/** Shows the sign-in. @param byDoor true if the session to renew was opened through Joomla */
 function showSignIn(call: PageCall, form: FormState, byDoor = false): { page: Child } {
   const { ctx, query, view, settings } = call;
   const next = nextOf(query);
-  // A one-time link, mailed or printed, leads there too.
+  // Keep the page for a one-time link too, whether mailed or printed.
   if (!form.wasSent) keepNext(ctx, next, view.to(''));
   const why = view.operator === undefined ? query.get('why') : null;
   return {
@@ -129,7 +129,7 @@ async function refuseCode(call: PageCall): Promise<Answer> {
   return { page: <UsedCode />, status: 404 };
 }
 
-/** Asking for mails counts like downloads. @throws ManageError */
+/** Counts a requested mail in the same bucket as downloads. @throws ManageError */
 async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('download', ctx.state.client.limitKey);
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });

@@ -2,7 +2,7 @@ import { readSession } from '../../../access/sessions';
 import { readSessionCookie } from '../../session-cookies';
 import type { PageCall } from '../page';
 
-/** The address of the component in Joomla; undefined: there is no site, or its address is not known. */
+/** Returns the address of the component in Joomla; undefined without a site or without its address. */
 export function doorAddress({ settings: { config } }: Pick<PageCall, 'settings'>): string | undefined {
   const { joomlaRoot, publicUrl } = config;
   return joomlaRoot === undefined || publicUrl === undefined
@@ -10,7 +10,7 @@ export function doorAddress({ settings: { config } }: Pick<PageCall, 'settings'>
     : `${publicUrl}/administrator/index.php?option=com_licensing`;
 }
 
-/** Whether the browser has a session that came through Joomla. */
+/** Reports whether the browser's session was opened through Joomla. */
 export async function cameByDoor({ ctx, db, at, authenticate }: PageCall): Promise<boolean> {
   const cookie = readSessionCookie(ctx, 'operator');
   if (cookie === undefined) return false;

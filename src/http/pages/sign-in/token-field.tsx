@@ -1,7 +1,7 @@
 import type { FormState } from '../form-state';
 import { useView } from '../view';
 
-/** The field of an API token, which the browser's store of passwords can keep. */
+/** The field for an API token, which the browser's password manager can store. */
 export function TokenField({
   form,
   name,
@@ -15,7 +15,7 @@ export function TokenField({
   const error = form.error(name);
   return (
     <>
-      {/* A fixed value, so that the browser's store of passwords can keep the token. Without a name it is not sent. */}
+      {/* A fixed user name, so that the password manager can store the token. Without a name, the field is not sent. */}
       <input
         class="visually-hidden"
         type="text"

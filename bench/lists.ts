@@ -11,8 +11,10 @@ import {
   type Page,
 } from '../src/licensing/lists';
 import type { Db } from '../src/store/engine/database';
+import { migrate } from '../src/store/engine/migrate';
 import { toSqlTime } from '../src/store/engine/time';
 import type { MariaDb } from '../test/support/servers';
+import { testConfig } from '../test/support/service';
 import { openMigrated } from '../test/support/service-process';
 import { cpuTime, quantile } from './measure';
 
@@ -47,6 +49,14 @@ const INSERTS = [
      '2026-01-01'
    FROM seq_:first_to_:last`,
   `UPDATE licensing_licenses SET customer_digest = LEFT(SHA2(customer, 256), 32) WHERE id BETWEEN :first AND :last`,
+  // 400 names. One in 400 licences has each.
+  `INSERT INTO licensing_customers (digest, address, name)
+   SELECT customer_digest, customer, CONCAT(
+     ELT(1 + id % 20, 'Anna', 'Ben', 'Carla', 'David', 'Eva', 'Felix', 'Gül', 'Hans', 'Ida', 'Jan', 'Karin', 'Luis', 'Maria',
+       'Nina', 'Otto', 'Paul', 'Rosa', 'Sven', 'Thomas', 'Uwe'), ' ',
+     ELT(1 + id DIV 20 % 20, 'Müller', 'Schmidt', 'Weber', 'Meyer', 'Wagner', 'Becker', 'Schulz', 'Hoffmann', 'Smith', 'Jones',
+       'Taylor', 'Brown', 'Garcia', 'Lopez', 'Rossi', 'Ferrari', 'Dubois', 'Moreau', 'Novak', 'Kim'))
+   FROM licensing_licenses WHERE id BETWEEN :first AND :last AND customer <> 'agency@example.org'`,
   `INSERT INTO licensing_license_keys (id, license_id, key_digest, key_hint, created_at)
    SELECT seq, seq, SHA2(CONCAT('BE9C0000-00000000-00000000-', LPAD(HEX(seq), 8, '0')), 256), IF(seq % 20, LPAD(HEX(seq), 8, '0'), '2024'), '2026-01-01' FROM seq_:first_to_:last`,
   `INSERT INTO licensing_activations (license_id, identifier, ip, site, activated_at)
@@ -120,6 +130,9 @@ export async function makeListData(mariadb: MariaDb, licences: number, name: str
     await connection.query(`USE ${name}`);
     await connection.query('SET unique_checks = 0, foreign_key_checks = 0');
     for (const insert of INSERTS) await fill(connection, insert, licences, now);
+    // The words of the search, as an upgrade fills them.
+    await db('licensing_migrations').where({ name: '002_search_words' }).delete();
+    await migrate(db, testConfig({ LICENSING_DATABASE_URL: mariadb.url(name) }).database);
     // No ANALYZE: lists must not depend on statistics.
     return db;
   } finally {
@@ -182,6 +195,9 @@ const LISTS: Record<string, Query[]> = {
       'https://site-77.example.com/',
       'localhost',
       'none',
+      'müller',
+      'maria sch',
+      'example.org',
     ].map((q) => ({ q })),
     { product_id: 42, status: 'expired' },
     { product_id: 43, status: 'expired' },

@@ -84,7 +84,7 @@ export async function plansOf(db: Db, productId: number | undefined): Promise<Pl
   return listPlans(db, productId);
 }
 
-/** What may be said of a product; undefined keeps a value, null clears it. */
+/** The fields of a product that a caller may set; undefined keeps a value, null clears it. */
 export type ProductFields = {
   [Name in keyof Omit<CatalogueProduct, 'id' | 'includesAll' | 'createdAt'>]?:
     | CatalogueProduct[Name]

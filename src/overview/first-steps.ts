@@ -6,12 +6,12 @@ import { listTokens } from '../store/tokens';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 
-/** What is there to sell, and what is missing before the first licence. */
+/** The products, plans and releases to sell, and the gaps before the first licence. */
 
 export interface Goods {
   products: CatalogueProduct[];
   plans: Plan[];
-  /** published, without their changelogs, each product's highest version first */
+  /** the published releases, without changelogs, each product's highest version first */
   releases: Release[];
 }
 
@@ -28,7 +28,7 @@ export type Gap =
   /** `product`: the first of `count` products whose licences end */
   | { type: 'renewal_page' | 'reminders'; product: CatalogueProduct; count: number };
 
-/** Lists what a shop lacks besides what it sells, in the order in which it is set up. */
+/** Lists what a shop lacks in addition to goods, in the order in which it is set up. */
 export async function listGaps(
   db: Db,
   { products, plans }: Goods,
@@ -65,7 +65,7 @@ export interface FirstSteps {
   release: Release | undefined;
 }
 
-/** Steps of one product if one has them all: a plan may be a bundle's, whose versions are other products'. */
+/** Returns the steps of one product if it has them all. A bundle's plan may go with versions of the included products. */
 export function firstSteps({ products, plans, releases }: Goods): FirstSteps {
   const [product] = [...products].sort((a, b) => stepsOf(b) - stepsOf(a));
   const ofProduct = <T extends { productId: number }>(things: T[]) =>

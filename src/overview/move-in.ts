@@ -9,14 +9,14 @@ import { readArsLog, readMembershipProLog, type FormerLog } from '../joomla/form
 import type { Likely } from '../support/known';
 import { findLikely } from '../support/likely-licenses';
 
-/** Whether the sites of a seller who came from another system get their answers here. */
+/** The check after a move: whether the sites of a seller who came from another system get their answers here. */
 
-/** How sites fared: each counts once, by its latest request. */
+/** The results of the sites' requests: each site counts once, by its latest request. */
 export interface SitesAsked {
   sites: number;
   answered: number;
   refused: number;
-  /** why, as codes; the most frequent first */
+  /** the reasons as codes, the most frequent first */
   refusals: { code: string; sites: number }[];
 }
 
@@ -25,23 +25,23 @@ export interface UnknownKey {
   times: number;
   sites: number;
   at: Date;
-  /** licences whose key it may be meant for, the likeliest first */
+  /** licences whose key it may be meant for, likeliest first */
   nearest: Likely[];
 }
 
 export interface MoveIn {
   days: number;
   now: SitesAsked & {
-    /** there were more sites than are counted */
+    /** whether more sites exist than are counted */
     more: boolean;
   };
-  /** the last days of a former system's own log, where there is one that can be read */
+  /** the last days of a former system's own log, if it exists and is readable */
   before: (SitesAsked & { source: 'ars' | 'membershippro'; from: Date; to: Date })[];
   unknownKeys: UnknownKey[];
 }
 
 export const MOVE_IN_DAYS = 30;
-/** So many take about 60 MB. */
+/** The maximum of sites, which takes about 60 MB. */
 const MOST_SITES = 200_000;
 const MOST_UNKNOWN_KEYS = 50;
 
@@ -62,7 +62,7 @@ export async function readMoveIn(
   };
   for await (const accesses of readSiteAccesses(db, since))
     for (const access of accesses) {
-      // Everybody may ask for updates without a key.
+      // Requests for updates need no key, so they do not show whether a site's licence works.
       if (access.endpoint === 'updates') continue;
       const name = siteOf(access);
       note(name, latestOf(access), access.outcome);
@@ -74,7 +74,7 @@ export async function readMoveIn(
       note(nameOfSite(identifier), activatedAt, 'ok');
       licenses.add(licenseId);
     }
-  // A check does not keep which site it came from: it counts where nothing else tells of the licence's sites.
+  // A check does not store its site, so it counts only if no other request shows the licence's sites.
   for await (const checks of readRecentChecks(db, since))
     for (const { id, lastCheckAt, lastCheckIp } of checks)
       if (!licenses.has(id)) note(placeOf(`licence ${id}`, lastCheckIp), lastCheckAt, 'ok');
@@ -91,14 +91,14 @@ export async function readMoveIn(
   };
 }
 
-/** What told its address, else its key and network. */
+/** Returns a name for the requesting site: its reported address, otherwise its key and network. */
 function siteOf({ site, identifier, licenseId, keyHint, ip }: SiteAccess): string {
   const told = site ?? identifier;
   if (told !== null) return nameOfSite(told);
   return placeOf(licenseId === null ? `key ${keyHint ?? ''}` : `licence ${licenseId}`, ip ?? '');
 }
 
-/** One site is one, however it writes its address. */
+/** Returns one name for all spellings of a site's address. */
 function nameOfSite(text: string): string {
   return normalizeIdentifier('domain', text) ?? text;
 }
@@ -142,7 +142,7 @@ async function nearestOf(
   return keys;
 }
 
-/** @param codes of each site, why it was refused; null: it was answered; empty: nobody knows */
+/** @param codes the refusal of each site; null: it was answered; empty: the reason is unknown */
 function count(codes: (string | null)[]): SitesAsked {
   const byCode = new Map<string, number>();
   let refused = 0;

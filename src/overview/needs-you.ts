@@ -18,20 +18,20 @@ import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, listRefusedCounts, listSums } from '../store/sums';
 import { daysBefore, type OverviewQuery } from './overview';
 
-/** What the overview says: what waits for the seller, and what was refused why. */
+/** The action items of the overview: what waits for the seller, and why requests were refused. */
 
 export type Need =
   | { type: 'not_offered'; productId: number; product: string; version: string; sentence: string }
   | {
       type: 'refused';
-      /** different licences */
+      /** the number of different licences */
       count: number;
-      /** `count` is a lower bound */
+      /** whether `count` is a lower bound */
       more: boolean;
       byCode: RefusedNow[];
       sentence: string;
     }
-  /** `orders`: those that wait; `failed`: orders that are tried again */
+  /** `orders`: waiting orders; `failed`: orders that are retried */
   | { type: CountedNeed; count: number; sentence: string };
 
 type CountedNeed =
@@ -44,7 +44,7 @@ type CountedNeed =
   | 'orders'
   | 'failed';
 
-/** Licences by what refuses them now, the most first. */
+/** The number of licences that are refused for a reason now, most first. */
 export interface RefusedNow {
   code: RefusingCode;
   count: number;
@@ -56,7 +56,7 @@ interface NeedsOptions {
   home: XmlHome;
   /** mails that could not be delivered */
   failedMails: number;
-  /** receivers of webhooks that were stopped */
+  /** webhook receivers that were stopped */
   stoppedWebhooks: number;
   /** see LICENSING_SPREAD_FACTOR */
   spreadFactor: number;
@@ -65,14 +65,14 @@ interface NeedsOptions {
 }
 
 const REFUSED_WITHIN = '7d';
-/** Some 20 ms to read: the overview should answer within 100 ms. */
+/** The maximum of licences: some 20 ms to read, because the overview should answer within 100 ms. */
 const MOST_REFUSED = 2_000;
 const MOST_WITHOUT_ADDRESS = 1_000;
 const MOST_DISPUTED = 100;
-/** The licences of the list to which the action item leads. */
+/** The filter of the list to which the action item leads. */
 const DISPUTED = { status: 'suspended', suspendedBy: 'charged_back' };
 
-/** Nothing needs the seller when it is empty. */
+/** Lists the action items; an empty list means that nothing needs the seller. */
 export async function needsYou(
   db: Db,
   { home, failedMails, stoppedWebhooks, spreadFactor, language, now }: NeedsOptions,
@@ -83,7 +83,7 @@ export async function needsYou(
   const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
   const needs = (type: CountedNeed, found: number, most?: number) => counted(language, type, found, most);
   return [
-    // Customers who paid and have nothing come first.
+    // Customers who paid and received nothing come first.
     ...(await needsOfOrders(db, undefined, language)),
     ...needs('disputed', disputed.length, MOST_DISPUTED),
     ...(await findNotOffered(db, home, language)),
@@ -94,7 +94,7 @@ export async function needsYou(
   ];
 }
 
-/** Returns what orders need, or those of one shop, whose page shows it too. */
+/** Returns the action items of all orders, or of one shop's, whose page shows them too. */
 export async function needsOfOrders(
   db: Db,
   shop: string | undefined,
@@ -122,7 +122,7 @@ function counted(language: OperatorLanguage, type: CountedNeed, found: number, m
   return count === 0 ? [] : [{ type, count, sentence: texts[type](count, number) }];
 }
 
-/** Published, but the update XML lacks it. A product whose XML is not set up is not among them. */
+/** Finds versions that are published but missing in the update XML, for products whose XML is set up. */
 async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<Need[]> {
   const needs: Need[] = [];
   for (const { id, name, element } of await listProducts(db)) {
@@ -130,7 +130,7 @@ async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage)
     if (forAll === undefined) continue;
     const { state, offered } = await readUpdateXmlState(db, home, id);
     if (state !== 'stale') continue;
-    // During a rollout, the files for its share of the addresses may be the only ones that are missing.
+    // During a rollout, only the files for its share of the addresses may be missing.
     const isThere = offered?.includes(forAll.version) === true;
     const { version } = (isThere ? await findOffered(db, id, 1) : undefined) ?? forAll;
     const sentence = OPERATORS[language].needsYou.notOffered(name, version);
@@ -162,7 +162,7 @@ async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promi
   };
 }
 
-/** What refuses a licence's updates, or when updates work new sites; undefined: nothing. */
+/** Returns the reason why a licence's updates are refused, or new sites if updates work; undefined if both work. */
 function refusedNow(license: RefusedLicense, now: Date): RefusingCode | undefined {
   const { activationLimit, activationsUsed } = license;
   const status = liveStatus(license, now);
@@ -178,17 +178,17 @@ const STOPPED = {
 } as const;
 
 export interface RefusalReason {
-  /** the code that customers got */
+  /** the code that customers received */
   code: string;
   reason: string;
-  /** different licences; 0: none of the requests named one */
+  /** the number of different licences; 0: no request named one */
   licenses: number;
   requests: number;
-  /** null: the access log has it no more */
+  /** null: the access log no longer has it */
   last: Date | null;
 }
 
-/** By code, the most requests first. Requests are at most a minute behind, licences as they were counted last. */
+/** Lists refusals by code, most requests first. Requests are at most a minute old, licences as of the latest count. */
 export async function refusalsByReason(
   db: Db,
   { days, productId }: OverviewQuery,
@@ -219,7 +219,7 @@ export async function refusalsByReason(
 /** The refusals that customers can get, by their codes. */
 export const REFUSAL_CODES = Object.keys(OPERATORS.en.needsYou.reasons).filter((code) => code !== 'OTHER');
 
-/** What a code that customers get means, in a few words. */
+/** Returns a short explanation of a code that customers receive. */
 export function refusalReason(code: string, language: OperatorLanguage): string {
   const { reasons } = OPERATORS[language].needsYou;
   return (reasons as Partial<Record<string, string>>)[code] ?? reasons.OTHER;

@@ -18,16 +18,16 @@ import {
   sumMonths,
 } from '../store/sums';
 
-/** The overview's figures, of kept sums, which are at most a minute old. */
+/** The overview's figures, from stored sums that are at most a minute old. */
 
 export interface OverviewQuery {
-  /** undefined: of all products */
+  /** undefined: all products */
   productId: number | undefined;
-  /** UTC days up to today */
+  /** the number of UTC days up to today */
   days: (typeof PERIODS)[number];
 }
 
-/** A figure of the period, and of the period before. */
+/** A figure of the period, and of the period before it. */
 export interface Compared {
   now: number;
   before: number;
@@ -36,18 +36,18 @@ export interface Compared {
 export interface Figures {
   sold: Compared;
   renewed: Compared;
-  /** refused requests */
+  /** the number of refused requests */
   refused: Compared;
-  /** licences */
+  /** the number of active licences */
   active: number;
   expiring: Statistics['expiring'];
-  /** of the charts */
+  /** the days of the charts */
   days: DayStatistics[];
 }
 
 const MOST_VERSIONS = 12;
 
-/** The days that charts show: a week is too short to see anything. */
+/** Returns the number of days that charts show: a week is too short for a trend. */
 function chartDays({ days }: Pick<OverviewQuery, 'days'>): number {
   return Math.max(30, days);
 }
@@ -72,7 +72,7 @@ export async function readFigures(db: Db, query: OverviewQuery, now: Date): Prom
   };
 }
 
-/** Different licences that were refused, as they were counted last. */
+/** Returns the number of different licences that were refused, as of the latest count. */
 export async function readRefused(
   db: Db,
   { productId = ALL_PRODUCTS, days }: OverviewQuery,
@@ -88,7 +88,7 @@ export interface TrendMonth {
   renewed: number;
 }
 
-/** What was sold and renewed in this month and the eleven before, the oldest first. */
+/** Returns the sales and renewals of this month and the eleven before it, oldest first. */
 export async function readTrend(
   db: Db,
   { productId = ALL_PRODUCTS }: Pick<OverviewQuery, 'productId'>,
@@ -102,13 +102,13 @@ export async function readTrend(
 }
 
 export interface RenewalRate {
-  /** ends of the settled months among the last twelve */
+  /** the ends in the settled months of the last twelve */
   ended: number;
-  /** of them, those that were renewed, in time or within 30 days */
+  /** the number of them that were renewed, in time or within 30 days */
   renewed: number;
 }
 
-/** As docs/renewals.md counts them: a month is settled when nothing in it can still be renewed. */
+/** Returns the renewal rate as docs/renewals.md defines it: a month is settled if nothing in it can still be renewed. */
 export async function readRenewalRate(
   db: Db,
   { plans }: Pick<Goods, 'plans'>,
@@ -136,17 +136,17 @@ export async function readRenewalRate(
 export interface Installed {
   productId: number;
   product: string;
-  /** the version that sites are offered; null: there is none */
+  /** the version that sites are offered; null: none */
   newest: string | null;
-  /** sites that told a version in 180 days, as they were counted last */
+  /** the sites that reported a version in 180 days, as of the latest count */
   sites: number;
-  /** of them, those with the newest version or a later one */
+  /** the number of them with the newest version or a later one */
   upToDate: number;
-  /** the highest first */
+  /** highest first */
   versions: { version: string; sites: number }[];
 }
 
-/** The versions that sites said they have, of each product whose sites told any. */
+/** Returns the versions that sites reported, for each product with reports. */
 export async function readInstalled(
   db: Db,
   { products }: Pick<Goods, 'products'>,
@@ -176,7 +176,7 @@ export async function readInstalled(
   return installed.sort((a, b) => b.sites - a.sites || a.productId - b.productId);
 }
 
-/** Active licences that end within 30 days, as the list's filter counts them. */
+/** Counts active licences that end within 30 days, as the list's filter does. */
 export async function countEndingSoon(
   db: Db,
   { plans }: Pick<Goods, 'plans'>,
@@ -194,13 +194,13 @@ interface Arrival {
 }
 
 export interface Arrivals {
-  /** what is downloaded most, and what is new; by product, the highest version first */
+  /** the most downloaded and the new versions, by product, highest version first */
   versions: Arrival[];
-  /** downloads of all other versions */
+  /** the downloads of all other versions */
   others: number;
 }
 
-/** Downloads by version in the days of the charts. */
+/** Counts downloads by version in the days of the charts. */
 export async function readArrivals(
   db: Db,
   goods: Pick<Goods, 'products' | 'releases'>,
@@ -235,7 +235,7 @@ interface Versioned {
   version: string;
 }
 
-/** Published in the days of the charts, the oldest first. */
+/** Lists the releases in the days of the charts, oldest first. */
 export function releasedLately(
   { releases }: Pick<Goods, 'releases'>,
   query: OverviewQuery,
@@ -252,7 +252,7 @@ function isOf({ productId }: { productId: number }, wanted: number | undefined):
   return wanted === undefined || productId === wanted;
 }
 
-/** A UTC day, such as `2026-11-24` */
+/** Returns a UTC day, such as `2026-11-24`. */
 export function daysBefore(now: Date, days: number): string {
   return dayOf(new Date(now.getTime() - days * DAY_MS));
 }

@@ -12,7 +12,7 @@ export interface Inclusion {
   includedId: number;
 }
 
-/** The options of a new plan that has none of its own. */
+/** The options of a new plan that sets none of them. */
 export const PLAN_DEFAULTS: PlanOptions = {
   afterExpiry: 'nothing',
   freeStaging: false,

@@ -9,10 +9,10 @@ import { findCause, hasAnotherKey } from './refusal-causes';
 
 /** Explains recorded accesses to support. Pure functions. */
 
-/** Describes accesses in order of time, and merges consecutive equal ones. `newestFirst` is as the store lists them. */
+/** Describes accesses in order of time, and merges consecutive equal ones. `newestFirst` is in the store's order. */
 export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState): AccessFinding[] {
   const groups: LoggedAccess[][] = [];
-  // The store sorts rows by first access; sort repeated accesses by their latest.
+  // The store sorts rows by their first access; here they are sorted by their latest.
   const inOrder = [...newestFirst].reverse().sort((a, b) => latestOf(a).getTime() - latestOf(b).getTime());
   for (const access of inOrder) {
     const group = groups.at(-1);
@@ -79,7 +79,7 @@ function clientOf(userAgent: string | null): RequestFacts['client'] {
   return /^Mozilla\/.*(Gecko|WebKit|Firefox|Chrome|Safari|Edg)/.test(userAgent) ? 'browser' : 'other';
 }
 
-/** Joomla sends one request per click on Update (no retry, no HEAD), so a second request is a second try. */
+/** Explains a granted request. Joomla sends one per click on Update (no retry, no HEAD), so two are two tries. */
 function explainGranted(request: RequestFacts, count: number): Finding {
   if (request.endpoint === 'check') return finding('CHECKED', { request });
   return count < 2 || request.client !== 'joomla'
@@ -101,7 +101,7 @@ export function explainLogged(newestFirst: LoggedAccess[], known: PresentState):
   ];
 }
 
-/** Whether the findings or the latest access explain a reported failure; otherwise it left no record. */
+/** Reports whether the findings or the latest access explain a reported failure. Otherwise it left no record. */
 export function hasCause(findings: Finding[], accesses: AccessFinding[]): boolean {
   const latest = accesses.at(-1);
   return (

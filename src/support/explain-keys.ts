@@ -7,14 +7,14 @@ import { cause, finding, timeOf } from './findings';
 import type { Action, Cause, EndedKey, Finding, SitePlace } from './finding-model';
 import type { KnownKey } from './known';
 
-/** Explains to support what became of one of a licence's keys, and what its own limit refused. Pure functions. */
+/** Explains to support why a licence's key no longer works, and what its own limit refused. The functions are pure. */
 
-/** The key that counts: the one in its place, for a key that was replaced. */
+/** Returns the key that counts: the replacement of a replaced key. */
 export function effective({ key, successor }: KnownKey): LicenseKey {
   return successor ?? key;
 }
 
-/** Why a request by an ended key was refused. @param known undefined: the log does not name the key */
+/** Returns why a request with an ended key was refused. @param known undefined: the log does not name the key */
 export function endedKeyCause(known: KnownKey | undefined, license: License, now: Date): Cause {
   return cause(
     known?.successor ? 'KEY_REPLACED' : 'KEY_ENDED',
@@ -23,7 +23,7 @@ export function endedKeyCause(known: KnownKey | undefined, license: License, now
   );
 }
 
-/** What is to be said of the key that was asked about. Nothing for one that opens its licence like the main key. */
+/** Explains the key that was asked about. It has no findings for a key that opens its licence like the main key. */
 export function explainAskedKey(
   known: KnownKey,
   license: License,
@@ -76,7 +76,7 @@ export function explainShared({ key, license, networks, slots }: Spreading): Fin
   );
 }
 
-/** Why an activation by a key with a limit of its own was refused, when the limit of the licence is not reached. */
+/** Explains a refused activation with a key that has its own limit, if the licence's limit is not reached. */
 export function keyFullCause(known: KnownKey, license: License, place: SitePlace | null): Cause {
   const { activationLimit: activation_limit, activationsUsed: activations_used } = license;
   return cause(
@@ -86,7 +86,7 @@ export function keyFullCause(known: KnownKey, license: License, place: SitePlace
   );
 }
 
-/** The use of a key with a limit of its own. */
+/** Returns the slots of a key that has its own limit. */
 export function slotsOf(known: KnownKey) {
   const { id, label, activationLimit } = effective(known);
   return { key_id: id, label, activation_limit: activationLimit ?? 0, activations_used: known.used };
@@ -113,7 +113,7 @@ function endOf(known: KnownKey | undefined, license: License, now: Date): EndedK
   };
 }
 
-/** @returns null when no key would help */
+/** @returns null if no key would help */
 function replacement(known: KnownKey | undefined, license: License, now: Date): Action | null {
   if (liveStatus(license, now) !== 'active') return null;
   const { successor } = known ?? {};

@@ -7,7 +7,7 @@ import { CODE_OF, finding, named, timeOf } from './findings';
 import type { Action, Finding, Name } from './finding-model';
 import type { Circumstances, NamedLicense } from './known';
 
-/** Describes a licence's state and what keeps it from working now. */
+/** Describes a licence's state and the reasons why it does not work now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
   const { id, product, activationLimit, activationsUsed, lastCheckAt, lastCheckIp, checkCount } = license;
   const {
@@ -135,7 +135,7 @@ function explainState(
   );
 }
 
-/** What makes a licence usable again; null: nothing. */
+/** Returns the action that makes a licence usable again; null if there is none. */
 export function revival(license: License, now: Date): Action | null {
   const { id, expiresAt } = license;
   const renewal: Action = { type: 'renew', license_id: id, for: '1y' };
@@ -154,7 +154,7 @@ export function slotsOf({ activationLimit, activationsUsed }: License) {
   return { activation_limit: activationLimit, activations_used: activationsUsed };
 }
 
-/** Makes room for one more. More slots may be in use than allowed, after an override or a lowered limit. */
+/** Returns the action that frees one slot. After an override or a lowered limit, more slots may be used than allowed. */
 export function raiseLimit({ id, activationsUsed }: License): Action {
   return { type: 'change_limit', license_id: id, activation_limit: activationsUsed + 1 };
 }
@@ -164,13 +164,13 @@ export function explainNearEmail({ id, customer }: License, by: Name): Finding {
   return finding('NEAR_EMAIL', { license_id: id, customer: customer ?? '', matched: by });
 }
 
-/** The order in which a list says what its licences were found by. */
+/** The order in which a list shows how its licences were found. */
 const NAMES: Name[] = [
   ...(['customer', 'reference', 'order', 'hint', 'identifier', 'access'] as const),
   ...(['beginning', 'near', 'provider'] as const),
 ];
 
-/** @param more whether there are further licences */
+/** @param more whether further licences exist */
 export function explainSeveral(listed: NamedLicense[], more: boolean): Finding {
   const matched = NAMES.flatMap((by) => {
     const license_ids = listed.filter((one) => one.by === by).map(({ license }) => license.id);
@@ -179,7 +179,7 @@ export function explainSeveral(listed: NamedLicense[], more: boolean): Finding {
   return finding('SEVERAL_LICENSES', { matched, more });
 }
 
-/** Order numbers may equal licence ids, so a bare number may mean another licence. */
+/** Warns that a bare number may mean another licence, because order numbers may equal licence ids. */
 export function explainReference({ id, reference }: License): Finding {
   return finding(
     'ALSO_A_REFERENCE',

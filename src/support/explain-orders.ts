@@ -14,10 +14,10 @@ import { distinct } from './distinct';
 import { finding, timeOf } from './findings';
 import type { Finding } from './finding-model';
 
-/** The latest orders of a licence: one that is renewed each year has many. */
+/** The latest orders of a licence that are explained: a licence that is renewed each year has many. */
 const MOST_ORDERS = 5;
 
-/** The orders that issued or renewed a licence, the oldest first, those of the latest that are told. */
+/** Explains the latest orders that issued or renewed a licence, oldest first. */
 export async function explainOrdersOf(db: Db, licenseId: number): Promise<Finding[]> {
   const orders = new Map((await findOrdersOfLicenses(db, [licenseId])).map((order) => [order.id, order]));
   const findings: Finding[] = [];
@@ -26,7 +26,7 @@ export async function explainOrdersOf(db: Db, licenseId: number): Promise<Findin
   return findings;
 }
 
-/** What an order has come to, and what became of the mail with its keys. @param licenseId only the mail with this key */
+/** Explains an order's state and the mail with its keys. @param licenseId only the mail with the key of this licence */
 export async function explainOrder(db: Db, order: Order, licenseId?: number): Promise<Finding[]> {
   const state = await explainState(db, order);
   return state.code === 'ORDER_ISSUED_NOTHING'
@@ -34,7 +34,7 @@ export async function explainOrder(db: Db, order: Order, licenseId?: number): Pr
     : [state, ...(await explainMail(db, order, licenseId))];
 }
 
-/** When its keys went to which address, or why not; nothing of an order that renewed. */
+/** Explains when an order's keys were mailed and to which address, or why not. Renewals have no such finding. */
 async function explainMail(db: Db, order: Order, licenseId: number | undefined): Promise<Finding[]> {
   const { state, to, at, reason } = await readOrderMail(db, order, true, licenseId);
   if (reason === 'nothing_issued') return [];
@@ -49,7 +49,7 @@ async function explainMail(db: Db, order: Order, licenseId: number | undefined):
   return [finding('ORDER_MAIL', { ...facts, at: facts.at ?? null, reason }, { since: facts.at })];
 }
 
-/** Its licences and its latest event, or what it waits for, or why it failed or issued nothing. */
+/** Explains an order by its licences and latest event, or by the reason why it waits, failed or issued nothing. */
 async function explainState(db: Db, order: Order): Promise<Finding> {
   const of = { order_id: order.id, shop: order.shop, order: order.number };
   const { state, failure, failedAt, retryAt } = order;
@@ -98,7 +98,7 @@ async function explainState(db: Db, order: Order): Promise<Finding> {
   return finding('ORDER', { ...of, issued, renewed, event, event_at: since ?? '' }, { since });
 }
 
-/** By when it happened: a message may come late. */
+/** Returns the event that happened last; its message may have arrived earlier than others. */
 function latestOf(events: OrderEvent[]): OrderEvent | undefined {
   return [...events].sort((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id).at(-1);
 }

@@ -5,14 +5,14 @@ import type { License } from '../store/licenses/licenses';
 import { finding } from './findings';
 import type { Finding, SitePlace } from './finding-model';
 
-/** Explains to support which sites take no slot, and why another one does. Pure functions. */
+/** Explains to support which sites take no slot, and why another site takes one. The functions are pure. */
 
-/** The most sites that a sentence names. */
+/** The maximum of sites that a sentence names. */
 export const MAX_NAMED = 10;
 
 /**
  * @param free the first of a licence's activations without a slot
- * @param holders those with a slot that share a registrable domain with them
+ * @param holders the activations with a slot that share a registrable domain with them
  */
 export function explainFreeSites(free: Activation[], holders: Activation[]): Finding[] {
   if (free.length === 0) return [];
@@ -33,15 +33,15 @@ export function explainFreeSites(free: Activation[], holders: Activation[]): Fin
   return [finding('FREE_SITES', { sites, more: free.length > MAX_NAMED })];
 }
 
-/** How many activations without a slot are worth reading for `explainFreeSites`. */
+/** The number of activations without a slot that `explainFreeSites` needs. */
 export const FREE_SITES_READ = MAX_NAMED + 1;
 
 /**
- * Why a refused site needs a slot, though its plan leaves local and staging sites free.
+ * Explains why a refused site needs a slot although local and staging sites are free on its plan.
  *
- * @param identifier as it was sent
- * @param activations all those of the licence
- * @returns `free`: it would take no slot now. `place` is null for any other site
+ * @param identifier in the spelling of the request
+ * @param activations all activations of the licence
+ * @returns `free` if it would take no slot now. `place` is null for any other site
  */
 export function placeOfSite(
   identifier: string,

@@ -5,7 +5,7 @@ import type { PresentState, Likely } from './known';
 
 /** Explains to support which licence an unknown key was probably meant for. */
 
-/** @param candidates the likeliest first */
+/** @param candidates likeliest first */
 export function unknownKeyCause(
   candidates: Likely[],
   compared: MeantKey['compared'],
@@ -24,7 +24,7 @@ export function unknownKeyCause(
     also: others.map((other) => other.license.id),
     key_ended: hasEnded,
   };
-  // The correct key would be refused as well.
+  // The correct key would also be refused.
   const isOfNoUse = status !== 'active' || slip === 'ended' || hasEnded;
   if (isOfNoUse)
     return cause(
@@ -39,7 +39,7 @@ function codeOf(slip: MeantKey['slip']): 'KEY_REPLACED' | 'KEY_ENDED' | 'KEY_MIS
   return slip === 'replaced' ? 'KEY_REPLACED' : slip === 'ended' ? 'KEY_ENDED' : 'KEY_MISTYPED';
 }
 
-/** Explains which key an unknown text was meant to be. `likely` has the likeliest first. */
+/** Explains which key an unknown text was meant to be. `likely` is sorted, likeliest first. */
 export function explainUnknownKey(likely: Likely[], named_by: 'key' | 'hint', now: Date): Finding {
   const [first] = likely;
   if (first === undefined) return finding('UNKNOWN_KEY', {});

@@ -16,38 +16,38 @@ import { numberWord, wordsOf } from '../store/search-words';
 import { inSnapshot } from '../store/engine/transaction';
 import { explain, type WhyAnswer, type WhyOptions } from './why';
 
-/** What the pages' one search field finds. */
+/** The result of the pages' single search field. */
 
 export type FindResult =
   /** `key`: the licence's key that was searched for, unless it is an open main key */
   | { kind: 'license'; id: number; key: { id: number; ended: boolean } | null }
-  /** no licence has this, but orders of shops have this number, the newest first */
+  /** no licence was found, but shops have orders with this number, newest first */
   | { kind: 'orders'; ids: number[] }
   | { kind: 'several'; heading: string; licenses: FoundLicense[]; more: boolean }
-  /** no licence has this, and what is known instead. `about` names what was searched for, never a key */
+  /** no licence was found; `answer` has what is known instead. `about` describes the search text, never a key */
   | {
       kind: 'none';
       of: 'key' | 'address' | 'email' | 'other';
       heading: string;
       answer: WhyAnswer;
-      /** those that the answer names: near keys and e-mails, licences refused from an IP address */
+      /** the licences that the answer names: near keys and e-mails, licences refused from an IP address */
       licenses: FoundLicense[];
     };
 
 export interface FoundLicense {
   license: License;
-  /** what it was found by: "activated site"; null: it is only named by a finding */
+  /** how it was found: "activated site"; null: only a finding names it */
   foundAs: string | null;
 }
 
 type FindOptions = Omit<WhyOptions, 'searched'>;
 
-/** The most licences listed; further ones are on the page of licences, with `q`. */
+/** The maximum of licences in the list; the page of licences shows further ones, with `q`. */
 const MOST_FOUND = 50;
-/** The whole log takes two seconds; so many of its latest entries some 50 ms. */
+/** The latest entries of the log that are searched: they take some 50 ms, the whole log two seconds. */
 const SEARCHED = 25_000;
 
-/** @throws OperatorError when nothing is asked about, or the text is too long to be anything */
+/** @throws OperatorError if the text is empty or too long */
 export async function find(db: Db, about: string, options: FindOptions): Promise<FindResult> {
   const text = about.trim();
   const key = canonicalKey(text);
@@ -85,8 +85,8 @@ async function findByKey(db: Db, canonical: string, now: Date): Promise<FindResu
 }
 
 /**
- * Finds by all that lists of licences find by; an exact e-mail address before others with its words.
- * @param isOrder an order has the text as its number, and its page has its licences
+ * Finds licences as their list does, with an exact e-mail address before others that have its words.
+ * @param isOrder whether an order, whose page shows its licences, has the text as its number
  */
 async function findListed(
   db: Db,
@@ -99,7 +99,7 @@ async function findListed(
     const named = await requireLicenseNamed(db, text).catch(ignoreUnknown);
     return named && { kind: 'license', id: named.id, key: null };
   }
-  // What looks like a key is not looked up as an order: the database's query log would show it.
+  // A text in the form of a key is not searched as an order, because the database's query log would show it.
   if (hasAboutOwnShape(canonicalKey(text))) return undefined;
   const page = { limit: MOST_FOUND, after: undefined };
   const exact = text.includes('@')
@@ -117,7 +117,7 @@ async function findListed(
   };
 }
 
-/** Finds by the beginning of a key, which is not repeated. */
+/** Finds licences by the beginning of a key, which is not repeated. */
 async function findBegun(db: Db, text: string, language: OperatorLanguage): Promise<FindResult | undefined> {
   const { several, foundAs } = OPERATORS[language].found;
   const start = asStart(text);
@@ -135,7 +135,7 @@ async function findBegun(db: Db, text: string, language: OperatorLanguage): Prom
   };
 }
 
-/** Reports whether a licence's reference has this number and another text around it. */
+/** Reports whether a licence's reference contains this number within other text. */
 function isNumbered({ id, reference }: License, text: string): boolean {
   return (
     String(id) !== text &&
@@ -158,7 +158,7 @@ async function findNone(
 ): Promise<FindResult> {
   const answer = await explain(db, text, { ...options, searched: SEARCHED });
   const names = OPERATORS[options.language].found;
-  // A site that was refused and is on no licence: the licence that refused it.
+  // A refused site that is not on any licence leads to the licence that refused it.
   const isRefusedSite = answer.findings.some(({ code }) => code === 'IN_ACCESS_LOG');
   if (answer.license_id !== null && isRefusedSite)
     return { kind: 'license', id: answer.license_id, key: null };
@@ -185,7 +185,7 @@ async function findNone(
   return { kind: 'none', of, heading: names.none[of](address ?? text), answer, licenses: rows };
 }
 
-/** Whether a text may be a key, which no page repeats: a word that is long enough, or that resembles a licence's key. */
+/** Reports whether a text may be a key, which no page repeats: a long enough word, or one similar to a licence's key. */
 function isKeyLike(text: string, { findings }: WhyAnswer): boolean {
   const isMeant = findings.some(
     ({ code, facts }) =>
@@ -194,7 +194,7 @@ function isKeyLike(text: string, { findings }: WhyAnswer): boolean {
   return isMeant || hasAboutOwnShape(canonicalKey(text)) || /^[^\s.]{16,}$/.test(text);
 }
 
-/** The licences that an answer names, the likeliest first. */
+/** Returns the licences that an answer names, likeliest first. */
 function namedBy({ license_id, licenses, findings }: WhyAnswer): number[] {
   const ids = [license_id, ...licenses.map((one) => one.license_id)];
   for (const { facts } of findings) {

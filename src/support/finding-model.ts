@@ -2,15 +2,15 @@ import type { LiveStatus, NextPayment } from '../licensing/core/states';
 import type { Access, LoggedAccess } from '../store/access-log';
 
 /**
- * What support is told, as data: a code, the facts that a sentence is built from, and the action that mends it. Facts
- * are JSON in snake_case with times as ISO text, and never contain a key. The sentences are in `sentences.ts`.
+ * The findings for support, as data: a code, the facts for a sentence, and the action that helps. Facts are JSON in
+ * snake_case with times as ISO text, and never contain a key. The sentences are in `sentences.ts`.
  */
 
-/** How a text names a licence, besides its id and key. */
+/** The ways in which a text names a licence, apart from its id and key. */
 export type Name =
   | 'customer'
   | 'reference'
-  /** it is of an order of a shop with this number */
+  /** a shop's order with this number has it */
   | 'order'
   | 'hint'
   | 'identifier'
@@ -21,7 +21,7 @@ export type Name =
   /** the customer's name at another e-mail provider */
   | 'provider';
 
-/** How what was typed differs from the key that was meant. */
+/** The difference between the typed key and the key that was meant. */
 export type Slip =
   /** one character differs */
   | 'one-character'
@@ -35,9 +35,9 @@ export type Slip =
   | 'confused'
   /** the same characters with other separators or in another case */
   | 'spelling'
-  /** the hints are equal, so the slip is before them */
+  /** the hints are equal, so the typing error is before them */
   | 'elsewhere'
-  /** as `elsewhere`, and the key sent does not have a key's format */
+  /** like `elsewhere`, and the sent key does not have a key's format */
   | 'shape';
 
 export interface Named {
@@ -61,17 +61,17 @@ export interface KeyName {
   label: string | null;
 }
 
-/** How the key was named: as a whole, or by its end. */
+/** The way in which the key was named: completely, or by its end. */
 interface Asked {
   named_by: 'key' | 'hint';
 }
 
-/** What became of a key of a licence. */
+/** The end of a licence's key. */
 export interface EndedKey {
   ended_at: string | null;
-  /** null: no other took its place */
+  /** null: no key replaced it */
   successor: { key_id: number; key_hint: string | null; ended: boolean } | null;
-  /** false: the log does not say which key it was */
+  /** false: the log does not show which key it was */
   is_known: boolean;
   license_status: LiveStatus;
 }
@@ -82,10 +82,10 @@ export interface MeantKey {
   license_status: LiveStatus;
   /** `replaced`: the licence's former key; `ended`: another of its keys, which has ended */
   slip: Slip | 'replaced' | 'ended';
-  /** whether the whole key was compared; else only its end, which other keys may share */
+  /** whether the whole key was compared, not only its end, which other keys may share */
   certain: boolean;
   compared: 'key' | 'key_asked_about' | 'end' | 'last_group' | 'end_asked_about';
-  /** other licences that it may be meant for */
+  /** other licences for which it may be meant */
   also: number[];
   key_ended: boolean;
 }
@@ -95,7 +95,7 @@ interface Stopped extends LicenseFacts {
   actor: string | null;
   reason: string | null;
   refused_since: number;
-  /** so many at least */
+  /** whether `refused_since` is a minimum */
   refused_more: boolean;
   /** null: it has not expired */
   expired_at: string | null;
@@ -103,7 +103,7 @@ interface Stopped extends LicenseFacts {
   customer: string | null;
 }
 
-/** An order of a shop; `order` is the shop's number of it. */
+/** An order of a shop; `order` is the number that the shop uses. */
 interface OrderName {
   order_id: number;
   shop: string;
@@ -121,13 +121,13 @@ export interface RequestFacts {
   identifier: string | null;
   ip: string | null;
   user_agent: string | null;
-  /** told by the client, not proven */
+  /** reported by the client, not proven */
   site: string | null;
   installed_version: string | null;
-  /** `trial`: the seller's own, of the update XML */
+  /** `trial`: the seller's own request for the update XML */
   client: 'joomla' | 'trial' | 'browser' | 'other' | 'unnamed';
   joomla_version: string | null;
-  /** it came from an address of the licence asked about, but with a key that cannot be meant for it */
+  /** whether it came from an address of the licence asked about, with a key that cannot be meant for it */
   other_key: boolean;
   last_at: string;
 }
@@ -136,25 +136,25 @@ interface OfRequest {
   request: RequestFacts;
 }
 
-/** Findings about a licence, a key, or what was looked for. */
+/** Findings about a licence, a key, or the search text. */
 export interface StateFacts {
   ACTIVE: LicenseFacts &
     Slots & {
       activation_type: string;
-      /** what is paid, without the grace */
+      /** the paid-through date, without the grace period */
       expires_at: string | null;
       next_payment: NextPayment;
-      /** the last payment failed */
+      /** the time at which the last payment failed */
       payment_failed_at: string | null;
     };
   EXPIRED: LicenseFacts & {
-    /** what was paid, without the grace */
+    /** the paid-through date, without the grace period */
     expires_at: string | null;
     payment_failed_at: string | null;
     refused_since: number;
-    /** so many at least */
+    /** whether `refused_since` is a minimum */
     refused_more: boolean;
-    /** by its plan it still downloads what was published before its end */
+    /** whether its plan still permits downloads of versions published before its end */
     still_downloads: boolean;
   };
   SUSPENDED: Stopped;
@@ -163,16 +163,16 @@ export interface StateFacts {
   COVERS: { product_id: number; includes: Named[] };
   SLOTS_FULL: Slots & { license_id: number };
   FREE_SITES: {
-    /** by registrable domain; null: reached only from their own machine or network */
+    /** grouped by registrable domain; null: reachable only from their own machine or network */
     sites: { site: string | null; free: string[]; holders: string[] }[];
     more: boolean;
   };
   NOTHING_PUBLISHED: { product_id: number; product: string; includes: Named[] };
-  /** the newest that was published and is above the latest; a site may have been offered it */
+  /** the newest published version above the latest; a site may have been offered it */
   OFFER_WITHDRAWN: { product_id: number; version: string; latest: string | null };
   MAIL_NOT_DELIVERED: {
     license_id: number;
-    /** it was given up; else it is tried again */
+    /** true: it was given up; false: it is retried */
     given_up: boolean;
     queued_at: string;
     attempts: number;
@@ -180,7 +180,7 @@ export interface StateFacts {
     reason: string;
     status: number | null;
   };
-  /** the latest that sites told, of each its version */
+  /** the latest reports of sites, each with its version */
   SITES_RUN: { sites: { site: string; version: string; told_at: string }[] };
   VALIDATED: { last_check_at: string; last_check_ip: string | null; check_count: number };
   KEY_REPLACED: (Asked & EndedKey) | (Asked & MeantKey);
@@ -190,7 +190,7 @@ export interface StateFacts {
     KeyName & { license_id: number; ends_at: string; successor: { key_hint: string | null } | null };
   KEY_SLOTS_FULL: KeyName & Slots;
   KEY_SLOTS: KeyName & Slots;
-  /** used in more networks than its slots explain */
+  /** a key used in more networks than its slots explain */
   KEY_SHARED: { key_id: number; key_hint: string | null; networks: number; days: number; slots: number };
   UNKNOWN_KEY: Record<string, never>;
   NEAR_EMAIL: { license_id: number; customer: string; matched: Name };
@@ -199,9 +199,9 @@ export interface StateFacts {
   ORDER_MAIL: OrderName & { state: string; to: string | null; at: string | null; reason: string | null };
   ORDER: OrderName & { issued: number[]; renewed: number[]; event: string; event_at: string };
   ORDER_WAITS: OrderName & { line: string; waits_for: string; sku: string | null; renews: string | null };
-  /** a line that cannot be taken as it came; it is listed among the unmatched */
+  /** a line that cannot be accepted as it arrived; it is listed among the unmatched */
   ORDER_LINE_UNUSABLE: OrderName & { line: string; problem: string };
-  /** more lines than are taken without the seller */
+  /** an order with more lines than are accepted without the seller */
   ORDER_TOO_LARGE: OrderName;
   ORDER_FAILED: OrderName & { reason: string; failed_at: string | null; retry_at: string | null };
   ORDER_ISSUED_NOTHING: OrderName & { event: string; reason: string };
@@ -218,11 +218,11 @@ export interface StateFacts {
   GRANTED_REPEATEDLY: OfRequest & { count: number };
 }
 
-/** Why a staging or local site needs a slot, though the plan leaves such sites free. */
+/** The reason why a staging or local site needs a slot on a plan where such sites are free. */
 export type SitePlace = { kind: 'staging'; site: string } | { kind: 'staging' | 'local'; free_sites: number };
 
 interface Unusable {
-  /** at that time; null: the history does not say */
+  /** the status at that time; null: the history does not contain it */
   was: LiveStatus | null;
   /** whether the licence has been in its present state since before the refusal */
   still: boolean;
@@ -230,7 +230,7 @@ interface Unusable {
   older_versions: boolean;
 }
 
-/** Causes of recorded refusals: clauses that follow what was refused. */
+/** The causes of recorded refusals: clauses that follow the refused request. */
 export interface CauseFacts {
   RATE_LIMITED: object;
   RATE_LIMITED_PROXY: { loopback: boolean };
@@ -274,7 +274,7 @@ export type StateCode = keyof StateFacts;
 export type CauseCode = keyof CauseFacts;
 export type Code = StateCode | CauseCode;
 
-/** What mends a finding, or leads to it: operations of the operator's API with their members. */
+/** The action that resolves a finding, or leads there: an operation of the operator's API with its members. */
 export type Action =
   | { type: 'renew'; license_id: number; for: string }
   | { type: 'reinstate'; license_id: number }
@@ -286,26 +286,26 @@ export type Action =
   | { type: 'send_key'; license_id: number }
   | { type: 'change_limit'; license_id: number; activation_limit: number }
   | { type: 'change_key_limit'; license_id: number; key_id: number; activation_limit: number }
-  /** without an identifier where the one that was sent is not valid */
+  /** without an identifier if the sent one is invalid */
   | { type: 'add_activation'; license_id: number; identifier?: string }
   | { type: 'remove_activation'; license_id: number; identifier: string }
-  /** with a release's id: that draft; else a new version */
+  /** with a release's id: that draft; otherwise a new version */
   | { type: 'publish'; product_id: number; release_id?: number; version?: string }
   | { type: 'write_update_xml'; product_id: number }
   | { type: 'change_product'; product_id: number; includes: number[] }
   | { type: 'map_sku'; shop: string; sku: string }
   | { type: 'run_orders'; shop: string }
   | { type: 'confirm_order'; order_id: number }
-  /** assign, issue or leave what is unmatched of the shop */
+  /** assign, issue or leave the shop's unmatched entries */
   | { type: 'settle_unmatched'; shop: string }
-  /** ask about this licence */
+  /** explain this licence */
   | { type: 'why'; license_id: number };
 
-/** One fact for support. */
+/** A single finding for support. */
 export interface Finding {
   /** stable, for programs */
   code: Code;
-  /** those of the code: StateFacts, or CauseFacts with the request */
+  /** the facts of the code: StateFacts, or CauseFacts with the request */
   facts: object;
   since: string | null;
   count: number | null;
@@ -320,15 +320,15 @@ export interface AccessFinding extends Finding {
   access: LoggedAccess;
 }
 
-/** Why a request was refused, without the request. */
+/** The reason why a request was refused, without the request. */
 export interface Cause {
   code: CauseCode;
   facts: object;
   action: Action | null;
 }
 
-/** All is well; it failed and works again; updates work and new sites do not; updates are refused. */
+/** all is well; failed and works again; updates work but new sites do not; updates are refused */
 export type WorksNowState = 'fine' | 'again' | 'no_new_site' | 'refused';
 
-/** What refuses a licence now. */
+/** The reason that refuses a licence now. */
 export type RefusingCode = 'EXPIRED' | 'SUSPENDED' | 'REVOKED' | 'CANCELLED' | 'SLOTS_FULL';

@@ -12,7 +12,7 @@ import type {
   StateFacts,
 } from './finding-model';
 
-/** Findings are made here; what they are: `support/finding-model.ts`. */
+/** Creates findings; `support/finding-model.ts` describes them. */
 
 const TYPES: Record<Action['type'], true> = {
   renew: true,
@@ -36,7 +36,7 @@ const TYPES: Record<Action['type'], true> = {
   why: true,
 };
 
-/** All of them, for a schema. */
+/** All types of actions, for a schema. */
 export const ACTION_TYPES = Object.keys(TYPES) as Action['type'][];
 
 type More = Partial<Pick<Finding, 'since' | 'count' | 'action'>>;
@@ -57,7 +57,7 @@ export function cause<C extends CauseCode>(
   return { code, facts, action };
 }
 
-/** The codes of the states that a licence can stop in. */
+/** The codes of the states in which a licence does not work. */
 export const CODE_OF = {
   expired: 'EXPIRED',
   suspended: 'SUSPENDED',
@@ -65,7 +65,7 @@ export const CODE_OF = {
   cancelled: 'CANCELLED',
 } as const satisfies Record<Exclude<LiveStatus, 'active'>, Code>;
 
-/** Members of a list as facts. */
+/** Returns members of a list as facts. */
 export function named(things: Named[]): Named[] {
   return things.map(({ id, name }) => ({ id, name }));
 }

@@ -23,23 +23,23 @@ import { STOPPED } from './refusal-causes';
 import { findLikely } from './likely-licenses';
 import { distinct } from './distinct';
 
-/** Reads what the findings about a licence and about accesses are made of. */
+/** Reads the data for the findings about a licence and about accesses. */
 
 const MAX_HINTS = 20;
-/** Sites that a finding names. */
+/** The maximum of sites that a finding names. */
 const MOST_TOLD = 5;
-/** A search for a replaced key scans all events. */
+/** The maximum of searches for a replaced key, each of which scans all events. */
 const MAX_HISTORY_SEARCHES = 5;
-/** Licences whose history is read, and stops read for each. */
+/** The maximum of licences whose history is read, and of stops read for each. */
 const MAX_HISTORIES = 20;
 const MAX_STOPS = 20;
 const STOPS = Object.keys(STOPPED) as EventAction[];
 
-/** What a licence's own findings are made of. */
+/** Reads the data for a licence's own findings. */
 export async function readCircumstances(
   db: Db,
   license: License,
-  /** that asked last for the licence; undefined: none did */
+  /** the network of its latest request; undefined: no request */
   network: string | undefined,
   now: Date,
 ): Promise<Circumstances> {
@@ -76,7 +76,7 @@ async function findFailedPayment(db: Db, licenseId: number): Promise<RecordedEve
   return latest?.action === 'payment-failed' ? latest : undefined;
 }
 
-/** What a product's licences cover, and whether anything of it is published. */
+/** Reads which products the licence covers, and whether a version of any of them is published. */
 async function readOffer(
   db: Db,
   license: License,
@@ -99,7 +99,7 @@ async function readOffer(
   return { latestVersion, withdrawnVersion: withdrawn?.version, included, includedPublished };
 }
 
-/** What the sentences about accesses are built from. @param histories how many unknown keys are looked for in all events */
+/** Reads the data for sentences about accesses. @param histories the number of unknown keys to search in all events */
 export async function gatherKnown(
   db: Db,
   accesses: LoggedAccess[],
@@ -138,12 +138,12 @@ export async function gatherKnown(
   };
 }
 
-/** The key that an access is explained by. */
+/** Returns the key that explains an access. */
 function concernedKey({ outcome, keyId }: LoggedAccess): number | null {
   return outcome === 'LICENSE_NOT_FOUND' || outcome.startsWith('ACTIVATION_') ? keyId : null;
 }
 
-/** Keys by id, each with the one that replaced it and how many slots are taken by that. */
+/** Reads keys by id, each with its replacement and the slots that the replacement takes. */
 export async function readKeys(db: Db, ids: number[]): Promise<Map<number, KnownKey>> {
   const keys = await findKeys(db, ids);
   const successors = await findKeys(db, distinct(keys.map(({ replacedBy }) => replacedBy)));

@@ -4,19 +4,19 @@ import { latestOf } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { listToldSitesOf } from '../store/told';
 
-/** The latest that is known of a licence's use. */
+/** The latest known use of a licence. */
 export interface LastSeen {
   at: Date;
-  /** as identifiers are stored; null: nobody told it */
+  /** in the form that identifiers are stored in; null: not reported */
   site: string | null;
   ip: string | null;
-  /** that is installed there; null: nobody told it */
+  /** the version installed there; null: not reported */
   installed: string | null;
-  /** that was asked for */
+  /** the requested version */
   asked: string | null;
 }
 
-/** From the access log, checks of the key, and what sites told. @returns undefined: nothing was ever asked with it */
+/** Finds the latest use in the access log, checks of the key, and reports of sites. @returns undefined without any */
 export async function findLastSeen(
   db: Db,
   { id, lastCheckAt, lastCheckIp }: Pick<License, 'id' | 'lastCheckAt' | 'lastCheckIp'>,
@@ -44,7 +44,7 @@ export async function findLastSeen(
       ? []
       : [{ at: lastCheckAt, site: null, ip: lastCheckIp, installed: null, asked: null }]),
   ];
-  // Of the same moment, what says where.
+  // A use with a site wins over another one at the same moment.
   return found.reduce<LastSeen | undefined>(
     (latest, one) =>
       latest === undefined ||

@@ -10,11 +10,11 @@ import { compareHints, hintsNear, keysNear } from './similar-keys';
 import type { Slip } from './finding-model';
 import { distinct } from './distinct';
 
-/** Which licences an unknown key may have been meant for. */
+/** Finds the licences for which an unknown key may have been meant. */
 
 const MAX_CANDIDATES = 5;
 
-/** The likeliest first: certain matches, then guesses. */
+/** The likeliest slips first: certain matches, then guesses. */
 const RANK: Likely['slip'][] = [
   'replaced',
   'ended',
@@ -28,7 +28,7 @@ const RANK: Likely['slip'][] = [
   'extra',
 ];
 
-/** The licences a key that ends in `hint` may be meant for. `own`: it may be in our format, with longer hints. */
+/** Finds the licences for a key that ends in `hint`. `own`: it may be in our format, with longer hints. */
 export async function findLikely(
   db: Db,
   hint: string,
@@ -52,13 +52,13 @@ export async function findLikely(
   return ranked(candidates);
 }
 
-/** A request with an ended key itself is logged with its licence, so this one was mistyped, or came before. */
+/** A request with the ended key itself is logged with its licence, so this key was mistyped, or the request came before. */
 function formerSlip({ keyHint: own, replacedBy }: LicenseKey, hint: string): Likely['slip'] | undefined {
   if (own !== hint) return undefined;
   return replacedBy === null ? 'ended' : 'replaced';
 }
 
-/** The licences with a key that differs from the typed one by a slip. */
+/** Finds the licences with a key that differs from the typed one by one slip. */
 export async function findLicensesOfNearKeys(db: Db, canonical: string, now: Date): Promise<Likely[]> {
   const near = keysNear(canonical);
   const found: Likely[] = [];

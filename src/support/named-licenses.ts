@@ -17,16 +17,16 @@ import type { Name } from './finding-model';
 import { emailsNear } from './similar-keys';
 import { distinct } from './distinct';
 
-/** Licences that a text names, exactly, nearly, or in the access log. */
+/** Licences that a text names exactly, nearly, or in the access log. */
 
-/** Licences that are listed to choose from. */
+/** The maximum of licences in a list to choose from. */
 export const MAX_LISTED = 20;
-/** The latest accesses searched for an identifier: two seconds on MariaDB. */
+/** The latest accesses that are searched for an identifier, which takes two seconds on MariaDB. */
 const LATEST_ACCESSES = 1_000_000;
-/** Accesses whose text contains the identifier, before exact comparison. */
+/** The maximum of accesses whose text contains the identifier, before the exact comparison. */
 const MAX_ALIKE = 5_000;
 
-/** Licences whose customer, reference, end of key or activated identifier is the text. Each is listed once, by id. */
+/** Finds licences by customer, reference, end of key or activated identifier. Each is listed once, by id. */
 export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
   const limit = MAX_LISTED + 1;
   const hint = asHint(text);
@@ -55,11 +55,11 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
   });
 }
 
-/** Licences of customers whose e-mail begins with the text, else is within one slip, else has the name elsewhere. */
+/** Finds licences of customers whose e-mail begins with the text, or has one slip, or has its name at another provider. */
 export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
   const email = storedCustomer(text);
   const limit = MAX_LISTED + 1;
-  // Numbers mean ids and orders.
+  // A number means an id or an order.
   if (!/^\S{3,190}$/.test(email) || /^\d+$/.test(email)) return [];
   const named = (licenses: License[], by: Name) =>
     licenses.map((license) => ({ license, by })).sort((a, b) => a.license.id - b.license.id);
@@ -76,7 +76,7 @@ export async function findLicensesByNearEmail(db: Db, text: string): Promise<Nam
   return named(await findLicensesOfCustomers(db, { beginning: `${name}@` }, limit), 'provider');
 }
 
-/** Accesses with an identifier that is the text, the newest first, and their licences. */
+/** Finds accesses with this identifier, newest first, and their licences. */
 export async function findLogged(
   db: Db,
   text: string,
@@ -84,7 +84,7 @@ export async function findLogged(
 ): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
   const spelled = spellings(text);
   const { domain, seat } = spelled;
-  // The log stores identifiers as they were sent.
+  // The log stores identifiers as clients sent them.
   const texts = distinct([
     seat ?? null,
     domain ?? null,
@@ -111,6 +111,6 @@ function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationTyp
   // An invalid identifier was refused and is logged as sent.
   if (sent.seat !== undefined && sent.seat === asked.seat) return true;
   if (sent.domain === undefined || sent.domain !== asked.domain) return false;
-  // As a domain, an e-mail address would match everybody at its provider.
+  // As a domain, an e-mail address would match all addresses of its provider.
   return type === undefined ? ![sent, asked].some(({ seat }) => seat?.includes('@')) : type === 'domain';
 }

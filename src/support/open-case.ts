@@ -35,11 +35,11 @@ declare module '../licensing/operator-error' {
 }
 
 /**
- * Tries the meanings of a text in this order: IP address, licence id, key, other names of licences. Several named
- * licences are listed. Then come a shop's order, the access log, a misspelt e-mail, the end of a key, and an unknown or mistyped key.
+ * Tries the meanings of a text in this order: IP address, licence id, key, other names of licences, which are listed if
+ * there are several; then a shop's order, the access log, a misspelt e-mail, the end of a key, an unknown key.
  */
 export function openCase(db: Db, text: string, options: CaseOptions): Promise<SupportCase> {
-  // One snapshot, so that findings from several statements agree.
+  // One snapshot makes the findings of several statements agree.
   return inSnapshot(db, (trx) => openMeaning(trx, text.trim(), options));
 }
 
@@ -83,7 +83,7 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   return openUnknownKeyCase(db, key, options);
 }
 
-/** A key of the licence, as if it had been typed. */
+/** Finds a key of the licence, as if it had been typed. */
 async function findAsked(
   db: Db,
   { id, mainKeyId }: License,
@@ -96,7 +96,7 @@ async function findAsked(
 
 const MOST_ORDERS = 5;
 
-/** A licence by its id, with a note about orders that have the same number. */
+/** Opens a licence by its id, with a note about orders that have the same number. */
 async function openNumberCase(
   db: Db,
   license: License,

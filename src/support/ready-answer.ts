@@ -8,7 +8,7 @@ import { sortAnswer } from './sorted-answer';
 import { whatHappened } from './what-happened';
 import { explain, type WhyOptions } from './why';
 
-/** The ready answer to the customer of a licence, as its page shows it. @param options those of `explain`, and of the mail */
+/** Returns the answer to a licence's customer, for its page. @param options the options of `explain`, and of the mail */
 export async function readyAnswer(
   db: Db,
   license: License,

@@ -20,7 +20,7 @@ import { cause, CODE_OF, named, timeOf } from './findings';
 import type { Cause } from './finding-model';
 import type { PresentState } from './known';
 
-/** Why a recorded request was refused, and whether that persists. Pure functions. */
+/** Explains why a recorded request was refused, and whether the cause persists. The functions of this file are pure. */
 export function findCause(access: LoggedAccess, license: License | undefined, known: PresentState): Cause {
   switch (access.outcome) {
     case 'RATE_LIMITED':
@@ -64,7 +64,7 @@ function invalidRequest({ endpoint, productId }: LoggedAccess, license: License 
     return license
       ? cause('BAD_IDENTIFIER', { activation_type: license.plan.activationType })
       : cause('MALFORMED', {});
-  // The log cannot tell whether a key was sent, because ends of unknown keys are mostly not stored.
+  // The log does not show whether a key was sent, because the ends of unknown keys are mostly not stored.
   return cause(productId === null ? 'BAD_PRODUCT_ID' : 'NO_KEY', {});
 }
 
@@ -89,12 +89,12 @@ function unknownKey(access: LoggedAccess, known: PresentState): Cause {
   return withoutOthersAction(access, known, found);
 }
 
-/** What mends another licence does not help the licence asked about. */
+/** Removes an action for another licence, which does not help the licence asked about. */
 function withoutOthersAction(access: LoggedAccess, known: PresentState, found: Cause): Cause {
   return hasAnotherKey(access, known) ? { ...found, action: null } : found;
 }
 
-/** Whether an access came from an address of the licence asked about, but with a key that cannot be meant for it. */
+/** Reports whether an access came from an address of the licence asked about, with a key that cannot be meant for it. */
 export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: PresentState): boolean {
   if (about === undefined || keyHint === null || licenseId === about.licenseId) return false;
   return licenseId !== null || !about.keyHints.has(keyHint);
@@ -151,14 +151,14 @@ export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {
   cancel: 'cancelled',
 };
 
-/** The state in which a licence was refused as inactive; null if the history does not say. */
+/** Returns the state in which a licence was refused as inactive; null if the history does not contain it. */
 function stoppedAs(access: LoggedAccess, { stops }: PresentState): LiveStatus | null {
   const at = latestOf(access);
   const stop = stops.get(access.licenseId ?? 0)?.find((event) => event.at <= at);
   return (stop && STOPPED[stop.action]) ?? null;
 }
 
-/** A key with a limit of its own frees only what came by it. @returns undefined when that was not the reason */
+/** Explains that a key with its own limit frees only what it activated. @returns undefined if this was not the reason */
 function otherKeys(
   { endpoint, identifier, keyId }: LoggedAccess,
   { id: license_id, plan }: License,
@@ -190,7 +190,7 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
   if (byOtherKey) return byOtherKey;
   const license_status = liveStatus(license, now);
   const slots = { ...slotsOf(license), license_status, key: null, place: null };
-  // A free slot or another try would not help.
+  // A free slot or a retry would not help.
   if (license_status !== 'active')
     return isFull ? cause('SLOTS_FULL', slots) : cause('NOT_ACTIVATED', { license_status });
   if (identifier !== null && activated.has(activationKey({ licenseId: license_id, identifier })))
@@ -246,7 +246,7 @@ function notPublished(
   );
 }
 
-/** For an existing version. The date of its publication is stored, that of its withdrawal is not. */
+/** Explains the refusal of an existing version. Its publication date is stored, its withdrawal date is not. */
 function refusedRelease(
   { at }: LoggedAccess,
   { id: release_id, productId: product_id, version, state, publishedAt }: Release,

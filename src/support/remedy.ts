@@ -7,19 +7,19 @@ import { revival } from './explain-license';
 import type { Action } from './finding-model';
 import type { SortedAnswer } from './sorted-answer';
 
-/** What makes a refused licence work again, as the licence's page offers it. Pure functions. */
+/** The remedy that makes a refused licence work again, for the licence's page. The functions are pure. */
 
 export type Remedy = RemedyStep & RemedyButton;
 
 interface RemedyOptions {
   license: License;
-  /** of the licence's plan; null: lifetime */
+  /** the duration of the licence's plan; null: lifetime */
   planDuration: string | null;
   language: OperatorLanguage;
   now: Date;
 }
 
-/** @returns the one thing to do, null when updates and new sites work or nothing is known, and other ways to it */
+/** @returns the best step, null if updates and new sites work or the state is unknown, and the other possible steps */
 export function remedyOf(
   answer: SortedAnswer,
   options: RemedyOptions,
@@ -39,7 +39,7 @@ export function remedyOf(
   return { remedy, others };
 }
 
-/** What ends a refusal, the best first. */
+/** Returns the steps that end a refusal, best first. */
 function stepsFor(
   code: string | null,
   answer: SortedAnswer,
@@ -76,7 +76,7 @@ function stepsFor(
   }
 }
 
-/** The licence's limit, the key's, or both, whichever is reached. */
+/** Returns steps for the limits that are reached: the licence's, the key's, or both. */
 function moreSlots(
   { about, fullKey: key }: SortedAnswer,
   { activationLimit, activationsUsed }: License,
@@ -92,7 +92,7 @@ function moreSlots(
   ];
 }
 
-/** The action of a finding about the licence or its key. */
+/** Returns the action of a finding about the licence or its key. */
 function actionOf({ about }: SortedAnswer, code: string): Action | null {
   return about.get(code)?.action ?? null;
 }

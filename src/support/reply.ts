@@ -7,33 +7,33 @@ import { readOrderReason } from '../texts/order-reason';
 import type { Entry } from './what-happened';
 import type { SortedAnswer } from './sorted-answer';
 
-/** The mail that answers a customer who is refused. It has no command, no IP address and no whole key. Pure functions. */
+/** The mail that answers a refused customer, without a command, an IP address or a whole key. The functions are pure. */
 
 interface ReplyOptions {
   language: CustomerLanguage;
   now: Date;
-  /** the licence asked about, or the one that a mistyped key was meant for; undefined: none is known */
+  /** the licence asked about, or the licence that a mistyped key was meant for; undefined: none was identified */
   license: License | undefined;
   /** addresses of the licence's product */
   product?: { renewUrl: string | null; supportUrl: string | null } | undefined;
-  /** of the licence's plan */
+  /** the address from the licence's plan */
   upgradeUrl?: string | null | undefined;
-  /** the update sites that Joomla lists for the licence (`joomlaEntries`); by default that of its product */
+  /** the update sites that Joomla lists for the licence (`joomlaEntries`); by default the name of its product */
   entries?: string | undefined;
-  /** the customer's page; undefined: there is none */
+  /** the customer's page; undefined: none */
   myUrl?: string | undefined;
-  /** what was searched for was an e-mail address, and nothing has it */
+  /** whether the search text was an e-mail address without a match */
   isAddress?: boolean;
-  /** the signature; undefined or empty: none */
+  /** the signature; undefined or empty: no signature */
   shopName?: string | undefined;
-  /** the end of the key that was asked about; undefined: the main key's */
+  /** the end of the key asked about; undefined: the main key's */
   keyHint?: string | null | undefined;
 }
 
 export interface Reply {
   case: ReplyCase;
   subject: string;
-  /** plain text, paragraphs with an empty line between them */
+  /** plain text, with an empty line between paragraphs */
   body: string;
 }
 
@@ -48,7 +48,7 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
     entries: options.entries ?? license?.product.name ?? null,
     hint:
       (replyCase === 'key_ended' ? answer.successor?.key_hint : options.keyHint) ?? license?.keyHint ?? null,
-    // The end of another customer's key, or of a key that belongs to no one, helps nobody.
+    // The end of another customer's key, or of an unassigned key, would not help the customer.
     seenHint: replyCase === 'mistyped' ? (happened.find(({ near }) => near)?.near?.seen ?? null) : null,
     endedOn: license ? paidEnd(license) : null,
     nextPayment: license ? nextPayment(license, now) : null,
@@ -99,7 +99,7 @@ function caseOf(
     return status === 'active' ? 'key_ended' : status;
   }
   if (now.new_site.code === 'LICENSE_EXPIRED') return 'older_versions';
-  // What the customer met last counts more than that all slots are used.
+  // The customer's latest refusal matters more than full slots.
   const met = latest?.kind === 'refused' && !latest.worksAgain ? CASES[latest.code] : undefined;
   if (met !== undefined) return met;
   if (!now.new_site.allowed) return 'full';
@@ -117,7 +117,7 @@ const CASES: Partial<Record<Code, ReplyCase>> = {
   VERSION_WITHDRAWN: 'version_gone',
 };
 
-/** What an IP address met, of which no licence is known. */
+/** The refusals of an IP address without a known licence. */
 const CASES_WITHOUT_LICENSE: Partial<Record<Code, ReplyCase>> = {
   NO_KEY: 'no_key',
   RATE_LIMITED: 'too_many_requests',
@@ -126,12 +126,12 @@ const CASES_WITHOUT_LICENSE: Partial<Record<Code, ReplyCase>> = {
 
 function caseOfUnknown(meant: SortedAnswer['meant']): ReplyCase {
   if (meant === undefined) return 'unknown_key';
-  // A guess by the end of a key alone may name another customer's licence, so the mail says no more than "not known".
+  // The end of a key is only a guess and may belong to another customer's licence, so the mail just states "not known".
   if (meant.code !== 'KEY_MISTYPED') return 'key_ended';
   return meant.facts.certain === false ? 'unknown_key' : 'mistyped';
 }
 
-/** Those of the key, where its own limit is reached and not the licence's. */
+/** Returns the slots of the key if its own limit is reached but not the licence's. */
 function slotsOf({ fullKey }: SortedAnswer, license: License | undefined): number {
   const { activationLimit = 0, activationsUsed = 0 } = license ?? {};
   if (fullKey === undefined || (activationLimit !== 0 && activationsUsed >= activationLimit))

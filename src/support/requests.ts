@@ -6,7 +6,7 @@ import { isOfRequest } from './sorted-answer';
 import { whatHappened, type Entry, type WhatHappenedOptions } from './what-happened';
 import { explained } from './why';
 
-/** An entry of the access log, as a list of requests tells it. */
+/** An entry of the access log with its description for a list of requests. */
 export interface ToldRequest {
   access: LoggedAccess;
   told: Entry;
@@ -14,13 +14,13 @@ export interface ToldRequest {
 
 type TellOptions = Pick<WhatHappenedOptions, 'language' | 'now' | 'zone'>;
 
-/** Tells each entry in the words of a licence's page, in the same order: why it was refused, judged by what is known now. */
+/** Describes each entry as a licence's page does, in this order, with the reason for a refusal as of now. */
 export async function tellRequests(
   db: Db,
   accesses: LoggedAccess[],
   options: TellOptions,
 ): Promise<ToldRequest[]> {
-  // A search of all events takes a second on a large table: only a licence's page has the time.
+  // A search of all events takes a second on a large table; only a licence's page can wait for it.
   const known = await gatherKnown(db, accesses, options.now, [], 0);
   return accesses.flatMap((access) => {
     const activationType = known.licenses.get(access.licenseId ?? 0)?.plan.activationType;

@@ -12,7 +12,7 @@ export const CODES = [
   ...new Set([...Object.keys(OPERATORS.en.support.findings), ...Object.keys(OPERATORS.en.support.causes)]),
 ] as Code[];
 
-/** Failures that leave no record here (observed on Joomla 5.3), with their row in the table of Joomla's messages; null: not Joomla's. */
+/** Failures that leave no record here (seen on Joomla 5.3), with their row of Joomla's messages; null: not Joomla's. */
 const UNTRACED = {
   KEY_FIELD_EMPTY: 'KEY_FIELD_EMPTY',
   BLANK_IN_KEY: 'BLANK_IN_KEY',
@@ -32,7 +32,7 @@ const UNTRACED = {
 export type UntracedCode = keyof typeof UNTRACED;
 export const UNTRACED_CODES = Object.keys(UNTRACED) as UntracedCode[];
 
-/** What a customer tells of such a failure, what it means, and what to do. */
+/** Returns the customer's description of each such failure, its meaning, and what to do. */
 export function untracedSentences(language: OperatorLanguage): { code: UntracedCode; sentence: string }[] {
   const { support, joomlaSays } = OPERATORS[language];
   return UNTRACED_CODES.map((code) => {
@@ -41,13 +41,13 @@ export function untracedSentences(language: OperatorLanguage): { code: UntracedC
   });
 }
 
-/** As much of a finding as a sentence is built from. */
+/** The part of a finding that a sentence is built from. */
 interface Sayable {
   code: Code;
   facts: object;
 }
 
-// TypeScript cannot follow that the sentence of a code takes the facts of that code.
+// TypeScript does not know that the sentence of a code takes the facts of that code.
 type Sentences<Result> = Record<
   string,
   ((facts: object, tell: (code: Code, facts: object) => string) => Result) | undefined
@@ -61,7 +61,7 @@ export function asOnPages<Facts extends object>(facts: Facts, language: Operator
   );
 }
 
-/** Writes sites in both forms, and words for a reason and an actor. */
+/** Writes sites in both forms, and reasons and actors as text. */
 export function inWords<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   return rewritten(facts, (name, value) => {
     if (SITES.has(name)) return inBothForms(value);
@@ -70,14 +70,14 @@ export function inWords<Facts extends object>(facts: Facts, language: OperatorLa
   });
 }
 
-/** Returns a person's reason unchanged, and words for the event of an order. */
+/** Returns a person's reason unchanged, and a text for the event of an order. */
 export function reasonInWords(reason: string, { orders }: Pick<OperatorTexts, 'orders'>): string {
   const { shop, number, event } = readOrderReason(reason) ?? {};
   const what = orders.events[event ?? ''];
   return what === undefined ? reason : orders.because(shop ?? '', number ?? '', uncapitalized(what));
 }
 
-/** Facts with each text written anew, also in lists and in facts among them. */
+/** Rewrites each text in the facts, including lists and nested facts. */
 function rewritten<Facts extends object>(
   facts: Facts,
   writeText: (name: string, text: string) => string,
@@ -104,12 +104,12 @@ const DAYS = new Set([
   'told_at',
 ]);
 
-/** The clause of a recorded refusal's cause, which follows a colon; undefined: it was not refused. */
+/** Returns the clause for a refusal's cause, which follows a colon; undefined if the request was not refused. */
 export function causeOf(texts: SupportTexts, { code, facts }: Sayable): string | undefined {
   return isOfRequest(facts) ? (texts.causes as Sentences<string>)[code]?.(facts, () => '') : undefined;
 }
 
-/** A finding as a sentence. */
+/** Returns a finding as a sentence. */
 export function sentenceOf(texts: SupportTexts, { code, facts }: Sayable): string {
   const tell = (inner: Code, of: object) => sentenceOf(texts, { code: inner, facts: of });
   const clause = causeOf(texts, { code, facts });
@@ -121,7 +121,7 @@ function isOfRequest(facts: object): facts is { request: RequestFacts } {
   return 'request' in facts;
 }
 
-/** What to do about a finding; null: nothing, or its action alone. */
+/** Returns what to do about a finding; null if there is nothing to do in addition to its action. */
 export function adviceOf(texts: SupportTexts, { code, facts }: Sayable): string | null {
   if (code === 'IN_ACCESS_LOG') return adviceOf(texts, (facts as StateFacts['IN_ACCESS_LOG']).access);
   return (texts.advice as Sentences<string | null>)[code]?.(facts, () => '') ?? null;

@@ -2,8 +2,8 @@ import { canonicalKey, hasOwnShape } from '../licensing/core/keys';
 import type { Slip } from './finding-model';
 
 /**
- * Finds the licence a mistyped key was meant for. For keys sent by requests only the hint is known (see `keyHint`).
- * A whole key told to support allows a more certain comparison, by the digests of all keys within one slip.
+ * Finds the licence for which a mistyped key was meant. Only the hint of a key in a request is known (see `keyHint`). A
+ * whole key that support knows is compared with more certainty, by the digests of all keys within one slip.
  */
 
 const HEX = '0123456789ABCDEF';
@@ -11,11 +11,11 @@ const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 const EMAIL_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789.-_+@';
 const GROUP = /^[0-9A-F]{8}$/;
 
-/** How a key that ends in `seen` may be a mistyped key that ends in `hint`; undefined: it is another key. */
+/** Returns how a mistyped key ending in `seen` can be a key ending in `hint`; undefined if it is another key. */
 export function compareHints(seen: string, hint: string): Slip | undefined {
   if (seen.length === hint.length) {
     if (seen === hint) return 'elsewhere';
-    // With four characters, too many keys are within one slip.
+    // Among four characters, too many keys are within one slip.
     if (!GROUP.test(seen))
       return seen.toUpperCase() === hint.toUpperCase()
         ? 'spelling'
@@ -33,7 +33,7 @@ export function compareHints(seen: string, hint: string): Slip | undefined {
   return !isHex(straight) && differences(straight, end) === 1 ? 'one-character' : undefined;
 }
 
-/** The hints of licences whose mistyped key may end in `seen`: exact hints, and LIKE patterns for eight characters. */
+/** Returns the hints of keys that may be mistyped as `seen`: exact hints, and LIKE patterns for eight characters. */
 export function hintsNear(seen: string): { exact: string[]; patterns: string[] } {
   if (GROUP.test(seen))
     return { exact: [seen, ...substitutions(seen, HEX), ...transpositions(seen)], patterns: [] };
@@ -44,7 +44,7 @@ export function hintsNear(seen: string): { exact: string[]; patterns: string[] }
   return { exact, patterns: [`____${straight.replace(/[^0-9A-F]/, '_')}`, ...missing] };
 }
 
-/** The hints recorded for mistyped keys that should end in `hint`. */
+/** Returns the hints that are recorded for mistyped keys which should end in `hint`. */
 export function hintsOfSlips(hint: string): string[] {
   if (!GROUP.test(hint)) return cases(hint);
   const ends = [hint.slice(-4), ...endsWithOneMissing(hint), ...confusions(hint.slice(-4))];
@@ -58,7 +58,7 @@ export function hintsOfSlips(hint: string): string[] {
   ];
 }
 
-/** All keys within one slip of a canonical key, at most a few thousand; the likeliest first. */
+/** Returns all keys within one slip of a canonical key, at most a few thousand, likeliest first. */
 export function keysNear(canonical: string): { key: string; slip: Slip }[] {
   const near = [
     ...ownKeysNear(canonical),
@@ -69,7 +69,7 @@ export function keysNear(canonical: string): { key: string; slip: Slip }[] {
   return [...likeliest].map(([key, slip]) => ({ key, slip })).reverse();
 }
 
-/** All e-mail addresses within one slip of an address. */
+/** Returns all e-mail addresses within one slip of an address. */
 export function emailsNear(email: string): string[] {
   const near = [
     ...transpositions(email),
@@ -80,7 +80,7 @@ export function emailsNear(email: string): string[] {
   return [...new Set(near)].filter((other) => other !== email);
 }
 
-/** Whether a whole key may be in our format with about one slip. Any other key's end resembles too many keys. */
+/** Reports whether a whole key may be in our format with about one slip. Any other key's end is like too many keys. */
 export function mayBeOwn(canonical: string): boolean {
   const straight = straighten(bare(canonical));
   return isAboutAsLong(straight) && straight.replace(/[0-9A-F]/g, '').length <= 1;
@@ -104,7 +104,7 @@ function ownKeysNear(canonical: string): { key: string; slip: Slip }[] {
   ];
 }
 
-/** Keys of other systems have any format and are case-sensitive. */
+/** Returns similar keys of other systems, which have any format and are case-sensitive. */
 function foreignKeysNear(key: string): { key: string; slip: Slip }[] {
   const as = (keys: string[], slip: Slip) => keys.map((one) => ({ key: canonicalKey(one), slip }));
   return [
@@ -133,7 +133,7 @@ function isHex(text: string): boolean {
   return /^[0-9A-F]*$/.test(text);
 }
 
-/** A four-character hint in all upper and lower case variants, at most sixteen. */
+/** Returns a four-character hint in all variants of upper and lower case, at most sixteen. */
 function cases(hint: string): string[] {
   return Array.from(hint).reduce(
     (starts, character) => [
@@ -149,7 +149,7 @@ function differences(a: string, b: string): number {
   return Array.from(a).filter((character, i) => character !== b[i]).length;
 }
 
-/** Without one of the last four digits, the digit before them moves into the hint. */
+/** Returns the hints without one of the last four digits: the digit before them moves into the hint. */
 function endsWithOneMissing(hint: string): string[] {
   return [4, 5, 6, 7].map((at) => (hint.slice(0, at) + hint.slice(at + 1)).slice(-4));
 }

@@ -1,23 +1,23 @@
 import type { Code, MeantKey, RequestFacts, StateFacts } from './finding-model';
 import type { ExplainedFinding, WhyAnswer } from './why';
 
-/** An answer's findings, read once for all that a page says of them. */
+/** The findings of an answer, sorted once for all parts of a page. */
 export interface SortedAnswer {
   now: WhyAnswer['now'];
   licenseId: number | null;
-  /** of recorded requests, the newest first */
+  /** findings about recorded requests, newest first */
   requests: RequestFinding[];
-  /** requests from its networks, perhaps another person's, in the same order */
+  /** requests from its networks, perhaps by another person, in the same order */
   nearby: RequestFinding[];
-  /** the others, about the licence or its key: the first one with a code */
+  /** findings about the licence or its key: the first one with each code */
   about: Map<string, ExplainedFinding>;
-  /** what stops the licence; undefined: nothing */
+  /** the reason why the licence does not work; undefined: it works */
   stop: { code: StopCode; facts: Partial<StateFacts['SUSPENDED']> } | undefined;
-  /** the key's own limit, where it is reached */
+  /** the key's own limit, if it is reached */
   fullKey: StateFacts['KEY_SLOTS_FULL'] | undefined;
-  /** the first finding that knows which key was meant */
+  /** the first finding that identifies the key that was meant */
   meant: { code: Code; facts: Partial<MeantKey> } | undefined;
-  /** the key in the place of an ended one */
+  /** the replacement of an ended key */
   successor: { key_hint: string | null } | undefined;
 }
 

@@ -23,28 +23,28 @@ import { findLicensesOfNearKeys, findLikely } from './likely-licenses';
 import { findLogged, MAX_LISTED } from './named-licenses';
 import { isOfDownload } from '../texts/operators/support';
 
-/** What is known about a licence, the end of a key or an address, gathered by a bounded number of small reads. */
+/** The data about a licence, the end of a key or an address, gathered by a bounded number of small reads. */
 export interface SupportCase {
   license: License | undefined;
-  /** of the key by which the licence is judged: the one asked about, else its main key */
+  /** the digest of the key that decides the verdict: the key asked about, otherwise the main key */
   keyDigest?: string;
-  /** the network of its latest download or check (`networkOfClient`); undefined: it is not known */
+  /** the network of its latest download or check (`networkOfClient`); undefined: unknown */
   network?: string | undefined;
   /** the licences to choose from, if several match */
   licenses?: NamedLicense[];
   findings: Finding[];
   accesses: AccessFinding[];
-  /** accesses without a key of the licence from networks where it is used: perhaps another person's, so nothing counts them */
+  /** accesses without a key of the licence from its networks: perhaps another person's, so they are not counted */
   nearby?: AccessFinding[];
 }
 
 export interface CaseOptions {
   now: Date;
-  /** the most accesses to look at */
+  /** the maximum of accesses to read */
   limit: number;
-  /** how long accesses are stored */
+  /** the days for which accesses are stored */
   logDays: number;
-  /** of a licence that is named by its number: the key that it is judged by; by default its main key */
+  /** for a licence that is named by its number: the key that decides the verdict; by default its main key */
   keyId?: number | undefined;
   /** see LICENSING_SPREAD_FACTOR */
   spreadFactor?: number;
@@ -53,13 +53,13 @@ export interface CaseOptions {
 }
 
 const MAX_ADDRESSES = 20;
-/** A licence's open keys besides the main key, and its former keys, that mistyped ones are compared with. */
+/** The open keys besides the main key, and the former keys, with which mistyped keys are compared. */
 const MAX_OTHER_KEYS = 5;
 const MAX_FORMER_KEYS = 50;
 
 /**
- * Opens a licence's case: its own accesses, those with a key that may be its mistyped key, and apart from them those of
- * its addresses without a key of it. `logged` are the accesses that led here, the newest first.
+ * Opens a licence's case: its own accesses, accesses with a key that may be its mistyped key, and separately the
+ * accesses from its addresses without its key. `logged` are the accesses that led here, newest first.
  */
 export async function openLicenseCase(
   db: Db,
@@ -85,7 +85,7 @@ export async function openLicenseCase(
   const network = ip === null ? undefined : networkOfText(ip);
 
   const known: PresentState = {
-    // Its own former keys are known, and no page of a licence waits for a search of the history of all.
+    // The licence's former keys are known, and its page does not wait for a search of the whole history.
     ...(await gatherKnown(db, [...accesses, ...nearby, ...logged.slice(0, 1)], now, [], 0)),
     about: { licenseId: license.id, keyHints: new Set(keyHints) },
   };
@@ -93,7 +93,7 @@ export async function openLicenseCase(
     const slip = formerHints.includes(hint)
       ? 'replaced'
       : openHints.flatMap((own) => compareHints(hint, own) ?? []).at(0);
-    // Prefer the licence asked about to others that are as near.
+    // The licence asked about comes before others that are equally near.
     if (slip !== undefined)
       known.likely.set(hint, [
         { license, slip, by: 'hint' },
@@ -102,7 +102,7 @@ export async function openLicenseCase(
   }
   const key = asked && (await findAsked(db, stored, asked, now));
   const shared = await listSpreadingKeys(db, spreadFactor, now, license.id);
-  // More slots would help those who share the key.
+  // More slots would help the people who share the key.
   const withoutSlots = <One extends Finding>(one: One): One =>
     shared.length > 0 && /^change_.*limit$/.test(one.action?.type ?? '') ? { ...one, action: null } : one;
   return {
@@ -128,7 +128,7 @@ export async function openLicenseCase(
   };
 }
 
-/** The key of a licence that a text named, whole or by its end. */
+/** The key of a licence that a text named, completely or by its end. */
 export interface AskedKey {
   by: 'key' | 'hint';
   /** the canonical key's digest, or the hint */
@@ -144,17 +144,17 @@ async function findAsked(
   const named = keys.filter(
     ({ keyDigest: digest, keyHint: hint }) => (by === 'key' ? digest : hint) === text,
   );
-  // The newest of several with this end.
+  // The newest of several keys with this end.
   const key = named.find((one) => isOpen(one, now)) ?? named.at(-1);
   return key && (await readKeys(db, [key.id])).get(key.id);
 }
 
-/** Nothing is recorded of a thing. */
+/** Returns the finding that no request is recorded. */
 function silence(of: Omit<StateFacts['NOTHING_RECORDED'], 'log_days'>, logDays: number): Finding {
   return finding('NOTHING_RECORDED', { ...of, log_days: logDays });
 }
 
-/** The ends of a licence's keys, the main key's first, and of those that it had before. */
+/** Returns the ends of a licence's open keys, the main key's first, and of its former keys. */
 async function hintsOf(
   db: Db,
   { id, keyHint: main }: License,
@@ -164,7 +164,7 @@ async function hintsOf(
   const others = (isWanted: (key: LicenseKey) => boolean) =>
     distinct(keys.filter(isWanted).map(({ keyHint: hint }) => hint)).reverse();
   const openHints = distinct([main, ...others((key) => isOpen(key, now)).slice(0, MAX_OTHER_KEYS)]);
-  // Keys that were replaced before licences could have several are in the history alone.
+  // Keys that were replaced before licences could have several are only in the history.
   const rekeyed = await findEvents(db, ['rekey'], { licenseId: id }, 10);
   const formerHints = distinct([
     ...rekeyed.map(({ before }) => (typeof before?.key_hint === 'string' ? before.key_hint : null)),
@@ -173,7 +173,7 @@ async function hintsOf(
   return { openHints, formerHints };
 }
 
-/** All accesses from an address. */
+/** Opens the case of an address, with all its accesses. */
 export async function openAddressCase(db: Db, ip: string, options: CaseOptions): Promise<SupportCase> {
   const { now, limit, logDays } = options;
   const accesses = await listAccesses(db, { ips: [ip] }, limit);
@@ -184,7 +184,7 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
   };
 }
 
-/** A shop's order by its number, with its licences; undefined: no order has it. */
+/** Opens the case of a shop's order by its number, with its licences; undefined if no order has the number. */
 export async function openOrderCase(
   db: Db,
   number: string,
@@ -206,7 +206,7 @@ export async function openOrderCase(
   return { ...list, findings: [...findings, ...list.findings] };
 }
 
-/** A licence whose customer's e-mail differs from the typed one. */
+/** Opens a licence whose customer's e-mail differs from the typed one. */
 export async function openNearEmailCase(
   db: Db,
   { license, by }: NamedLicense,
@@ -217,8 +217,8 @@ export async function openNearEmailCase(
 }
 
 /**
- * Finds the licences for which an identifier was refused, in the latest accesses, or else those accesses.
- * @returns undefined when the log does not contain it either
+ * Finds the licences for which an identifier was refused, in the latest accesses, or these accesses without a licence.
+ * @returns undefined if the log does not contain it either
  */
 export async function openLoggedCase(
   db: Db,
@@ -240,7 +240,7 @@ export async function openLoggedCase(
   };
 }
 
-/** Several licences, from which support chooses. */
+/** Lists several licences, from which support chooses. */
 export function openListCase(named: NamedLicense[]): SupportCase {
   const listed = named.slice(0, MAX_LISTED);
   return {
@@ -251,7 +251,7 @@ export function openListCase(named: NamedLicense[]): SupportCase {
   };
 }
 
-/** The end of a key that no licence has; undefined for letters only, probably a word, that no recorded key ended in. */
+/** Opens the end of an unknown key; undefined for letters only, probably a word, without a matching recorded key. */
 export async function openHintCase(
   db: Db,
   hint: string,
@@ -272,7 +272,7 @@ export async function openHintCase(
   };
 }
 
-/** A whole unknown key: the licence it was meant for, and what was refused with it. */
+/** Opens a whole unknown key: the licence for which it was meant, and the refused requests with it. */
 export async function openUnknownKeyCase(
   db: Db,
   canonical: string,

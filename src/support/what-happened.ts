@@ -6,67 +6,67 @@ import { asOnPages, causeOf } from './sentences';
 import { compareHints } from './similar-keys';
 import type { RequestFinding, SortedAnswer } from './sorted-answer';
 
-/** What is recorded of a licence's requests, as its page tells it. Pure functions. */
+/** The recorded requests of a licence, described for its page. The functions are pure. */
 
 export interface Entry {
-  /** of the latest request */
+  /** the time of the latest request */
   at: Date;
-  /** of the first one; equal to `at` for a single request */
+  /** the time of the first one; equal to `at` for a single request */
   first: Date;
   count: number;
   /** `checked`: a program asked whether it may download */
   kind: 'refused' | 'granted' | 'checked';
   code: Code;
-  /** what was tried and, refused, why: "Update refused: the licence expired on 12 Nov 2026." */
+  /** the request and the reason for its refusal: "Update refused: the licence expired on 12 Nov 2026." */
   sentence: string;
   /** the two parts of a refusal's sentence, so that a page can stress the second; null: not refused */
   parts: { what: string; because: string } | null;
   /** "3 times since 07:55."; null: once */
   repeated: string | null;
-  /** the first later request that succeeded, where this cause has gone; null: it has not, or nothing has come since */
+  /** the first later success, if this cause has ended; null: it has not, or no request has come since */
   worksAgain: Date | null;
-  /** "Works again since today 09:05."; null as above */
+  /** "Works again since today 09:05."; null like `worksAgain` */
   worksAgainSentence: string | null;
-  /** what to do about it; null: nothing, or nothing any more */
+  /** what to do about it; null: nothing, or nothing now */
   advice: string | null;
   client: {
     joomla: string | null;
     ip: string | null;
     version: string | null;
-    /** told by the client, not proven */
+    /** reported by the client, not proven */
     site: string | null;
     installed: string | null;
   };
   licenseId: number | null;
   productId: number | null;
   identifier: string | null;
-  /** a mistyped key of this licence; null: another cause */
+  /** a mistyped key of this licence; null: a different cause */
   near: NearKey | null;
 }
 
 interface NearKey {
-  /** the end of the key that was sent */
+  /** the end of the sent key */
   seen: string;
   /** the end of the licence's key */
   hint: string;
-  /** "It ends in X, this licence's in Y: one character differs." */
+  /** the difference, such as "It ends in X, this licence's in Y: one character differs." */
   sentence: string;
 }
 
 export interface WhatHappenedOptions {
   language: OperatorLanguage;
   now: Date;
-  /** in which times are written, such as `Europe/Berlin` */
+  /** the zone of written times, such as `Europe/Berlin` */
   zone: string;
-  /** the most entries; undefined: all */
+  /** the maximum of entries; undefined: all */
   limit?: number | undefined;
   /** the ends of the licence's open keys, the main key's first */
   keyHints?: (string | null)[];
-  /** of the licence's plan */
+  /** the activation type of the licence's plan */
   activationType?: string;
 }
 
-/** The recorded requests of an answer, newest first; equal ones are one entry unless one that succeeded lies between. */
+/** Describes the recorded requests of an answer, newest first. Equal ones are one entry, unless a success is between them. */
 export function whatHappened(
   { requests, licenseId }: Pick<SortedAnswer, 'requests' | 'licenseId'>,
   options: WhatHappenedOptions,
@@ -75,7 +75,7 @@ export function whatHappened(
   let open = new Map<string, RequestFinding[]>();
   let kind: Entry['kind'] | undefined;
   for (const one of requests) {
-    // A refusal before a success and one after it are two stories.
+    // Refusals before and after a success are separate entries.
     if (kind !== kindOf(one)) open = new Map();
     kind = kindOf(one);
     const group = open.get(sameAs(one)) ?? [];
@@ -88,7 +88,7 @@ export function whatHappened(
   return groups.slice(0, options.limit).map((group) => toEntry(group, requests, licenseId, options));
 }
 
-/** @param group equal requests, the newest first */
+/** @param group equal requests, newest first */
 function toEntry(
   group: RequestFinding[],
   newestFirst: RequestFinding[],
@@ -132,7 +132,7 @@ function toEntry(
   };
 }
 
-/** The first of several; only its time when that is on the day of the latest. */
+/** Returns the first time of several; without its day if that is the day of the latest. */
 function since(first: Date, at: Date, { language, zone, now }: WhatHappenedOptions): string {
   const written = OPERATORS[language].language;
   return written.day(first, zone) === written.day(at, zone)
@@ -145,7 +145,7 @@ function kindOf({ code, facts }: RequestFinding): Entry['kind'] {
   return code === 'CHECKED' ? 'checked' : 'granted';
 }
 
-/** Two requests with the same text stand for the same thing, whatever client sent them from an address. */
+/** Returns a key for equal requests: one text means one thing, whichever client at an address sent it. */
 function sameAs({ code, facts: { request, ...others } }: RequestFinding): string {
   const { endpoint, outcome, license_id, key_hint, product_id, version, identifier, ip, joomla_version } =
     request;
@@ -181,13 +181,13 @@ function partsOf(
   return { what: texts.attempt(facts.request, activationType), because: `${because ?? ''}.` };
 }
 
-/** In place of what names settings or the codes of the command's answer. */
+/** Returns the advice, in other words if the original names settings or codes of the command's answer. */
 function adviceOf({ code, advice }: RequestFinding, texts: OperatorTexts['whatHappened']): string | null {
   if (code === 'RATE_LIMITED' || code === 'GRANTED_REPEATEDLY') return texts.advice[code];
   return advice;
 }
 
-/** A request by an unknown key that was probably meant for one of this licence. */
+/** Returns the data of a request with an unknown key that was probably meant for this licence. */
 function nearKey(
   { facts }: RequestFinding,
   licenseId: number | null,
@@ -209,17 +209,17 @@ function toNear(seen: string, hint: string, slip: Slip, language: OperatorLangua
   return { seen, hint, sentence: texts.near(seen, hint, texts.slips[slip]) };
 }
 
-/** Causes that have gone by now, so that any later success of this kind says so. */
+/** Causes that have ended, so that any later success of this kind shows it. */
 const GONE = new Set<Code>([
   ...(['ACTIVE_AGAIN', 'COVERED_SINCE', 'SLOT_FREE', 'ACTIVATED_SINCE', 'PUBLISHED_SINCE'] as const),
 ]);
-/** Causes on the customer's side: gone once the same address succeeds. */
+/** Causes on the customer's side, which have ended when the same address succeeds. */
 const OF_CLIENT = new Set<Code>([
   ...(['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED', 'UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED'] as const),
   ...(['RATE_LIMITED_PROXY', 'WRONG_PRODUCT', 'BAD_PRODUCT_ID', 'OMITTED', 'PACKAGE_MISSING'] as const),
 ]);
 
-/** The first success after a refusal whose cause it ends; null: there is none. */
+/** Returns the first success after a refusal that ends its cause; null if there is none. */
 function succeededSince(refused: RequestFinding, newestFirst: RequestFinding[]): Date | null {
   const { request } = refused.facts;
   const isGone = GONE.has(refused.code);

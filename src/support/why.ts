@@ -19,50 +19,50 @@ import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/supp
 import { adviceOf, sentenceOf, untracedSentences, asOnPages, inWords, type UntracedCode } from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
-/** What `licensing why` says, as data (docs/operator-api.md). */
+/** The answer of `licensing why`, as data (docs/operator-api.md). */
 export interface WhyAnswer {
-  /** the licence that the case is about; null: none, or several */
+  /** the licence of the case; null: none, or several */
   license_id: number | null;
-  /** the licences to choose from, when several match, with what they were found by */
+  /** the licences to choose from if several match, with the way in which they were found */
   licenses: { license_id: number; matched: Name }[];
-  /** null when no single licence is known */
+  /** null if no single licence is known */
   now: { updates: WhyVerdict; new_site: WhyVerdict } | null;
-  /** first those about the licence or key, then the recorded requests in order of time */
+  /** findings about the licence or key, then the recorded requests in order of time */
   findings: ExplainedFinding[];
-  /** requests from the licence's networks without a key of it, in order of time: perhaps another person's, so nothing counts them */
+  /** requests from the licence's networks without its key, in order of time: perhaps another person's, so not counted */
   nearby: ExplainedFinding[];
-  /** failures that leave no record here; none where the findings have a cause */
+  /** failures that leave no record here; empty if the findings have a cause */
   untraced: { code: UntracedCode; sentence: string }[];
 }
 
-/** What a customer's request would be answered at this moment. */
+/** The answer to a customer's request at this moment. */
 interface WhyVerdict {
   allowed: boolean;
-  /** the refusal's code, as customers get it; null: allowed */
+  /** the refusal's code for customers; null: allowed */
   code: NowRefusal | null;
   sentence: string;
 }
 
 export interface ExplainedFinding {
   code: Code;
-  /** JSON; of a recorded request, `request` is among them */
+  /** JSON; for a recorded request it contains `request` */
   facts: object;
   sentence: string;
   since: string | null;
   count: number | null;
   action: Action | null;
-  /** what to do besides the action; null: nothing */
+  /** what to do in addition to the action; null: nothing */
   advice: string | null;
 }
 
 export interface WhyOptions extends CaseOptions {
   language: OperatorLanguage;
   packagesDir: string;
-  /** writes days and domains as pages do, `12 Nov 2026`; otherwise English has days as the command, `2026-11-12` */
+  /** writes days and domains as pages do, `12 Nov 2026`; otherwise English days are as in the command, `2026-11-12` */
   pageDays?: boolean;
 }
 
-/** @throws OperatorError when nothing is asked about */
+/** @throws OperatorError if the text is empty */
 export async function explain(db: Db, about: string, options: WhyOptions): Promise<WhyAnswer> {
   if (canonicalKey(about) === '')
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
@@ -101,7 +101,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
   });
 }
 
-/** The command refuses a number or a marked name that no licence has; as data, that is a finding. */
+/** Opens a case. The command refuses a number or marked name without a licence; as data, this is a finding. */
 async function openKnownCase(db: Db, about: string, options: CaseOptions): Promise<SupportCase> {
   try {
     return await openCase(db, about, options);
@@ -116,7 +116,7 @@ async function openKnownCase(db: Db, about: string, options: CaseOptions): Promi
 
 type Dated = <Facts extends object>(facts: Facts) => Facts;
 
-/** A finding with its sentences. */
+/** Returns a finding with its sentences. */
 export function explained(
   { code, facts, since, count, action }: Finding,
   language: OperatorLanguage,
@@ -135,7 +135,7 @@ export function explained(
   };
 }
 
-/** Judges the next update and the next new site by the functions that judge customers. */
+/** Decides the next update and the next new site with the functions that decide customers' requests. */
 async function judgeNow(
   db: Db,
   license: License,
@@ -180,7 +180,7 @@ async function judgeNow(
   };
 }
 
-/** The version that an update would get now. Of a bundle without a version of its own: one of what it includes. */
+/** Returns the version that an update would get now. For a bundle without its own version: one of an included product. */
 async function judgeUpdate(
   db: Db,
   found: LicenseMatch | undefined,
@@ -207,7 +207,7 @@ async function judgeUpdate(
   return own;
 }
 
-/** The slots of the licence, or of its key, whichever are fewer. */
+/** Returns the slots of the licence, or of its key if these are fewer. */
 function scarcest(
   { activationLimit, activationsUsed }: License,
   ofKey: { slots: number; used: number } | undefined,

@@ -7,7 +7,7 @@ import { inWords } from './sentences';
 import type { SortedAnswer } from './sorted-answer';
 import type { WhyAnswer } from './why';
 
-/** "Does it work now?": the same two lines on every licence's page. Pure functions. */
+/** The answer to "Does it work now?": the same two lines on every licence's page. The functions are pure. */
 
 export interface WorksNow {
   state: WorksNowState;
@@ -15,14 +15,14 @@ export interface WorksNow {
   summary: string;
   updates: Line;
   newSite: Line;
-  /** "No refusal in 90 days. Last update sent on 2 Nov 2026."; null: something was refused */
+  /** "No refusal in 90 days. Last update sent on 2 Nov 2026."; null: a request was refused */
   quiet: string | null;
 }
 
 export interface Line {
   allowed: boolean;
   sentence: string;
-  /** what the customer sees, and how often; null: nothing to say */
+  /** the customer's message, and how often; null: no note */
   note: string | null;
 }
 
@@ -30,13 +30,13 @@ interface WorksNowOptions {
   license: License;
   language: OperatorLanguage;
   now: Date;
-  /** in which times are written */
+  /** the zone of written times */
   zone: string;
-  /** how long requests are kept */
+  /** the days for which requests are kept */
   logDays: number;
 }
 
-/** @param happened all entries of the answer (`whatHappened`). @returns null when no single licence is known */
+/** @param happened all entries of the answer (`whatHappened`). @returns null if no single licence is known */
 export function worksNow(answer: SortedAnswer, happened: Entry[], options: WorksNowOptions): WorksNow | null {
   const { now } = answer;
   if (now === null) return null;
@@ -77,7 +77,7 @@ export function worksNow(answer: SortedAnswer, happened: Entry[], options: Works
   };
 }
 
-/** The licence's own state has ended this refusal. */
+/** Reports whether the licence's own state has ended this refusal. */
 function isOver({ code, worksAgain }: Entry): boolean {
   return (
     code === 'ACTIVE_AGAIN' || code === 'PUBLISHED_SINCE' || code === 'COVERED_SINCE' || worksAgain !== null
@@ -119,7 +119,7 @@ function updatesLine(answer: SortedAnswer, again: Entry[], { language, now, zone
   };
 }
 
-/** The live status that stops it; null: it is active. */
+/** Returns the live status that stops it; null if it is active. */
 function statusOf({ stop }: SortedAnswer): LiveStatus | null {
   return (stop?.code.toLowerCase() as LiveStatus | undefined) ?? null;
 }

@@ -1,12 +1,12 @@
 import { minorDigits } from '../base/currency';
 
-/** How a language writes days, times and numbers, whatever the machine's own locale is. */
+/** A language's spelling of days, times and numbers, independent of the machine's locale. */
 export interface Language {
-  /** its own name: `Deutsch` */
+  /** its own name, such as `Deutsch` */
   name: string;
-  /** `12 Nov 2026`. Without a zone in UTC: a licence ends at the end of its UTC day. */
+  /** `12 Nov 2026`. Without a zone in UTC, because a licence ends at the end of its UTC day. */
   day: (date: Date, zone?: string) => string;
-  /** `12 November 2026`, as letters have it. Without a zone in UTC. */
+  /** `12 November 2026`, in the form for letters. Without a zone in UTC. */
   longDay: (date: Date, zone?: string) => string;
   /** `Monday, 23 November 2026` */
   fullDay: (date: Date, zone: string) => string;
@@ -14,13 +14,13 @@ export interface Language {
   month: (date: Date) => string;
   /** `08:12` */
   time: (date: Date, zone: string) => string;
-  /** `today 08:12`, `22 Nov 19:03`, and in another year `22 Nov 2025 19:03` */
+  /** `today 08:12`, `22 Nov 19:03`, or `22 Nov 2025 19:03` in another year */
   moment: (date: Date, zone: string, now: Date) => string;
   /** `1,842` */
   number: (value: number) => string;
-  /** `1.8K`, where there is little room */
+  /** `1.8K`, for little space */
   compact: (value: number) => string;
-  /** an amount in minor units: `49.00 EUR`. The code stands for the currency, because a sign may mean several. */
+  /** an amount in minor units, `49.00 EUR`. It has the code of the currency, because a sign may mean several. */
   money: (amount: number, currency: string) => string;
   /** a plan's duration: `1y` as `1 year` */
   duration: (duration: string) => string;
@@ -49,7 +49,7 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
   const moneyFormats = new Map<number, Intl.NumberFormat>();
   return { name, day, longDay, fullDay, month, time, moment, number, compact, money, duration, bytes };
 
-  /** Making a format takes some 50 times as long as using it. @throws RangeError for a zone that does not exist */
+  /** Returns a cached format: creating one takes some 50 times as long as using it. @throws RangeError for an unknown zone */
   function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
     const key = JSON.stringify(options);
     const format = formats.get(key) ?? new Intl.DateTimeFormat(locale, options);
@@ -92,7 +92,7 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
   }
 
   function number(value: number): string {
-    // Made at the first use: the first of a process takes 15 ms.
+    // Created at the first use, because the first one in a process takes 15 ms.
     numbers ??= new Intl.NumberFormat(locale);
     return numbers.format(value);
   }
@@ -125,7 +125,7 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
     return new Intl.NumberFormat(locale, {
       style: 'unit',
       unit: BYTES[step] ?? 'byte',
-      // In short, English has no plural: 885 byte.
+      // The short form has no plural in English: 885 byte.
       unitDisplay: step === 0 ? 'long' : 'short',
       maximumFractionDigits: step > 1 ? 1 : 0,
     }).format(value / 1000 ** step);

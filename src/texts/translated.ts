@@ -1,4 +1,4 @@
-/** The texts of another language: the same names, with texts of their own. */
+/** The texts of another language, with the same structure. */
 export type Translated<T> = T extends string
   ? string
   : T extends (...values: infer Values) => infer Text

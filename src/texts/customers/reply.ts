@@ -1,11 +1,11 @@
 import type { NextPayment } from '../../licensing/core/states';
 
-/** What the mail is about. */
+/** The case that the mail answers. */
 export type ReplyCase =
   | 'fine'
   | 'works_again'
   | 'expired'
-  /** expired, on a plan that leaves the versions published until then */
+  /** expired, on a plan that permits the versions published before then */
   | 'older_versions'
   | 'suspended'
   | 'revoked'
@@ -20,7 +20,7 @@ export type ReplyCase =
   | 'no_key'
   | 'too_many_requests'
   | 'version_gone'
-  /** nothing was bought with the address */
+  /** the address belongs to no purchase */
   | 'unknown_address';
 
 /** The events of an order that may suspend its licence. */
@@ -28,44 +28,44 @@ export const STOPPING_EVENTS = ['refunded', 'charged_back', 'subscription_ended'
 export type StoppingEvent = (typeof STOPPING_EVENTS)[number];
 
 export interface ReplyFacts {
-  /** null: no licence is known */
+  /** null: no licence was identified */
   product: string | null;
-  /** the update sites that its key belongs to; null: no licence is known */
+  /** the update sites that need its key; null: no licence was identified */
   entries: string | null;
   /** the end of the customer's key */
   hint: string | null;
-  /** the end of the mistyped key that arrived */
+  /** the end of the mistyped key that the request contained */
   seenHint: string | null;
-  /** the licence's paid end; null: none */
+  /** the licence's paid-through date; null: none */
   endedOn: Date | null;
   nextPayment: NextPayment;
-  /** when it was suspended, revoked or cancelled */
+  /** the time when it was suspended, revoked or cancelled */
   stoppedOn: Date | null;
   /** the event of its order that stopped it; null: another reason */
   stoppedBy: StoppingEvent | null;
   slots: number;
   activationType: string;
-  /** the version that was asked for last */
+  /** the version of the latest request */
   version: string | null;
   worksSince: Date | null;
   renewUrl: string | null;
-  /** where there is a larger licence */
+  /** the address of a larger licence */
   upgradeUrl: string | null;
 }
 
-/** The words of the mail that answers a customer. Each paragraph is a text of its own; a link stands on a line of its own. */
+/** The texts of the mail that answers a customer. Each paragraph is a separate text; a link has its own line. */
 export interface ReplyTexts {
   greeting: string;
   closing: string;
   subject: (product: string | null) => string;
-  /** the customer's own page */
+  /** the sentence with the customer's own page */
   page: (url: string) => string;
-  /** where to ask */
+  /** the sentence with the address for questions */
   ask: (supportUrl: string) => string;
   cases: Record<ReplyCase, (facts: ReplyFacts) => string[]>;
 }
 
-/** What Joomla shows, in every language. @param status of HTTP */
+/** Returns the message that Joomla shows, in every language. @param status of HTTP */
 export function joomlaError(status: 400 | 403 | 404 | 429): string {
   return `Error connecting to the server: ${status}`;
 }

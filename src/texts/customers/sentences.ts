@@ -4,25 +4,25 @@ import type { Attention, Entitlement, Removals, Slots } from './standing';
 type StandingFacts = { [S in Entitlement as S['code']]: S & { activationType: string } };
 type SlotFacts = Pick<Slots, 'limit' | 'used'> & { activationType: string };
 
-/** What the customer's page says, in one language. Sentences are built from codes and facts, never from pieces. */
+/** The sentences of the customer's page, in one language. They are built from codes and facts, never from fragments. */
 export interface CustomerSentences {
-  /** what a slot holds, such as "Sites", as the name of a row or column */
+  /** the noun for what a slot holds, such as "Sites", for a row or column */
   kind: (activationType: string) => string;
-  /** the sentence that opens the page with the key */
+  /** the first sentence of the page with the key */
   standing: { [C in keyof StandingFacts]: (facts: StandingFacts[C]) => string };
-  /** what that means for Joomla and the customer's site; null: nothing more */
+  /** its consequence for Joomla and the customer's site; null: nothing to add */
   meaning: { [C in keyof StandingFacts]: ((facts: StandingFacts[C]) => string | null) | null };
   keyEnded: (facts: { endedAt: Date }) => string;
-  /** a note beside the day of an end, such as "in 16 days" */
+  /** a note next to the day of an end, such as "in 16 days" */
   endsIn: (facts: { days: number }) => string;
-  /** a key that still works for a while, after another took its place */
+  /** the end of a replaced key that still works for a while */
   keyEnds: (facts: { endsAt: Date }) => string;
   unknownKey: (facts: { length: number }) => string;
   /** "3 of 25 used" */
   used: (facts: SlotFacts) => string;
-  /** why a version cannot be downloaded now */
+  /** the reason why a version cannot be downloaded now */
   whyNot: Record<RefusalCode, string>;
-  /** what a licence covers after its end */
+  /** the versions that a licence covers after its end */
   coversUntil: (facts: { endedAt: Date }) => string;
   /** one line for each licence that needs attention, on the page that a mail opens */
   attention: Record<Attention, (facts: AttentionFacts) => string>;
@@ -34,26 +34,26 @@ export interface CustomerSentences {
   keyNotKept: string;
   /** the period of a licence after its product and plan, in the mail with an order's keys */
   runs: (facts: { endsAt: Date; hasEnded: boolean }) => string;
-  /** on the page on which a reseller thanks for an order */
+  /** for the page where a reseller says thanks for an order */
   thanks: { title: string; key: string };
 }
 
 export interface AttentionFacts {
   product: string;
   endsAt: Date | null;
-  /** until then */
+  /** the days until that end */
   days: number;
   limit: number;
   activationType: string;
 }
 
-/** The length of a key that this service makes. */
+/** The length of a key that this service generates. */
 export const KEY_LENGTH = 35;
 
 // TypeScript cannot follow that the sentence of a code takes the facts of that code.
 type Words = Record<string, ((facts: object) => string | null) | null | undefined>;
 
-/** Where a licence stands, and what that means (null: nothing more). */
+/** Returns the sentence about a licence's state, and its consequence (null: nothing to add). */
 export function tellStanding(
   sentences: CustomerSentences,
   standing: Entitlement,

@@ -1,11 +1,11 @@
 import type { NextPayment } from '../../licensing/core/states';
 
-/** What a licence lets its customer do now, as the functions that judge customers say. Sentences: `sentences.ts`. */
+/** The rights of a licence now, as the functions decide that customers' requests use. Sentences: `sentences.ts`. */
 export type Entitlement =
   | { code: 'ACTIVE'; until: Date | null; nextPayment: NextPayment }
-  /** no slot is left for a new site */
+  /** no slot is free for a new site */
   | { code: 'FULL'; until: Date | null; nextPayment: NextPayment; limit: number }
-  /** `stillDownloads`: what was published by its end */
+  /** `stillDownloads`: versions published before its end can still be downloaded */
   | { code: 'EXPIRED'; endedAt: Date | null; stillDownloads: boolean }
   | { code: 'SUSPENDED' }
   | { code: 'WITHDRAWN' };
@@ -16,14 +16,14 @@ export interface Slots {
   used: number;
 }
 
-/** Sites that a customer may still remove: a bound of the customer's page only (docs/customers.md). */
+/** The number of sites that a customer may still remove. It limits only the customer's page (docs/customers.md). */
 export interface Removals {
-  /** within 30 days, by the plan; 0: none */
+  /** within 30 days, from the plan; 0: none */
   allowed: number;
   left: number;
-  /** when one more may be removed than now; null: nothing was removed lately, or nothing ever may be */
+  /** when the number rises; null: no site was removed recently, or removals are not permitted */
   nextAt: Date | null;
 }
 
-/** Why a licence is named first. */
+/** The reason why a licence is listed first. */
 export type Attention = 'ENDS_SOON' | 'ENDED' | 'FULL';

@@ -5,7 +5,7 @@ import type { my } from './en/my';
 import type { ReplyTexts } from './reply';
 import type { CustomerSentences } from './sentences';
 
-/** All that customers read in one language, besides mails. */
+/** All texts for customers in one language, except mails. */
 export interface CustomerTexts {
   language: Language;
   kit: Translated<typeof kit>;

@@ -1,17 +1,17 @@
-/** What the doctor's texts are made of. */
+/** The facts for the doctor's texts. */
 
-/** What a finding says. */
+/** The texts of a finding. */
 export interface DoctorWords {
   what: string;
-  /** what follows from it; missing: nothing */
+  /** the consequence; missing: none */
   why?: string;
-  /** what to do; missing: nothing, or it is not known */
+  /** what to do; missing: nothing, or it is unknown */
   remedy?: string | undefined;
-  /** what a server or a library said, in English; missing: nothing, or `what` has it */
+  /** the English text of a server or library; missing: none, or `what` contains it */
   said?: string | undefined;
 }
 
-/** The same, as it is shown. */
+/** The texts of a finding as they are shown. */
 export interface ToldWords {
   what: string;
   why: string | null;
@@ -19,25 +19,25 @@ export interface ToldWords {
   said: string | null;
 }
 
-/** Why there is no mail. */
+/** The reason why mail is off. */
 export type MailOff = 'no-site' | 'offline' | 'no-sender' | 'no-server';
 
 export type MailIsOff = Record<MailOff | 'unset', string>;
 
-/** Where settings come from. */
+/** The places of settings. */
 export interface SettingSources {
   file: string | undefined;
-  /** names in this file, and in the environment */
+  /** the names of settings in this file, and in the environment */
   inFile: string;
   inEnvironment: string;
-  /** the Joomla site's folder */
+  /** the folder of the Joomla site */
   site: string | undefined;
 }
 
 export interface SeenNode {
   name: string;
   isInUse: boolean;
-  /** why it could not be used, as a clause that follows the name; undefined: it could */
+  /** the reason why it could not be used, as a clause after the name; undefined: it could */
   reason: string | undefined;
   isReadOnly: boolean;
 }
@@ -45,12 +45,12 @@ export interface SeenNode {
 export interface Connections {
   instances: number;
   needed: number;
-  /** what the server allows, and the name of this setting */
+  /** the maximum that the server allows, and the name of this setting */
   allowed: number;
   setting: string;
 }
 
-/** Of tables, or of the whole database, whose `rows` are not known. */
+/** The sizes of tables, or of a whole database, whose `rows` are unknown. */
 export type Sizes = readonly { name: string; bytes: number; rows: number | undefined }[];
 
 /** An order that an unexpected error stopped. */
@@ -67,16 +67,16 @@ export interface UnmappedArticle {
   sku: string;
 }
 
-/** An update XML that does not offer what is published. */
+/** An update XML that does not offer the published versions. */
 export interface StaleXml {
-  /** its file */
+  /** the path of its file */
   out: string | null;
-  /** the versions in it; null: it cannot be read */
+  /** the versions in it; null: it is unreadable */
   offered: string[] | null;
-  /** what it should have; null: that cannot be made, for the `reason` */
+  /** the content it should have; null: it cannot be made, because of the `reason` */
   xml: string | null;
   reason: string | null;
 }
 
-/** What keeps a shop from being caught up. */
+/** The reason why a shop cannot be caught up. */
 export type CatchUpLack = 'no_key' | 'no_site' | 'cannot';

@@ -1,45 +1,45 @@
-/** Why something did not happen, in one language. Each text is a clause that follows a colon, without its full stop. */
+/** The reasons for failures, in one language. Each text is a clause that follows a colon, without its full stop. */
 export interface FailureTexts {
-  /** `NOBODYS`: a link that was asked for with an address that no customer has */
+  /** `NOBODYS`: the failure of a link that was requested for an address without a customer */
   mail: Record<MailFailureCode | ComposeFailure | 'NOBODYS', string>;
   webhook: Record<PostFailure, string>;
-  /** why a shop's own list could not be read */
+  /** the reason why a shop's own list could not be read */
   catchUp: Record<AskFailure, string>;
-  /** why a line of an order waits. @param what the article, or the order that it renews; missing: not to be named */
+  /** the reason why a line of an order waits. @param what the article, or the renewed order; missing: not named */
   waits: Record<WaitsFor, (what?: string) => string>;
-  /** why an order's keys were not mailed */
+  /** the reason why an order's keys were not mailed */
   keysNotMailed: Record<NoMailReason, string>;
-  /** what helps where the rights of sendmail do not suffice */
+  /** the remedy if sendmail lacks rights */
   mailRights: (from: string) => string;
 }
 
 export type MailFailureCode =
-  /** the server takes no mail for this address */
+  /** the server does not accept mail for this address */
   | 'ADDRESS_REFUSED'
-  /** the server does not want this mail */
+  /** the server refuses this mail */
   | 'MAIL_REFUSED'
-  /** the server takes nothing from this sender or this machine: relaying denied, a block list, no sign-in */
+  /** the server accepts nothing from this sender or this machine: relaying denied, a block list, no authentication */
   | 'SENDER_REFUSED'
   | 'PASSWORD_REFUSED'
-  /** the server asks to come again */
+  /** the server asks for a retry */
   | 'LATER'
   | 'TLS'
   | 'TIMEOUT'
   /** the server's name was not found */
   | 'NOT_RESOLVED'
-  /** no server, or another service, answers at its port */
+  /** no server, or a different service, answers at its port */
   | 'NOT_CONNECTED'
   | 'SENDMAIL'
-  /** the program needs rights that systemd's NoNewPrivileges keeps from it */
+  /** the program needs rights that systemd's NoNewPrivileges withholds */
   | 'SENDMAIL_RIGHTS'
-  /** the program of the site's settings is not a mail program that only root can change */
+  /** the program in the site's settings is not a mail program that only root can change */
   | 'SENDMAIL_OWNER'
   | 'FOLDER'
   | 'UNKNOWN';
 
 export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN' | 'ANSWER_UNKNOWN';
 
-/** Why an attempt failed, as it is stored; with a status, `STATUS 500`. */
+/** The stored reason for a failed attempt; with a status, `STATUS 500`. */
 export type PostFailure =
   | 'STATUS'
   | 'TIMEOUT'
@@ -53,7 +53,7 @@ export type PostFailure =
 
 export type NoMailReason = 'test' | 'nothing_issued' | 'off' | 'no_address' | 'mail_off' | 'not_sent';
 
-/** Why a list could not be read, as it is stored; with a status, `STATUS 500`. */
+/** The stored reason why a list could not be read; with a status, `STATUS 500`. */
 export type AskFailure =
   | PostFailure
   /** 401 or 403 */
@@ -73,10 +73,10 @@ export type WaitsFor =
   | LineProblem
   | 'other';
 
-/** Why a line of a sender's message cannot be taken as it came (orders/message.ts). */
+/** The reason why a line of a sender's message cannot be accepted as it arrived (orders/message.ts). */
 export type LineProblem = 'no_article' | 'bad_quantity' | 'bad_article' | 'unreadable';
 
-/** A stored failure, such as `ADDRESS_REFUSED 550`, as a clause. */
+/** Returns a stored failure, such as `ADDRESS_REFUSED 550`, as a clause. */
 export function describeStored(texts: Record<string, string> & { UNKNOWN: string }, stored: string): string {
   const [code = '', status] = stored.split(' ');
   return `${texts[code] ?? texts.UNKNOWN}${status === undefined ? '' : ` (${status})`}`;
@@ -91,7 +91,7 @@ export function describeWait(
   return ((waits[waitsFor as WaitsFor] as FailureTexts['waits'][WaitsFor] | undefined) ?? waits.other)(what);
 }
 
-/** What helps against a failure of mail that the settings cause; undefined: nothing general. */
+/** Returns the remedy for a mail failure that the settings cause; undefined if there is no general one. */
 export function mailRemedy(
   { mailRights }: Pick<FailureTexts, 'mailRights'>,
   stored: string,

@@ -1,13 +1,13 @@
 /**
- * What customers read in Joomla, and what it means, for failures that leave no record here or that a customer tells of in
- * Joomla's words (docs/joomla-messages.md). Joomla's messages stay English in German too: the
- * updater has most of them from curl, and what a language pack makes of the others differs between its versions.
- * In the order in which an update can fail.
+ * The messages that customers read in Joomla, and their meaning, for failures that leave no record here or that a
+ * customer quotes (docs/joomla-messages.md). The messages stay in English, even in German texts: most come from curl,
+ * and translations of the others differ between versions of a language pack. They are in the order in which an update
+ * can fail.
  */
 export type JoomlaTexts = Record<JoomlaMessageCode, JoomlaMessage>;
 
 export interface JoomlaMessage {
-  /** as Joomla shows it */
+  /** the message as Joomla shows it */
   says: string;
   means: string;
   todo: string;

@@ -3,7 +3,7 @@ import { german } from './de/texts';
 import { english } from './en/texts';
 import type { OperatorTexts, Texts } from './texts';
 
-/** The languages that operators read. Customers read each of them too. */
+/** The languages of operators, all of which are also languages of customers. */
 const LIST = {
   get en() {
     return english;
@@ -17,12 +17,12 @@ export type OperatorLanguage = keyof typeof LIST;
 export const OPERATORS: Record<OperatorLanguage, OperatorTexts> = LIST;
 export const OPERATOR_LANGUAGES = Object.keys(OPERATORS) as OperatorLanguage[];
 
-/** The same language, or English where no operator's text is written in it. */
+/** Returns the language, or English if it has no texts for operators. */
 export function operatorLanguageOf(language: CustomerLanguage): OperatorLanguage {
   return OPERATOR_LANGUAGES.find((one) => one === language) ?? 'en';
 }
 
-/** What a page is written with: for a customer the customers' texts, which are in every language. */
+/** Returns the texts of a page: for a customer the customers' texts, which exist in every language. */
 export function pageTexts(language: CustomerLanguage): Texts {
   return { ...OPERATORS[operatorLanguageOf(language)], ...CUSTOMERS[language] };
 }

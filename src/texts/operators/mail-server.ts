@@ -1,7 +1,7 @@
-/** The words for a mail server. */
+/** The texts about a mail server. */
 export interface MailServerTexts {
   tlsOptions: Record<'smtp' | 'smtps', string>;
-  /** @param user empty: nobody signs in */
+  /** @param user empty: without authentication */
   inWords: (facts: { host: string; port: string; tls: string; user: string }) => string;
   /** @param to a server, program or folder */
   withSender: (to: string, from: string) => string;

@@ -3,11 +3,11 @@ import type { RefusalCode } from '../../licensing/core/verdict';
 import type { CauseFacts, Code, RequestFacts, StateFacts } from '../../support/finding-model';
 import type { JoomlaMessage } from './joomla-says';
 
-/** What a customer's request would meet now, as a sentence is built from it. */
+/** The facts for a sentence about the result of a customer's request at this moment. */
 export interface NowFacts {
   license_status: LiveStatus;
   expires_at: string | null;
-  /** the version that is sent */
+  /** the version that a download sends */
   version: string | null;
   activation_type: string;
   /** 0: unlimited */
@@ -19,7 +19,7 @@ interface WithRequest {
   request: RequestFacts;
 }
 
-/** What support is told, in one language. None contains a command of a shell, or a placeholder. */
+/** The texts for support, in one language. They contain no shell command and no placeholder. */
 export interface SupportTexts {
   findings: {
     [C in keyof StateFacts]: (facts: StateFacts[C], tell: (code: Code, facts: object) => string) => string;
@@ -27,7 +27,7 @@ export interface SupportTexts {
   /** clauses that follow a colon */
   causes: { [C in keyof CauseFacts]: (facts: CauseFacts[C] & WithRequest) => string };
   refused: (request: RequestFacts, because: string) => string;
-  /** what to do besides the action; null: nothing in this case */
+  /** what to do in addition to the action; null: nothing in this case */
   advice: { [C in AdvisedCause]: (facts: CauseFacts[C] & WithRequest) => string | null } & {
     [C in AdvisedState]: (facts: StateFacts[C]) => string | null;
   } & { [C in AdvisedAnywhere]: (facts: CauseFacts[C] & Partial<WithRequest>) => string | null };
@@ -38,20 +38,20 @@ export interface SupportTexts {
     newSiteRefused: (because: string, facts: NowFacts) => string;
     because: Record<NowRefusal, (facts: NowFacts) => string>;
   };
-  /** a row of the table of Joomla's messages, in a line */
+  /** a row of the table of Joomla's messages, on one line */
   untraced: (row: JoomlaMessage) => string;
-  /** what the log does not have */
+  /** an explanation of what the log does not contain */
   validate: string;
 }
 
-/** The refusals that a customer with the right key and product, and a new site, can meet. */
+/** The refusals that a request with the right key and product, from a new site, can get. */
 export type NowRefusal = Exclude<
   RefusalCode,
   'INVALID_REQUEST' | 'ACTIVATION_NOT_FOUND' | 'ACTIVATION_HELD' | 'PRODUCT_MISMATCH'
 >;
 
 type AdvisedState = 'NOTHING_RECORDED' | 'GRANTED_REPEATEDLY' | 'ORDER_LINE_UNUSABLE' | 'ORDER_TOO_LARGE';
-/** told of a request, and of what was looked for */
+/** the codes that describe a request or the search text */
 type AdvisedAnywhere = 'KEY_MISTYPED' | 'UNKNOWN_KEY';
 type AdvisedCause =
   | 'RATE_LIMITED'
@@ -68,7 +68,7 @@ type AdvisedCause =
   | 'VERSION_NOT_PUBLISHED'
   | 'VERSION_WITHDRAWN';
 
-/** A check of a download is judged and refused like one. */
+/** Reports whether a request is a download or a check of one, which is decided and refused in the same way. */
 export function isOfDownload(endpoint: string): boolean {
   return endpoint === 'download' || endpoint === 'check';
 }

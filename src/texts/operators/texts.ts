@@ -15,8 +15,8 @@ interface Declared {
   support: SupportTexts;
 }
 
-/** All that operators read in one language, a file for each area. */
+/** All texts for operators in one language, a file for each area. */
 export type OperatorTexts = Declared & Translated<Omit<typeof english, keyof Declared>>;
 
-/** What a page is written with. */
+/** The texts of a page. */
 export type Texts = OperatorTexts & CustomerTexts;

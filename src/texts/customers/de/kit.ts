@@ -3,7 +3,7 @@ import type { Translated } from '../../translated';
 import { capitalizedEach } from '../../case';
 import { states } from './words';
 
-/** Was auf den Seiten von Kunden und Verkäufern steht. */
+/** The texts of customers' and operators' pages. In German. */
 export const kit: Translated<typeof en> = {
   skip: 'Zum Inhalt',
   find: 'Suchen',

@@ -2,7 +2,7 @@ import type { my as en } from '../en/my';
 import type { Translated } from '../../translated';
 import { changes } from './words';
 
-/** Die Seiten des Kunden. Was der Stand einer Lizenz bedeutet, steht in sentences.ts. */
+/** The customer's pages. The meaning of a licence's state is in sentences.ts. In German. */
 export const my: Translated<typeof en> = {
   title: 'Ihre Lizenz',
   licenses: 'Ihre Lizenzen',

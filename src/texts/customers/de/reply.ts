@@ -112,7 +112,7 @@ function on(date: Date | null): string {
   return date === null ? '' : ` am ${german.longDay(date)}`;
 }
 
-/** As the beginning of a sentence. */
+/** Returns the beginning of a sentence. */
 function valid(facts: ReplyFacts): string {
   const { endedOn, nextPayment } = facts;
   if (endedOn === null) return `${your(facts)} ist gültig`;

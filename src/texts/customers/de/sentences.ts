@@ -3,7 +3,7 @@ import { KEY_LENGTH, type CustomerSentences } from '../sentences';
 import { capitalized } from '../../case';
 import { german, thing } from './words';
 
-/** What the customer's page says, in German. Joomla's messages stay as Joomla writes them in English. */
+/** The sentences of the customer's page, in German. Joomla's messages stay in English, as Joomla writes them. */
 export const sentences: CustomerSentences = {
   kind: (type) => thing(type).many,
   standing: {
@@ -99,7 +99,7 @@ export const sentences: CustomerSentences = {
   thanks: { title: 'Ihre Lizenz', key: 'Lizenzschlüssel' },
 };
 
-/** As the beginning of a sentence. */
+/** Returns the beginning of a sentence. */
 function theOnly(activationType: string): string {
   const { der, one } = thing(activationType);
   return `${capitalized(der)} einzige ${one}`;

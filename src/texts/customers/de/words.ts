@@ -2,7 +2,7 @@ import type { ChangeKind } from '../../../licensing/changelog';
 import type { LiveStatus } from '../../../licensing/core/states';
 import { createLanguage } from '../../language';
 
-/** Wie Deutsch Tage und Zahlen schreibt, und die Wörter für das, was Verkäufer und Kunden sehen. */
+/** The spelling of days and numbers in German, and its words for terms that sellers and customers see. */
 
 export const german = createLanguage({
   name: 'Deutsch',
@@ -28,7 +28,7 @@ const MASCULINE: Gender = { der: 'der', ein: 'ein', einen: 'einen', einem: 'eine
 const FEMININE: Gender = { der: 'die', ein: 'eine', einen: 'eine', einem: 'einer', er: 'e' };
 const NEUTER: Gender = { der: 'das', ein: 'ein', einen: 'ein', einem: 'einem', er: 'es' };
 
-/** What takes a slot. */
+/** The noun for what takes a slot. */
 export interface Thing extends Gender {
   one: string;
   many: string;

@@ -1,7 +1,7 @@
 import { capitalizedEach } from '../../case';
 import { states } from './words';
 
-/** What stands on pages of customers and operators. */
+/** The texts of customers' and operators' pages. */
 export const kit = {
   skip: 'Skip to content',
   find: 'Find',
@@ -25,7 +25,7 @@ export const kit = {
   busy: 'One moment...',
   optional: 'optional',
   status: capitalizedEach(states),
-  /** what an action says when it is done */
+  /** the message after each action */
   said: {
     linkAsked: () => 'If this address has licences, a mail is on its way. Use the address you bought with.',
     linkAskedByKey: () => 'If this licence has an e-mail address, a link is on its way there.',

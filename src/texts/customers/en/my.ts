@@ -1,6 +1,6 @@
 import { changes } from './words';
 
-/** The customer's pages. What a licence's state means stands in sentences.ts. */
+/** The customer's pages. The meaning of a licence's state is in sentences.ts. */
 export const my = {
   title: 'Your licence',
   licenses: 'Your licences',

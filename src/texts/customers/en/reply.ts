@@ -111,7 +111,7 @@ function on(date: Date | null): string {
   return date === null ? '' : ` on ${english.longDay(date)}`;
 }
 
-/** As the beginning of a sentence. */
+/** Returns the beginning of a sentence. */
 function valid(facts: ReplyFacts): string {
   const { endedOn, nextPayment } = facts;
   if (endedOn === null) return `${your(facts)} is valid`;

@@ -3,7 +3,7 @@ import { KEY_LENGTH, type CustomerSentences } from '../sentences';
 import { capitalized } from '../../case';
 import { english, thing } from './words';
 
-/** What the customer's page says, in English. Joomla's messages stay as Joomla writes them. */
+/** The sentences of the customer's page, in English. Joomla's messages stay as Joomla writes them. */
 export const sentences: CustomerSentences = {
   kind: (type) => capitalized(thing(type).many),
   standing: {

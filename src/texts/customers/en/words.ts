@@ -2,7 +2,7 @@ import type { ChangeKind } from '../../../licensing/changelog';
 import type { LiveStatus } from '../../../licensing/core/states';
 import { createLanguage } from '../../language';
 
-/** How English writes days and numbers, and its words for what a seller and a customer both see. */
+/** The spelling of days and numbers in English, and its words for terms that sellers and customers see. */
 
 export const english = createLanguage({
   name: 'English',
@@ -15,7 +15,7 @@ export const english = createLanguage({
   units: { y: ['year', 'years'], m: ['month', 'months'], d: ['day', 'days'] },
 });
 
-/** What takes a slot. */
+/** The noun for what takes a slot. */
 export interface Thing {
   one: string;
   many: string;

@@ -3,7 +3,7 @@ import { kit } from '../../customers/de/kit';
 import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
-/** Was auf jeder Seite steht. */
+/** The texts of every page. In German. */
 export const common: Translated<typeof en> = {
   ...kit,
   brand: 'Lizenzen',

@@ -6,7 +6,7 @@ import { mailServerInWords } from '../mail-server';
 import { failures } from './failures';
 import { settings } from './settings';
 
-/** What the doctor finds. */
+/** The findings of the doctor, in German. */
 
 const ENTER_ADDRESS =
   'Tragen Sie sie unter Einstellungen ein, oder: licensing settings set public_url https://shop.example';
@@ -45,7 +45,7 @@ function thenRestart(command: string): string {
   return `Als root: ${command}; dann starten Sie den Dienst neu (deploy/restart-in-turns), schreiben Sie die Dateien des Webservers neu (licensing nginx)`;
 }
 
-/** @param place the path of update XMLs on the site */
+/** @param place the path of the update XML files on the site */
 function unserved(what: string, place: string, said?: string) {
   return {
     what,

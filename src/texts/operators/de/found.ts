@@ -2,7 +2,7 @@ import type { found as en } from '../en/found';
 import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
-/** Was das Suchfeld findet. */
+/** The results of the search field. In German. */
 export const found: Translated<typeof en> = {
   several: (text, count, more) => `${text}: ${more ? 'mehr als ' : ''}${count} Lizenzen`,
   none: {

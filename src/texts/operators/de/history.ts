@@ -2,7 +2,7 @@ import type { history as en } from '../en/history';
 import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
-/** Der Verlauf einer Lizenz: was getan wurde, und von wem. */
+/** The history of a licence: what was done, and by whom. In German. */
 
 export const history: Translated<typeof en> = {
   title: 'Verlauf',

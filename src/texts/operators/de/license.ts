@@ -2,7 +2,7 @@ import type { license as en } from '../en/license';
 import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
-/** Eine Lizenz: ob sie wirkt, was zu ihr gehört, und alles, was man mit ihr tun kann. */
+/** The page of a licence: whether it works, its parts, and all its actions. In German. */
 export const license: Translated<typeof en> = {
   title: 'Lizenz',
   number: (id) => `Lizenz ${id}`,

@@ -1,7 +1,7 @@
 import type { licenses as en } from '../en/licenses';
 import type { Translated } from '../../translated';
 
-/** Die Liste der Lizenzen, und das Verkaufen von Hand. */
+/** The list of licences, and manual sales. In German. */
 export const licenses: Translated<typeof en> = {
   title: 'Lizenzen',
   issue: 'Lizenz ausstellen',

@@ -1,7 +1,7 @@
 import type { needsYou as en } from '../en/needs-you';
 import type { Translated } from '../../translated';
 
-/** Was auf den Verkäufer wartet, und was warum abgelehnt wurde. */
+/** The action items, and why requests were refused. In German. */
 export const needsYou: Translated<typeof en> = {
   notOffered: (product, version) =>
     `${product} ${version} ist veröffentlicht, wird den Websites der Kunden aber nicht angeboten.`,

@@ -2,7 +2,7 @@ import type { orders as english } from '../en/orders';
 import { capitalizedEach } from '../../case';
 import type { Translated } from '../../translated';
 
-/** Was mit einer Bestellung geschah. */
+/** The events of an order. In German. */
 export const orderEvents: Record<string, string> = {
   paid: 'bezahlt',
   renewed: 'verlängert',

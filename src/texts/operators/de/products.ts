@@ -1,7 +1,7 @@
 import type { products as en } from '../en/products';
 import type { Translated } from '../../translated';
 
-/** Produkte, ihre Tarife und die Optionen ihres Update-XML. */
+/** Products, their plans, and the options of their update XML. In German. */
 export const products: Translated<typeof en> = {
   title: 'Produkte',
   add: 'Produkt hinzufügen',

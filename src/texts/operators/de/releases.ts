@@ -2,7 +2,7 @@ import type { releases as en } from '../en/releases';
 import type { Translated } from '../../translated';
 import { changes } from '../../customers/de/words';
 
-/** Versionen eines Produkts, und was Websites angeboten wird. */
+/** Versions of a product, and which of them sites are offered. In German. */
 export const releases: Translated<typeof en> = {
   title: 'Versionen',
   product: 'Produkt',

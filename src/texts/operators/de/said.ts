@@ -1,7 +1,7 @@
 import type { said as en } from '../en/said';
 import type { Translated } from '../../translated';
 
-/** Was eine Handlung sagt, wenn sie getan ist. */
+/** The message after each action. In German. */
 export const said: Translated<typeof en> = {
   answerSent: (to) => `Die Mail an ${to} ist unterwegs.`,
   customerChanged: () => 'Der Kunde ist geändert.',

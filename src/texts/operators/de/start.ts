@@ -1,7 +1,7 @@
 import type { start as en } from '../en/start';
 import type { Translated } from '../../translated';
 
-/** Die ersten Schritte. */
+/** The first steps. In German. */
 export const start: Translated<typeof en> = {
   title: 'Drei Schritte bis zur ersten Lizenz',
   sub: 'Etwa fünf Minuten. Sie können nach jedem Schritt aufhören; diese Seite wartet auf Sie.',

@@ -17,7 +17,7 @@ import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
 import { settings } from './settings';
 
-/** What support is told, in German. Joomla's messages stay as Joomla and cURL write them in English. */
+/** The texts for support, in German. Joomla's messages stay in English, as Joomla and cURL write them. */
 
 const TRY_AGAIN = () => 'Der Kunde kann es noch einmal versuchen.';
 
@@ -70,7 +70,7 @@ export const support: SupportTexts = {
       `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Mit diesem Schlüssel ist kein weiterer möglich.`,
     KEY_SLOTS: ({ activation_limit, activations_used, ...key }) =>
       `Von ${keyName(key)} sind ${activations_used} von ${count(activation_limit)} belegt.`,
-    // It does not repeat the text that was looked for, which may be a key.
+    // The sentence does not repeat the search text, which may be a key.
     UNKNOWN_KEY: () =>
       'Keine Lizenz hat dies als Nummer, als Schlüssel oder dessen Ende, als E-Mail ihres Kunden, als Bestellnummer, als Aktivierung oder als etwas, das kürzlich abgelehnt wurde.',
     NEAR_EMAIL: ({ license_id, customer, matched }) =>
@@ -328,7 +328,7 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'der gesuchte Schlüssel',
 };
 
-/** A time that pages have written as a day stays (`withDays`). */
+/** Returns a time as a day, unless it is a day already, as pages write it (`withDays`). */
 function day(time: string): string {
   return time.includes('T') ? german.day(new Date(time)) : time;
 }
@@ -471,7 +471,7 @@ function freeSites({ site, free, holders }: StateFacts['FREE_SITES']['sites'][nu
   return `${they}, solange ${carriers || `eine Website von ${site}`} aktiviert ist.`;
 }
 
-/** More holders than this are not named. */
+/** The maximum of holders that are named. */
 const MANY = 10;
 
 function inWords(words: string[], word: 'und' | 'oder'): string {
@@ -529,7 +529,7 @@ function who({
   return `${clients[client]} (${ip ?? 'Adresse unbekannt'}${told}${installed})`;
 }
 
-/** What an activation is named by: a site by its domain. */
+/** Returns the noun for an activation's identifier: for a site, its domain. */
 function identifier(type: string): Thing {
   return type === 'domain' ? { ...thing(type), one: 'Domain' } : thing(type);
 }

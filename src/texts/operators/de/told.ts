@@ -1,7 +1,7 @@
 import type { told as en } from '../en/told';
 import type { Translated } from '../../translated';
 
-/** Versionen, die auf den Websites der Kunden laufen, und Schlüssel in vielen Händen. */
+/** Reported sites: versions that customers' sites run, and keys in many hands. In German. */
 export const told: Translated<typeof en> = {
   button: 'Websites',
   title: (product) => `Websites mit ${product}`,

@@ -2,7 +2,7 @@ import type { whatHappened as en } from '../en/what-happened';
 import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
-/** Was von den Anfragen einer Lizenz aufgezeichnet ist. */
+/** The recorded requests of a licence. In German. */
 export const whatHappened: Translated<typeof en> = {
   attempt: ({ endpoint, identifier, other_key }, activationType) => {
     const key = other_key ? ' mit einem anderen Schlüssel' : '';

@@ -3,7 +3,7 @@ import { endsSentence } from '../../case';
 import { states, thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
-/** Ob eine Lizenz jetzt wirkt. */
+/** Whether a licence works now. In German. */
 export const worksNow: Translated<typeof en> = {
   summary: (state, code, status) => {
     if (state === 'fine') return 'alles in Ordnung';

@@ -1,4 +1,4 @@
-/** An answer to a customer. */
+/** The page for an answer to a customer. */
 export const answer = {
   title: 'Answer for the customer',
   write: 'The mail',

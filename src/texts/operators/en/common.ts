@@ -3,7 +3,7 @@ import type { RefusalFacts } from '../../../licensing/operator-error';
 import { thing } from '../../customers/en/words';
 import { kit } from '../../customers/en/kit';
 
-/** What stands on every page. */
+/** The texts of every page. */
 export const common = {
   ...kit,
   brand: 'Licensing',
@@ -20,7 +20,7 @@ export const common = {
   },
   findLabel: 'Find a licence or a refusal',
   findHint: 'Key, e-mail, name, order, site or IP address',
-  /** the documentation */
+  /** the link to the documentation */
   guide: 'Help',
   keyboard: 'Keyboard',
   keys: {
@@ -33,12 +33,12 @@ export const common = {
   mayRead: 'You may look, not change.',
   all: 'All',
   never: 'never',
-  /** of what ends on no day */
+  /** for something without a last day */
   noEnd: 'never',
   unlimited: 'unlimited',
   filter: 'Filter',
   sort: 'Sort',
-  /** of a list */
+  /** the label of a list's order */
   order: 'Sort',
   shown: (count: string) => `${count} shown.`,
   save: 'Save',
@@ -54,15 +54,15 @@ export const common = {
     failed: 'The connection was lost. Nothing was saved. Please send it again.',
   },
   sayWhat: 'Show the numbers',
-  /** of a chart */
+  /** the highest value of a chart */
   highest: (value: string, where?: string) =>
     where === undefined ? `highest: ${value}` : `highest: ${value} (${where})`,
-  /** what takes a slot, by the plan's activation type */
+  /** the plural noun for what takes a slot, by the plan's activation type */
   sites: (activationType: string) => thing(activationType).many,
-  /** one of them */
+  /** the singular noun */
   site: (activationType: string) => thing(activationType).one,
   lifetime: 'for life',
-  /** @param entries the names of the update sites that take the key */
+  /** @param entries the names of the update sites that need the key */
   enterKey: (entries: string, isOne: boolean) =>
     isOne
       ? `In Joomla’s administrator, open System, then Update Sites, choose the update site of ${entries}, and paste the key into the field “Download Key”.`
@@ -74,11 +74,11 @@ export const common = {
       'The same form was sent before and is not done yet. Press the button again in a moment: it is done once.',
     onlyOnce: 'What you typed is kept. Sent again, it is done only once.',
     toOverview: 'To the overview',
-    /** where there is no sentence for the reason and the field */
+    /** if no sentence exists for the reason and the field */
     other: 'This was not taken: something in it does not fit. Please check what you typed.',
     conflict:
       'This does not fit what is stored: it exists already, or somebody changed it meanwhile. Open the page again and look.',
-    /** by the domain's reason or the refused field of the API; a reason wins */
+    /** by the domain's reason, or by the refused field of the API; a reason wins */
     byReason: {
       'no-product': 'There is no such product.',
       'no-plan': 'There is no such plan.',

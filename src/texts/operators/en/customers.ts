@@ -1,4 +1,4 @@
-/** Customers, one of them, and erasing one's data. */
+/** The list of customers, a customer's page, and the erasure of a customer's data. */
 export const customers = {
   title: 'Customers',
   filters: 'Find customers',

@@ -16,7 +16,7 @@ import { mailServerInWords } from '../mail-server';
 import { failures } from './failures';
 import { settings } from './settings';
 
-/** What the doctor finds. */
+/** The findings of the doctor, in English. */
 
 const ENTER_ADDRESS = 'Enter it under Settings, or: licensing settings set public_url https://shop.example';
 
@@ -52,7 +52,7 @@ function thenRestart(command: string): string {
   return `As root: ${command}; then restart the service (deploy/restart-in-turns), write the web server's files again (licensing nginx)`;
 }
 
-/** @param place the path of update XMLs on the site */
+/** @param place the path of the update XML files on the site */
 function unserved(what: string, place: string): DoctorWords {
   return {
     what,
@@ -62,21 +62,21 @@ function unserved(what: string, place: string): DoctorWords {
 }
 
 export const doctor = {
-  /** words within a list */
+  /** words inside a list */
   as: 'as',
   at: 'at',
   or: 'or',
   key: 'key',
   mode: 'mode',
   nothingKnown: 'Nothing is known of it, neither good nor bad.',
-  /** addresses of the system that was used before */
+  /** addresses of the former system */
   formerly: {
     notAsked: {
       what: 'The addresses of the former system (LICENSING_FORMERLY) were not asked.',
       remedy: 'licensing doctor --url https://YOUR.SITE asks each once.',
     },
     answers: (host: string, names: string) => `${host} answers ${names}.`,
-    /** @param status of another answer; undefined: there was none, and `said` says why */
+    /** @param status the status of a different answer; undefined: no answer, and `said` has the reason */
     unanswered: (
       host: string,
       name: string,
@@ -96,7 +96,7 @@ export const doctor = {
       why: 'Once that system no longer answers, the sites that ask them get no updates.',
       remedy: 'Name them with their products: docs/moving-in-addresses.md.',
     }),
-    /** @param lastDay null: not known */
+    /** @param lastDay null: unknown */
     times: (name: string, times: number, lastDay: string | null) =>
       times === 0
         ? `${name} not asked`

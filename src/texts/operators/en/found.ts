@@ -1,6 +1,6 @@
 import { thing } from '../../customers/en/words';
 
-/** What the search field finds (support/find.ts). */
+/** The results of the search field (support/find.ts). */
 export const found = {
   several: (text: string, count: number, more: boolean) =>
     `${text}: ${more ? 'more than ' : ''}${count} licences`,

@@ -1,14 +1,14 @@
 import { capitalized } from '../../case';
 import { thing } from '../../customers/en/words';
 
-/** A licence's history: what was done, and by whom. */
+/** The history of a licence: what was done, and by whom. */
 
 export const history = {
   title: 'History',
   columns: { when: 'When', what: 'What', by: 'By' },
   caption: 'Newest first.',
   none: 'Nothing has been changed yet.',
-  /** the customer's Joomla or program; a change on the customer's page */
+  /** the customer's Joomla or program, unlike a change on the customer's page */
   bySoftware: 'customer’s software',
   byCustomer: 'customer',
   issued: (order: string) => `Issued${order && `, ${order}`}`,

@@ -1,6 +1,6 @@
 import { thing } from '../../customers/en/words';
 
-/** One licence: whether it works, its facts, keys and sites, and all that can be done with it. */
+/** The page of a licence: whether it works, its facts, keys and sites, and all its actions. */
 export const license = {
   title: 'Licence',
   number: (id: string) => `Licence ${id}`,
@@ -216,7 +216,7 @@ export const license = {
     until: 'Ends on',
     untilHint: 'The whole of this day, UTC.',
     forLife: 'For life',
-    /** a field is filled in whose choice is not chosen */
+    /** errors for a field that belongs to another choice than the chosen one */
     ignored: {
       time: 'You typed a time. Choose “For another time”, or clear the time.',
       day: 'You chose a day. Choose “Until a day”, or clear the day.',

@@ -1,4 +1,4 @@
-/** The list of licences, and selling by hand. */
+/** The list of licences, and manual sales. */
 export const licenses = {
   title: 'Licences',
   issue: 'Issue a licence',

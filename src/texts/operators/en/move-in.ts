@@ -4,13 +4,13 @@ export const moveIn = {
     'Licences of another system, by its name: with the keys that your customers have, so that none of them notices the move.',
   go: 'Move in',
   from: 'Former system',
-  /** behind the name of a system */
+  /** after the name of a system */
   reads: {
     tables: 'reads the site’s tables',
     file: 'reads the file that it exports',
   },
   anyCsv: 'Any other system: a table (CSV)',
-  /** in a sentence */
+  /** inside a sentence */
   csv: 'a CSV table',
   csvAlone: 'CSV table',
   fromHint: 'Tables of the site are only read.',
@@ -21,7 +21,7 @@ export const moveIn = {
   users: 'Users or orders (CSV)',
   usersHint: 'Only for License Manager for WooCommerce and Freemius, whose exports may have no addresses.',
   dates: (column: string) => `What comes first in the dates of column “${column}”?`,
-  /** @param text a date of the file @param means the day that it is then */
+  /** @param text a date of the file @param means the day that it means in this case */
   dayFirst: (text: string, means: string) => `the day: ${text} is ${means}`,
   monthFirst: (text: string, means: string) => `the month: ${text} is ${means}`,
   read: 'Preview',
@@ -66,7 +66,7 @@ export const moveIn = {
   noCover: 'none: new keys',
   choose: 'please choose',
   make: 'make it',
-  /** in the name of a plan */
+  /** part of the name of a plan */
   planSites: (count: number, text: string) => (count === 1 ? '1 site' : `${text} sites`),
   made: {
     name: 'Name',
@@ -125,7 +125,7 @@ export const moveIn = {
   lifetime: 'for life',
   byPlan: 'ends by the plan here',
   sites: (count: number, text: string) => (count === 1 ? 'one site' : `${text} sites`),
-  /** @param more how many others, as a text; empty: none */
+  /** @param more the number of further rows, as text; empty: none */
   rows: (rows: string, more: string) => `${rows}${more === '' ? '' : ` and ${more} more`}`,
   unsaid: 'Choose what becomes of each plan, and look again. Then you can import.',
   unconfirmed: 'Confirm the columns, and look again. Then you can import.',
@@ -156,7 +156,7 @@ export const moveIn = {
   leftColumns: { what: 'What', id: 'ID', why: 'Why' },
   kinds: { license: 'Licence', plan: 'Plan', product: 'Product' },
   wasUndone: 'This move was undone before.',
-  /** how customers' sites fare after it */
+  /** the results of customers' sites after the move */
   fare: {
     title: 'Sites after the move',
     go: 'How customers’ sites fare',

@@ -4,9 +4,9 @@ const FIELDS: Record<string, string> = {
   customer: 'the customer’s address',
 };
 
-/** What a move from another system says of rows there, by code; also over the API and on the command line. */
+/** The remarks of an import about rows, by code; also for the API and the command line. */
 export const moved = {
-  /** why a row becomes no licence */
+  /** reasons why a row does not become a licence */
   leftOut: {
     'no-subscription': 'a Download ID whose user has no subscription that is moved',
     'later-row': 'the user has another main row of the same plan, which ends later',
@@ -51,7 +51,7 @@ export const moved = {
     'left-out-plan': (plan: string) => `plan ${plan} is left out by the map`,
     'unsaid-plan': (plan: string) => `plan "${plan}" is not assigned yet`,
   },
-  /** what changes its meaning */
+  /** remarks about a changed meaning */
   warnings: {
     'unpublished-key':
       'An unpublished Download ID comes and works: Membership Pro never looked at that either',
@@ -91,7 +91,7 @@ export const moved = {
     'no-cover': (plans: string, first: string, key: string) =>
       `None of the plans ${plans} covers what the others do: the customer's keys go to ${first}, and each other licence gets a key of ours. One plan of ours can cover all of them: "${key}=PLAN"`,
   },
-  /** why a table or a move as a whole is refused; nothing has changed then */
+  /** reasons to refuse a table or a whole import; nothing has changed then */
   refusals: {
     'no-source': (name: string, known: string) =>
       `There is no source "${name}". There are ${known}. csv reads a table of any other system.`,
@@ -162,7 +162,7 @@ export const moved = {
     'no-import': (id: string) => `There is no import ${id}.`,
     'undone-before': (id: string) => `Import ${id} was undone before.`,
   },
-  /** why an undone move leaves something */
+  /** reasons why an undone import leaves something */
   stays: {
     activated: 'it was activated',
     downloaded: 'something was downloaded by it',

@@ -1,4 +1,4 @@
-/** Orders of shops, the shops themselves, and what their articles mean. */
+/** Orders of shops, the shops, and the plans of their articles. */
 export const orders = {
   title: 'Orders',
   about: 'What shops posted, and what became of it.',
@@ -131,7 +131,7 @@ export const orders = {
     none: 'nothing',
     waiting: 'waits',
   } as Record<string, string>,
-  /** why an event did nothing */
+  /** reasons why an event had no effect */
   reasons: {
     test: 'a test',
     rule: 'by the shop’s rules',

@@ -2,7 +2,7 @@ import type { RefusalFacts } from '../../../licensing/operator-error';
 import type { Remark } from '../../../licensing/remarks';
 import { changes } from '../../customers/en/words';
 
-/** Versions of a product, and what sites are offered. */
+/** Versions of a product, and which of them sites are offered. */
 export const releases = {
   title: 'Releases',
   product: 'Product',
@@ -124,7 +124,7 @@ export const releases = {
       damaged: 'This zip is damaged, or not one that Joomla can unpack. Pack it again.',
     } satisfies Record<Extract<RefusalFacts, { reason: 'no-zip' }>['fault'], string>,
   },
-  /** Remarks on a package that was taken. A draft’s are refusals when it is published. */
+  /** Remarks on an accepted package. For a draft, they become refusals when it is published. */
   remarks: {
     'package-lacks': (joomla, ...paths) =>
       `Files that the package’s manifest names are missing or cannot be used: ${paths.join(', ')}. ${joomla === '' ? 'Joomla would leave it out.' : `Joomla would say “${joomla}”.`}`,
@@ -193,7 +193,7 @@ export const releases = {
   preview: {
     title: 'As Joomla will show it',
     hint: 'A line that begins with security:, fix:, add:, change:, remove:, language: or note: goes into the list of that name.',
-    /** Joomla's own words */
+    /** Joomla's own texts */
     lists: {
       security: 'Security Fixes',
       fix: 'Bug Fixes',

@@ -1,4 +1,4 @@
-/** How many licences were renewed, what is due, and who did not renew. */
+/** The renewal rate, the due ends, and the licences that were not renewed. */
 export const renewals = {
   title: 'Renewals',
   product: 'Product',
@@ -6,7 +6,7 @@ export const renewals = {
   filters: 'Filter renewals',
   planOf: (product: string, plan: string) => `${product} · ${plan}`,
   notRenewedButton: 'Not renewed',
-  /** `share`: in per cent; undefined: of too few to say so */
+  /** @param share in per cent; undefined if there are too few for a rate */
   rate: (ended: string, renewed: string, from: string, to: string, share?: string) =>
     `${renewed} of the ${ended} licences that ended from ${from} to ${to} were renewed${share === undefined ? '.' : `: ${share} %.`}`,
   noneFinal:

@@ -1,4 +1,4 @@
-/** What an action says when it is done, by its name. Values are written by the action, in the page's language. */
+/** The message after each action, by its name. The action writes the values, in the page's language. */
 export const said = {
   answerSent: (to) => `The mail to ${to} is on its way.`,
   customerChanged: () => 'The customer is changed.',

@@ -1,4 +1,4 @@
-/** The search field's page. */
+/** The page of the search field. */
 export const search = {
   title: 'Find',
   intro: 'One field finds a licence, or what was refused.',

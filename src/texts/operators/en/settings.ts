@@ -101,7 +101,7 @@ export const settings = {
     untried: 'Save it although it cannot be reached now',
     submit: 'Try and save',
     busy: 'Trying...',
-    /** @param why a clause @param said what the mail server said; empty: nothing */
+    /** @param why a clause @param said the mail server's own text; empty: none */
     refused: (why: string, said: string) =>
       `Nothing was saved: ${why}.${said === '' ? '' : ` It said: “${said}”.`} To save it all the same, tick the last box and type the password again.`,
     noKeySecret:

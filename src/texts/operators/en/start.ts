@@ -7,7 +7,7 @@ export const start = {
   steps: 'First steps',
   go: 'Show the first steps',
   about: 'Product, plan and version, a licence to try, and what is still missing.',
-  /** parts of the set-up that are missing once there is something to sell */
+  /** parts of the set-up that are missing when goods exist */
   gaps: {
     pageTitle: 'Almost ready to sell',
     title: 'What is still missing',

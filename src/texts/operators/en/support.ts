@@ -16,7 +16,7 @@ import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
 import { settings } from './settings';
 
-/** What support is told, in English. */
+/** The texts for support, in English. */
 
 const TRY_AGAIN = () => 'The customer can try again.';
 
@@ -59,7 +59,7 @@ export const support: SupportTexts = {
       `${allSlots(activation_limit, keyName(key))} in use (${activations_used}). By this key nothing more can be activated.`,
     KEY_SLOTS: ({ activation_limit, activations_used, ...key }) =>
       `Of ${keyName(key)}, ${activations_used} of ${activation_limit} slots are used.`,
-    // It does not repeat the text that was looked for, which may be a key.
+    // The sentence does not repeat the search text, which may be a key.
     UNKNOWN_KEY: () =>
       "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.",
     NEAR_EMAIL: ({ license_id, customer, matched }) =>
@@ -313,7 +313,7 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'the key asked about',
 };
 
-/** A time that pages have written as a day stays (`asOnPages`). */
+/** Returns a time as a day, unless it is a day already, as pages write it (`asOnPages`). */
 function day(time: string): string {
   return time.includes('T') ? time.slice(0, 10) : time;
 }
@@ -372,7 +372,7 @@ function names(products: Named[]): string {
   return products.map(({ id, name }) => `${name} (${id})`).join(', ');
 }
 
-/** As the beginning of a sentence. */
+/** Returns the beginning of a sentence. */
 function allSlots(limit: number, of?: string): string {
   const whose = of === undefined ? '' : ` of ${of}`;
   return limit === 1 ? `The one slot${whose} is` : `All ${limit} slots${whose} are`;
@@ -452,7 +452,7 @@ function freeSites({ site, free, holders }: StateFacts['FREE_SITES']['sites'][nu
   return `${they} as long as ${carriers || `a site of ${site}`} has one.`;
 }
 
-/** More holders than this are not named. */
+/** The maximum of holders that are named. */
 const MANY = 10;
 
 function inWords(words: string[], word: 'and' | 'or'): string {

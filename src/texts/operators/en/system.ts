@@ -55,7 +55,7 @@ export const system = {
     help: 'A mail is tried for two days, with growing pauses. After that, correct the address on the page of the licence, the order or the customer, and send the mail again. It leaves this list when a later one of the same kind was sent, or when you dismiss it.',
   },
   asksAgain: 'Adding or ending one asks you to sign in again if you signed in more than an hour ago.',
-  /** by the scope, which keeps its name */
+  /** keyed by the scope, which keeps its name */
   scopes: { read: 'read: look', issue: 'issue: a shop', write: 'write: everything' } as Record<
     string,
     string

@@ -1,4 +1,4 @@
-/** Versions that customers' sites run, and keys in many hands. */
+/** Reported sites: versions that customers' sites run, and keys in many hands. */
 export const told = {
   button: 'Sites',
   title: (product: string) => `Sites with ${product}`,

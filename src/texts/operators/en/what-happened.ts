@@ -1,9 +1,9 @@
 import type { RequestFacts, Slip } from '../../../support/finding-model';
 import { thing } from '../../customers/en/words';
 
-/** What is recorded of a licence's requests (support/what-happened.ts). */
+/** The recorded requests of a licence (support/what-happened.ts). */
 export const whatHappened = {
-  /** @param activationType what the plan counts */
+  /** @param activationType the plan's activation type */
   attempt: ({ endpoint, identifier, other_key }: RequestFacts, activationType: string): string => {
     const key = other_key ? ' with another key' : '';
     const it = identifier ?? thing(activationType).a;

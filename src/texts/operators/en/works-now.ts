@@ -5,7 +5,7 @@ import type { WorksNowState } from '../../../support/finding-model';
 
 /** Whether a licence works now (support/works-now.ts). */
 export const worksNow = {
-  /** @param status that stops the licence; null: it is active */
+  /** @param status the status that stops the licence; null: it is active */
   summary: (state: WorksNowState, code: string | null, status: LiveStatus | null): string => {
     if (state === 'fine') return 'all is well';
     if (state === 'again') return 'it failed, and works again';

@@ -11,7 +11,7 @@ import { openStage, SMALL } from './stage';
 
 type Requests = Pick<Load, 'kind' | 'licences' | 'connections' | 'isRefused'>;
 
-/** The load of each row; the number of connections where it is not 64. */
+/** The load of each row, with the number of connections if it is not 64. */
 const KINDS: Record<string, Requests> = {
   validate: { kind: 'validate', licences: SMALL },
   alone: { kind: 'validate', licences: SMALL, connections: 1 },
@@ -37,10 +37,10 @@ Rows: ${Object.keys(KINDS).join(', ')} (all of them unless some are named)
   --pairs N   rounds of a second of both sides with each start (4)
 `;
 
-/** Loads a module of either checkout; import() would want its extension. */
+/** Loads a module of either checkout; import() would need its file extension. */
 const load = createRequire(__filename);
 
-/** What is used of a checkout: its own service on its own data set. */
+/** A checkout with its own service on its own data set. */
 interface Version {
   name: string;
   dir: string;
@@ -95,13 +95,13 @@ async function main(): Promise<void> {
   }
 }
 
-/** @returns the row's line of the table: medians of the starts' medians */
+/** Compares two versions. @returns the row's line of the table: medians of the starts' medians */
 async function compare(row: string, versions: [Version, Version], starts: number, pairs: number) {
   const medians: { rate: number; cpu: number; sides: [Sample, Sample] }[] = [];
   for (let start = 1; start <= starts; start++) {
     const running = await Promise.all(versions.map((version) => startVersion(version, row)));
     const [mine, others] = running.map(({ side }) => side) as [Side, Side];
-    // Who starts a round first changes with each start, as it does within one.
+    // Let the other version begin after each start, as after each round.
     const swapped = start % 2 === 0;
     const samples = await inTurns(
       swapped ? [others, mine] : [mine, others],
@@ -135,7 +135,7 @@ async function compare(row: string, versions: [Version, Version], starts: number
 }
 
 async function startVersion({ name, dir, settings }: Version, row: string) {
-  // Each checkout starts its own build.
+  // Let each checkout start its own build.
   const own = load(join(dir, 'test/support/service-process')) as typeof ServiceProcess;
   const service = await own.startServiceProcess(settings);
   const requests = KINDS[row] as Requests;
@@ -143,7 +143,7 @@ async function startVersion({ name, dir, settings }: Version, row: string) {
   return { side, stop: () => service.stop() };
 }
 
-/** The sample with the median rate. */
+/** Returns the sample with the median rate. */
 function middle(samples: Sample[]): Sample {
   const rates = samples.map(({ perSecond }) => perSecond).sort((a, b) => a - b);
   return samples.find(({ perSecond }) => perSecond === rates[rates.length >> 1]) as Sample;

@@ -3,12 +3,12 @@
 export interface Series {
   name: string;
   color: string;
-  /** one for each time */
+  /** a value for each time */
   values: number[];
 }
 
 export interface Chart {
-  /** minutes */
+  /** in minutes */
   times: number[];
   /** periods to highlight, in minutes */
   marks: { from: number; to: number; label: string }[];
@@ -74,7 +74,7 @@ function at(value: number): string {
   return value.toFixed(1);
 }
 
-/** The next of 1, 2, 4, 5 and 10 times a power of ten: each divides into quarters with few digits. */
+/** Returns the next of 1, 2, 4, 5 and 10 times a power of ten: each divides into quarters with few digits. */
 function niceAbove(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 4, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;

@@ -12,7 +12,7 @@ import { openMigrated } from '../test/support/service-process';
  */
 
 const CHUNK = 100_000;
-/** Change this with the data below: kept data sets of another edition are rebuilt. */
+/** The edition of the data below. Change both together, so that kept data sets of another edition are rebuilt. */
 const EDITION = '3';
 
 const INSERT_LICENCES = `INSERT INTO licensing_licenses
@@ -153,9 +153,9 @@ export async function publishPackages(url: string, packagesDir: string): Promise
 }
 
 /**
- * Whether a complete data set of an earlier run exists with the tables of today's migrations.
+ * Reports whether an earlier run left a complete data set with the tables of the current migrations.
  *
- * @param reference a data set made in this run
+ * @param reference a data set of this run
  */
 export async function hasDataSet(mariadb: MariaDb, licences: number, reference: number): Promise<boolean> {
   const name = nameOf(licences);
@@ -176,7 +176,7 @@ export async function hasDataSet(mariadb: MariaDb, licences: number, reference: 
   }
 }
 
-/** Each table's definition, without what changes with its rows. */
+/** Returns each table's definition, without the parts that change with its rows. */
 async function tables(connection: Connection, database: string): Promise<Map<string, string>> {
   const [names] = await connection.query<RowDataPacket[]>(`SHOW TABLES IN ${database}`);
   const definitions = new Map<string, string>();
@@ -189,7 +189,7 @@ async function tables(connection: Connection, database: string): Promise<Map<str
 }
 
 /**
- * Reads everything that validate uses into the buffer pool.
+ * Reads everything that validate needs into the buffer pool.
  *
  * @returns the size of data and indexes (bytes)
  */
@@ -216,7 +216,7 @@ export async function warmDataSet(mariadb: MariaDb, licences: number): Promise<n
   }
 }
 
-/** The number of validate calls counted on all licences. */
+/** Returns the number of validate calls that all licences have counted. */
 export async function countedChecks(mariadb: MariaDb, licences: number): Promise<number> {
   const connection = await mariadb.connect(nameOf(licences));
   try {

@@ -10,13 +10,13 @@ import { openMigrated } from '../test/support/service-process';
 import type { Side } from './measure';
 import type { Server } from './stage';
 
-/** Requests that were made to be dear, at an even pace, each from another network: what one network may do is not the bound. */
+/** Expensive requests at an even rate, each from another network, so that the limit of a network does not matter. */
 
 const SECRET = Buffer.alloc(32, 7);
 const PER_SECOND = 20;
 const AGENCY = 'agency@example.org';
 const AGENCY_LICENCES = 1_000;
-/** So many that none reaches its limit. */
+/** The number of sessions, high enough that none reaches its limit. */
 const SESSIONS = 8;
 
 export const HOSTILE_SETTINGS: Settings = {
@@ -25,9 +25,9 @@ export const HOSTILE_SETTINGS: Settings = {
 };
 
 export interface Hostile {
-  /** sends the requests while `side` runs */
+  /** returns a side that sends the requests while `side` runs */
   beside: (side: Side, service: Server) => Side;
-  /** how many were sent, by what they were and their status */
+  /** returns how many requests were sent, by kind and status */
   sent: () => string[];
 }
 
@@ -38,7 +38,7 @@ interface Request {
   headers?: Record<string, string>;
 }
 
-/** @param url of a data set, of which a customer gets 1,000 licences */
+/** Prepares the requests. @param url the address of a data set, in which a customer receives 1,000 licences */
 export async function openHostile(url: string): Promise<Hostile> {
   const db = await openMigrated({ LICENSING_DATABASE_URL: url });
   const now = new Date();

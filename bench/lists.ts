@@ -19,8 +19,8 @@ import { openMigrated } from '../test/support/service-process';
 import { cpuTime, quantile } from './measure';
 
 /**
- * The operator's lists with many licences. The data are unkind on purpose: ends and the first customers go with the ids,
- * so that what a filter leaves is often all at the far end, and some filters leave five.
+ * The operator's lists with many licences. The data are deliberately unfavourable: ends and first customers follow the
+ * ids, so that the rows of a filter are often all at the far end, and some filters match five.
  */
 
 const CHUNK = 100_000;
@@ -28,12 +28,12 @@ const PLANS: Record<number, number> = { 42: 3, 43: 40, 44: 1, 45: 1 };
 /** Product 42's second plan */
 const OTHER_PLAN = 2;
 
-/** In which the two requests of each licence are made, in the order of ids */
+/** The period with the two requests of each licence, in the order of ids */
 const HISTORY_SECONDS = 20_000_000;
 
-/** `:first` and `:last` are ids, `:n` is the number of licences, `:start` begins the history, `:now` halves the ends. */
+/** `:first` and `:last` are ids, `:n` is the number of licences, `:start` begins the history, `:now` halves the ends */
 const INSERTS = [
-  // The older half has ended. Five are revoked, five are on plan 3. Other plans have their share.
+  // The older half has ended. Five are revoked, five are on plan 3. The other plans have equal shares.
   `INSERT INTO licensing_licenses
      (id, main_key_id, plan_id, status, activation_limit, activations_used, customer, reference, expires_at, created_at)
    SELECT seq, seq,
@@ -62,7 +62,7 @@ const INSERTS = [
   `INSERT INTO licensing_activations (license_id, identifier, ip, site, activated_at)
    SELECT seq, IF(seq % 50, CONCAT('site-', seq, '.example.com'), 'localhost'), '10.0.0.1', 'example.com', '2026-01-01'
    FROM seq_:first_to_:last`,
-  // Half of all were refused once; lately only old ones.
+  // Half of all licences were refused once; only old ones recently.
   `INSERT INTO licensing_license_refusals (license_id, at)
    SELECT seq, ':now' - INTERVAL IF(seq < :n * 0.05, seq % 10, 20 + seq % 300) DAY
    FROM seq_:first_to_:last WHERE seq % 2`,
@@ -70,14 +70,14 @@ const INSERTS = [
    SELECT IF(seq % 50, seq, 7), ':start' + INTERVAL seq * ${HISTORY_SECONDS} DIV :n SECOND, 'operator:bench', 'issue',
      '{"status":"active"}', 0
    FROM seq_:first_to_:last`,
-  // Two entries a licence; one licence and one address have very many.
+  // Each licence has two entries; one licence and one address have very many.
   `INSERT INTO licensing_access_log (at, endpoint, outcome, license_id, key_hint, product_id, version, identifier, ip, user_agent, unsummed)
    SELECT ':start' + INTERVAL (seq * 2 - half) * ${HISTORY_SECONDS} DIV 2 DIV :n SECOND, 'download',
      CASE WHEN seq % (:n DIV 5) = 9 THEN 'IDENTIFIER_REQUIRED' WHEN seq % 10 = 9 THEN 'LICENSE_EXPIRED' ELSE 'ok' END,
      IF(seq % 50, seq, 7), LPAD(HEX(seq), 8, '0'), IF(seq % 10 = 9, 43, 42), '2.1.0', NULL,
      IF(seq % 5, CONCAT('10.', seq DIV 65536 % 256, '.', seq DIV 256 % 256, '.', seq % 256), '192.0.2.1'), 'Joomla/5.3', 0
    FROM seq_:first_to_:last JOIN (SELECT 0 AS half UNION ALL SELECT 1) halves`,
-  // The sums of all that, of each product and of all of them together.
+  // The sums of these entries, of each product and of all products.
   `INSERT INTO licensing_refused_licenses (day, product_id, code, license_id)
    SELECT DISTINCT LEFT(at, 10), IF(one, product_id, 0), outcome, license_id
    FROM licensing_access_log JOIN (SELECT 0 AS one UNION ALL SELECT 1) ones
@@ -94,7 +94,7 @@ const INSERTS = [
      JOIN (SELECT 0 AS one UNION ALL SELECT 1) ones
    WHERE e.license_id BETWEEN :first AND :last GROUP BY product, day
    ON DUPLICATE KEY UPDATE times = times + VALUES(times)`,
-  // A third of the sites tell their version, and each licence has the months of its requests.
+  // A third of the sites report their version, and each licence has the months of its requests.
   `INSERT INTO licensing_told_sites (license_id, product_id, site, version, first_at, at)
    SELECT seq, 42, CONCAT('site-', seq, '.example.com'), ELT(1 + seq % 6, '2.1.0', '2.0.9', '2.0.8', '1.9.0', '1.8.3', '1.8.0'),
      ':now' - INTERVAL seq % 170 DAY, ':now' - INTERVAL seq % 90 DAY
@@ -103,7 +103,7 @@ const INSERTS = [
    SELECT license_id, LEFT(at, 7) AS month, SUM(outcome = 'ok'), SUM(outcome <> 'ok')
    FROM licensing_access_log WHERE license_id BETWEEN :first AND :last GROUP BY license_id, month
    ON DUPLICATE KEY UPDATE downloads = downloads + VALUES(downloads)`,
-  // Two years of ends, with an earlier renewal of each licence, and states as if all had been sold in them.
+  // Two years of ends, with an earlier renewal of each licence, and states as if all were sold in this time.
   `INSERT INTO licensing_end_sums (day, plan_id, outcome, licenses)
    SELECT LEFT(expires_at - INTERVAL before_days DAY, 10) AS day, plan_id,
      IF(before_days, ELT(1 + id % 3, 'in_time', 'in_time', 'late'), IF(id % 5, 'open', 'renewing')) AS outcome, COUNT(*)
@@ -119,7 +119,7 @@ const INSERTS = [
 ];
 const NOW = new Date('2026-06-15T12:00:00Z');
 
-/** Makes the data in a new database. @param now when they are looked at */
+/** Creates the data in a new database. @param now the time at which they are listed */
 export async function makeListData(mariadb: MariaDb, licences: number, name: string, now = NOW): Promise<Db> {
   const connection = await mariadb.connect();
   try {
@@ -130,10 +130,10 @@ export async function makeListData(mariadb: MariaDb, licences: number, name: str
     await connection.query(`USE ${name}`);
     await connection.query('SET unique_checks = 0, foreign_key_checks = 0');
     for (const insert of INSERTS) await fill(connection, insert, licences, now);
-    // The words of the search, as an upgrade fills them.
+    // Fill the words of the search as an upgrade does.
     await db('licensing_migrations').where({ name: '002_search_words' }).delete();
     await migrate(db, testConfig({ LICENSING_DATABASE_URL: mariadb.url(name) }).database);
-    // No ANALYZE: lists must not depend on statistics.
+    // Skip ANALYZE, because lists must not depend on statistics.
     return db;
   } finally {
     await connection.end();
@@ -172,7 +172,7 @@ async function makeCatalogue(db: Db): Promise<void> {
   }
 }
 
-/** The lists and look-ups, by the names of their routes below `manage`, with the filters of each. */
+/** The lists and look-ups by their routes below `manage`, with the filters of each. */
 const LISTS: Record<string, Query[]> = {
   licenses: [
     {},
@@ -250,7 +250,7 @@ type Query = Record<string, string | number>;
 /** Reads a page of a list. */
 export type ReadList = (route: string, query: Query, after: string | undefined) => Promise<Page<unknown>>;
 
-/** Without HTTP. */
+/** Returns a reader of lists that does not use HTTP. */
 export function readListsOf(db: Db): ReadList {
   return (route, query, after) => {
     const {
@@ -276,16 +276,16 @@ export function readListsOf(db: Db): ReadList {
 
 export interface Timing {
   name: string;
-  /** rows of the first page */
+  /** the number of rows on the first page */
   rows: number;
-  /** ms */
+  /** in ms */
   p50: number;
   p95: number;
-  /** CPU time of a page, of the server and this process, ms */
+  /** the CPU time of a page, of the server and this process, in ms */
   cpu: number;
 }
 
-/** Reads each list's pages one after the other: the first five of them, and from the start again. */
+/** Reads each list's first five pages one after the other, and starts again. */
 export async function timeLists(read: ReadList, serverPid: number, rounds: number): Promise<Timing[]> {
   const timings: Timing[] = [];
   const cpu = () => cpuTime(serverPid) + cpuTime(process.pid);

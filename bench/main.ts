@@ -83,7 +83,7 @@ async function run(names: string[], options: Options, profiles?: string): Promis
       try {
         results.push(...((await rows[name]?.run(stage, options)) ?? []));
       } catch (error) {
-        // Measure the other rows all the same.
+        // Measure the other rows even after a failure.
         broken = true;
         say(`${name} could not be measured: ${(error as Error).message}`);
       }

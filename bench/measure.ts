@@ -8,10 +8,10 @@ export interface Sample {
   /** requests answered per second */
   perSecond: number;
   bytesPerSecond: number;
-  /** ms */
+  /** in ms */
   p50: number;
   p99: number;
-  /** the service's CPU time for 1,000 requests, ms; undefined without a process to read */
+  /** the service's CPU time for 1,000 requests, in ms; undefined without a process to read */
   cpu: number | undefined;
   requests: number;
   /** failed connections, reads, writes and time-outs, and every status of 400 and above */
@@ -29,15 +29,15 @@ export interface Load {
   /** the kind of request in requests.lua */
   kind: string;
   licences?: number;
-  /** every answer should be a refusal, which then does not count as a failure */
+  /** true if every answer should be a refusal, which then does not count as a failure */
   isRefused?: boolean;
-  /** keep-alive; 64 by default */
+  /** the number of keep-alive connections; 64 by default */
   connections?: number;
   /** the service, whose CPU time is read, including its children */
   pid: number | undefined;
 }
 
-/** A side that loads a server with wrk. */
+/** Returns a side that loads a server with wrk. */
 export function loaded({
   name,
   url,
@@ -72,7 +72,7 @@ export function loaded({
   };
 }
 
-/** Several sides at once, as one: their rates are added, and the slowest counts. */
+/** Runs several sides at once as one: their rates are added, and the slowest counts. */
 export function together(name: string, sides: Side[]): Side {
   return {
     name,
@@ -99,7 +99,7 @@ interface WrkResult {
   seconds: number;
   bytes: number;
   failed: number;
-  /** statuses of 400 and above */
+  /** the number of statuses of 400 and above */
   refused: number;
   p50: number;
   p99: number;
@@ -111,7 +111,7 @@ async function wrk(
   connections: number,
   args: (string | number)[],
 ): Promise<WrkResult> {
-  // One thread sends faster than any of these servers answers, and leaves them the other core.
+  // Use one thread, which sends faster than any of these servers answers, and leaves them the other core.
   const child = startProcess('wrk', [
     ...['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s'],
     ...['-s', join(__dirname, 'requests.lua'), url, '--', ...args.map(String)],
@@ -127,16 +127,16 @@ async function wrk(
   return result;
 }
 
-/** Linux counts in hundredths of a second. */
+/** The resolution of Linux's CPU times: hundredths of a second. */
 const MS_PER_TICK = 10;
 
-/** CPU time (ms) of a process and its living descendants since their start: all threads, user and system. */
+/** Returns the CPU time (ms) of a process and its living descendants since their start, of user and system. */
 export function cpuTime(pid: number): number {
   const fields = processTimes(pid);
   return children(pid).reduce((sum, child) => sum + cpuTime(child), fields.own);
 }
 
-/** @returns ms; `waited` is the time of its ended children */
+/** Reads CPU times in ms. @returns `waited` is the time of its ended children */
 function processTimes(pid: number): { own: number; waited: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The second field is the program's name in brackets, which may contain anything.
@@ -148,7 +148,7 @@ function processTimes(pid: number): { own: number; waited: number } {
 /**
  * Measures the load of other processes on this machine.
  *
- * @returns a function that tells the share of CPU time (0 to 1) since then that the benchmark did not use, including
+ * @returns a function that returns the share of CPU time (0 to 1) since then that the benchmark did not use, including
  *   time stolen by a hypervisor
  */
 export function watchOthers(): () => number {
@@ -175,11 +175,11 @@ export function children(pid: number): number[] {
 }
 
 export interface Pace {
-  /** rounds of both sides */
+  /** the number of rounds of both sides */
   pairs: number;
-  /** for one side in one round */
+  /** the seconds for one side in one round */
   seconds: number;
-  /** for each side before the first round, to compile code and fill caches */
+  /** the seconds for each side before the first round, to compile code and fill caches */
   warmUp: number;
 }
 
@@ -210,7 +210,7 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? NaN)) / 2;
 }
 
-/** @param share the share of values not above the result: 0.99 for p99 */
+/** Returns a quantile. @param share the share of values not above the result: 0.99 for p99 */
 export function quantile(values: number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;

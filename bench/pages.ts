@@ -18,8 +18,8 @@ import { cpuTime, inTurns, loaded, median, quantile, watchOthers, type Side } fr
 import { openStage, type Server, type Stage } from './stage';
 
 /**
- * `npm run bench:pages`: what the pages weigh and how long they take with many licences, both behind nginx, and what they
- * cost a validate storm.
+ * `npm run bench:pages`: measures the size and time of pages with many licences, both behind nginx, and their cost for
+ * a validate storm.
  */
 
 const HELP = `Usage: npm run bench:pages [-- --licenses N] [--rounds N] [--pairs N] [--per-second N]
@@ -53,7 +53,7 @@ const OPERATOR_PAGES = [
   ...['/system', '/tokens', '/move-in', '/mails'],
 ];
 const OPEN_PAGES = ['/sign-in', '/my'];
-/** Opened in turns beside the storm. */
+/** Pages that are opened in turns during the storm. */
 const CLICKED = ['/', '/licenses', '/licenses/5001', '/licenses?q=order-77', '/licenses/7/requests'];
 
 const FIRST_BYTES = 150_000;
@@ -116,12 +116,12 @@ async function main(): Promise<number> {
   }
 }
 
-/** The service counts the licences first after its start. */
+/** Waits until the service has counted the licences, which is its first work after its start. */
 async function countsAreKept(db: Db): Promise<void> {
   while ((await listLicenseCounts(db, undefined)).length === 0) await sleep(100);
 }
 
-/** @returns whether a page is too slow or too heavy */
+/** Measures the pages. @returns whether a page is too slow or too large */
 async function timePages(
   stage: Stage,
   service: Server,
@@ -171,7 +171,7 @@ async function timePages(
   return isMissed;
 }
 
-/** @returns whether the storm loses more than 5 % */
+/** Measures the storm with open pages. @returns whether it loses more than 5 % */
 async function besideStorm(
   service: Server,
   db: Db,
@@ -239,7 +239,7 @@ async function enter(pages: string, below: string, code: string): Promise<Visito
   );
 }
 
-/** A browser that keeps its connection, and takes what is compressed. */
+/** Returns a browser that keeps its connection, and accepts compressed answers. */
 function visitor(pages: string, cookie: string): Visitor {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {
@@ -263,17 +263,17 @@ function visitor(pages: string, cookie: string): Visitor {
   };
 }
 
-/** Bytes of an answer: its body as it was sent, and its headers. */
+/** Returns the bytes of an answer: its headers, and its body in the transferred form. */
 function transferOf({ headers, body }: Answer): number {
   return body.length + JSON.stringify(headers).length;
 }
 
-/** The page as it was before it was compressed. */
+/** Returns the page without compression. */
 function unpack({ headers, body }: Answer): Buffer {
   return headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
 }
 
-/** Bytes of the style, the script and the pictures of a page. */
+/** Returns the bytes of a page's style, script and pictures. */
 async function assetsOf(page: Buffer, who: Visitor): Promise<number> {
   const html = page.toString();
   const addresses = [...html.matchAll(/<(?:link|script|img)[^>]* (?:href|src)="(\/[^"]+)"/g)].map(

@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../src/settings/config';
 
-/** As V8 writes it: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
+/** A CPU profile as V8 writes it: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
 interface CpuProfile {
   nodes: {
     id: number;
@@ -16,7 +16,7 @@ interface CpuProfile {
 
 const SHOWN = 40;
 
-/** The shares of a profile's busy time, by package and by function. */
+/** Returns the shares of a profile's busy time, by package and by function. */
 export function summarizeProfile(file: string): string {
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
   const time = new Map<number, number>();

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a service: takes a CPU profile from SIGUSR2 (sent once it has started) until the end, and writes it to
- * the file named by BENCH_PROFILE.
+ * Takes a CPU profile of the service that preloads it, from SIGUSR2 (sent once it has started) until the end, and
+ * writes it to the file named by BENCH_PROFILE.
  */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';

@@ -20,10 +20,10 @@ import { fromSqlTime, toSqlTime } from '../src/store/engine/time';
 import { version } from '../src/app/version';
 
 /**
- * The service without one of its parts, which BENCH_WITHOUT names, to show what that part costs:
+ * The service without the part that BENCH_WITHOUT names, which shows the cost of this part:
  * - `grouping`: each validate runs one prepared SELECT and one prepared UPDATE, without a query builder.
- * - `counting`: downloads tell nothing of sites and networks.
- * - `nothing`: all of them, so that both sides of a row are started in the same way.
+ * - `counting`: downloads record no sites and networks.
+ * - `nothing`: all parts, so that both sides of a row are started in the same way.
  */
 
 const SELECT = `SELECT l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
@@ -51,7 +51,7 @@ interface Row extends RowDataPacket {
 
 function validateAlone(pool: Pool): Licensing['validate'] {
   return async ({ keyDigest, identifier, ip, now }) => {
-    // One statement must suffice, so assume the type of every plan in the data.
+    // Assume the type of every plan in the data, because one statement must suffice.
     const site = identifier === undefined ? undefined : normalizeIdentifier('domain', identifier);
     const [[row]] = await pool.execute<Row[]>(SELECT, [site ?? null, keyDigest]);
     if (row === undefined) return { refused: 'LICENSE_NOT_FOUND' };

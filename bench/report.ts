@@ -21,16 +21,16 @@ export interface Result extends Limits {
   /** each side's CPU time, ms for 1,000 requests */
   cpu: [number | undefined, number | undefined];
   ratios: number[];
-  /** requests that failed */
+  /** the number of failed requests */
   failed: number;
-  /** the share of the machine's CPU time that others used meanwhile (0 to 1) */
+  /** the share of the machine's CPU time that other processes used meanwhile (0 to 1) */
   disturbed: number;
-  /** each pair's ratio by the services' CPU time alone; undefined where that says nothing */
+  /** each pair's ratio by the services' CPU time only; undefined where it proves nothing */
   cpuRatios?: number[] | undefined;
   notes: string[];
 }
 
-/** A row's verdict; "by CPU" where the CPU time overrules the rate. */
+/** A row's verdict, "by CPU" where the CPU time overrules the rate. */
 export type Verdict =
   | 'goal'
   | 'reached'
@@ -40,7 +40,7 @@ export type Verdict =
   | 'FAILED'
   | 'measured';
 
-/** On a noisy machine CPU time is more reliable: it decides where rate and CPU time disagree. */
+/** Returns the verdict. On a noisy machine CPU time is more reliable: it decides where it disagrees with the rate. */
 export function verdict(result: Result): Verdict {
   const { least, most, goal, failed } = result;
   if (failed > 0) return 'FAILED';
@@ -62,7 +62,7 @@ function isWithin(ratio: number, least = -Infinity, most = Infinity): boolean {
   return ratio >= least && ratio <= most;
 }
 
-/** A Markdown table of the results, with notes below. */
+/** Returns a Markdown table of the results, with notes below. */
 export function report(results: Result[]): string {
   const header = [
     [

@@ -7,8 +7,8 @@ import { giveLicense, givePlan } from '../test/support/service';
 import { openMigrated, processEnvironment } from '../test/support/service-process';
 
 /**
- * Prints a release's resident memory, minute by minute, while it answers one validate a second:
- * `npm run bench:resident -- FOLDER [MINUTES]`, with the folder of an unpacked archive.
+ * Prints a release's resident memory, minute by minute, while it answers one validate call a second: `npm run
+ * bench:resident -- FOLDER [MINUTES]`, with the folder of an unpacked archive.
  */
 
 const [folder = '.', minutes = '20'] = process.argv.slice(2);

@@ -25,13 +25,13 @@ import { SMALL, type Server, type Stage } from './stage';
 import { openTransactionLoop } from './transaction-loop';
 import { openWebhooks, WEBHOOK_SETTINGS } from './webhooks';
 
-/** The rows of the table: two sides each, what is compared, and the limits. */
+/** The rows of the table. Each compares two sides, and has limits. */
 
 export interface Options {
   quick: boolean;
   pace: Pace;
   memoryMinutes: number;
-  /** for the row `lists` */
+  /** the number for the row `lists` */
   licenses: number;
   /** receives progress messages */
   say: (text: string) => void;
@@ -65,7 +65,7 @@ export const rows: Record<string, Row> = {
         { what: 'p99', value: (sample) => sample.p99, unit: ' ms', most: 3, goal: 2 },
       ]);
       await stage.clear();
-      // wrk ends before each connection's last answer, which the service has counted.
+      // wrk stops before each connection's last answer, which the service has counted.
       const recorded = (await countedChecks(stage.mariadb, SMALL)) - before;
       const rounds = options.pace.pairs + 1;
       if (recorded < answered || recorded > answered + 64 * rounds)
@@ -402,7 +402,7 @@ export const rows: Record<string, Row> = {
           values: [`${late.toFixed(0)} MB`, `${early.toFixed(0)} MB`],
           cpu: [undefined, undefined],
           ratios: [late / early],
-          // A young process's heap still grows: a short run says nothing about leaks.
+          // Set no limit in a short run, because a young process's heap still grows: it proves nothing about leaks.
           ...(memoryMinutes < 10 ? {} : { most: 1.1 }),
           failed,
           disturbed: others(),
@@ -416,9 +416,9 @@ export const rows: Record<string, Row> = {
   },
 };
 
-/** What a webhook may take at the 99th percentile. */
+/** The limit for a webhook's delay at the 99th percentile. */
 const LAG_MS = 1_000;
-/** What a page of a list may take at the 95th percentile. */
+/** The limit for a page of a list at the 95th percentile. */
 const LIST_MS = 100;
 
 function validate(server: Server, name = 'validate'): Side {
@@ -471,7 +471,7 @@ async function behindNginx(stage: Stage): Promise<{ service: Server; nginx: Serv
   return { service, nginx: { url, pid: service.pid } };
 }
 
-/** The mean of up to ten seconds before `seconds` have passed, to even out garbage collection. */
+/** Returns the mean of up to ten seconds before `seconds` have passed, to even out garbage collection. */
 async function residentMemoryAt({ pid }: Server, seconds: number): Promise<number> {
   const readings = Math.max(1, Math.min(10, Math.floor(seconds)));
   await sleep((seconds - readings) * 1000);
@@ -483,7 +483,7 @@ async function residentMemoryAt({ pid }: Server, seconds: number): Promise<numbe
   return sum / readings;
 }
 
-/** @param count receives the number of successful answers in each round */
+/** Counts answers. @param count receives the number of successful answers in each round */
 function counted(side: Side, count: (requests: number) => void): Side {
   return {
     ...side,
@@ -521,7 +521,7 @@ async function compare(
     cpu: [middle(0, (sample) => sample.cpu), middle(1, (sample) => sample.cpu)],
     ratios: samples.map(([one, other]) => value(one) / value(other)),
     failed: samples.reduce((sum, [one, other]) => sum + one.failed + other.failed, 0),
-    // CPU time should determine the rate; where it does not, other load interfered.
+    // The CPU time should determine the rate. Where it does not, other load interfered.
     cpuRatios: what === 'requests a second' ? cpuRatios(samples) : undefined,
     disturbed,
     notes: [],

@@ -190,7 +190,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** @returns whether all checks passed */
+/** Runs the test. @returns whether all checks passed */
 async function soak(site: Site, url: string, minutes: number): Promise<boolean> {
   const { stand } = site;
   const totals = new Map<string, number>();
@@ -230,7 +230,7 @@ async function soak(site: Site, url: string, minutes: number): Promise<boolean> 
 
   const windows: Window[] = [];
   for (let minute = 0; minute < minutes; minute++) {
-    // At 20 s of each minute, so that recovery ends before the next fault.
+    // Start the fault at 20 s of each minute, so that recovery ends before the next one.
     await until(load.now, minute * 60_000 + 20_000);
     const { name, run } = FAULTS[minute % FAULTS.length]!;
     say(`minute ${minute + 1} of ${minutes}: ${name}`);

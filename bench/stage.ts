@@ -16,7 +16,7 @@ import type { TestWebServer } from '../test/support/web-server-process';
 
 const KEPT = join(packageRoot, 'var/bench/mariadb');
 const GIGABYTE = 1024 ** 3;
-/** The data set rebuilt in every run. */
+/** The size of the data set that every run rebuilds. */
 export const SMALL = 10_000;
 const OUT_OF_REACH = '1000000000';
 
@@ -27,29 +27,29 @@ export interface Server {
 
 export interface Stage {
   mariadb: MariaDb;
-  /** file name of the 20 MB package */
+  /** the file name of the 20 MB package */
   largePackage: string;
-  /** the LICENSING_DATABASE_URL of a data set of this size, made or kept, and read into memory */
+  /** returns the LICENSING_DATABASE_URL of a data set of this size, created or kept, and read into memory */
   dataSet(licences: number): Promise<string>;
-  /** a data set that rows may change */
+  /** creates a data set that rows may change */
   freshDataSet(name: string): Promise<string>;
   /** Publishes the packages for another data set. @returns their folder */
   publish(url: string): Promise<string>;
   isKept(licences: number): Promise<boolean>;
-  /** the build, with Redis; on the small data set unless the settings say otherwise */
+  /** starts the build, with Redis; on the small data set unless the settings have another one */
   service(settings?: Settings): Promise<Server>;
   bare(): Promise<Server>;
-  /** the same without a part of it (reduced-service.ts); on the small data set unless the settings say otherwise */
+  /** starts the service without a part (reduced-service.ts), with the same default */
   without(part: 'grouping' | 'counting' | 'nothing', settings?: Settings): Promise<Server>;
-  /** in front of a service; serves its packages below /static/ too */
+  /** starts nginx in front of a service; it also serves the packages below /static/ */
   nginx(service: Server): Promise<TestWebServer>;
   facts(): Promise<string[]>;
-  /** Stops everything started since the last call, the latest first. */
+  /** Stops everything started since the last call, in reverse order. */
   clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param profiles a folder for services' CPU profiles, written when they end */
+/** Opens the stage. @param profiles a folder for services' CPU profiles, which are written when they end */
 export async function openStage(say: (text: string) => void, profiles?: string): Promise<Stage> {
   if (!existsSync(KEPT)) {
     const unfinished = `${KEPT}.new`;
@@ -106,7 +106,7 @@ export async function openStage(say: (text: string) => void, profiles?: string):
     BENCH_PROFILE: join(folder, `${++profiled}.cpuprofile`),
   });
 
-  /** Runs a server of this folder compiled, like the service: ts-node's hooks would slow Node's events. */
+  /** Runs a compiled server of this folder, like the service: ts-node's hooks would slow Node's events. */
   async function compiled(name: string, env: NodeJS.ProcessEnv): Promise<Server> {
     const child = startProcess(
       process.execPath,
@@ -170,12 +170,12 @@ export async function openStage(say: (text: string) => void, profiles?: string):
     async stop() {
       await stage.clear();
       await redis.stop();
-      // Shutdown writes gigabytes of changed pages; after a kill the next start would do so.
+      // Wait long, because the shutdown writes gigabytes of changed pages; after a kill the next start would do so.
       await endProcess(mariadb.process, 'SIGTERM', 300_000);
     },
   };
 
-  /** Edits the files as for a load balancer that names the clients, and serves the packages as plain files. */
+  /** Edits the files for a load balancer that sends the clients' addresses, and serves the packages as plain files. */
   function forLoad(text: string, file: string): string {
     if (file === 'upstream.conf')
       return `${text}\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Forwarded-For;\n`;
@@ -186,7 +186,7 @@ export async function openStage(say: (text: string) => void, profiles?: string):
   return stage;
 }
 
-/** The conditions that the figures depend on. */
+/** Returns the conditions on which the figures depend. */
 async function machineFacts(mariadb: MariaDb): Promise<string[]> {
   const connection = await mariadb.connect();
   const [[row]] = await connection.query<RowDataPacket[]>('SELECT VERSION() AS version');
@@ -201,13 +201,13 @@ async function machineFacts(mariadb: MariaDb): Promise<string[]> {
   ];
 }
 
-/** A server's options without its locations. If an option is repeated, the last one counts. */
+/** Returns a server's options without its locations. If an option is repeated, the last one counts. */
 function serverOptions(args: string[]): string {
   const options = args.filter((arg) => /^--(?!datadir|tmpdir|socket|port|pid|log-error|user|bind)/.test(arg));
   return [...new Map(options.map((option) => [option.split('=')[0], option])).values()].join(' ');
 }
 
-/** A program's version, from stdout or stderr. */
+/** Returns a program's version, from stdout or stderr. */
 function firstNumber(program: string, argument: string): string {
   try {
     const output = execFileSync('sh', ['-c', `"${program}" ${argument} 2>&1 || true`], { encoding: 'utf8' });

@@ -3,16 +3,16 @@ import { DEFAULT_POOL_SIZE } from '../src/store/engine/database';
 import { toSqlTime } from '../src/store/engine/time';
 
 /**
- * The bare transaction of a new activation (lock, look-up, insert, update, commit) as prepared statements, run back to
- * back on as many connections as the service has. It shows what the database and its driver can do on this machine.
+ * Runs the bare transaction of a new activation (lock, look-up, insert, update, commit) as prepared statements, without
+ * pauses, on as many connections as the service has. It shows the limit of the database and its driver on this machine.
  */
 export interface TransactionLoop {
-  /** @returns the committed transactions and each one's duration (ms) */
+  /** @returns the committed transactions and the duration of each (ms) */
   run(seconds: number): Promise<{ seconds: number; durations: number[] }>;
   stop(): Promise<void>;
 }
 
-/** @param url of a data set with `licences` licences */
+/** Opens the connections. @param url the address of a data set with `licences` licences */
 export async function openTransactionLoop(url: string, licences: number): Promise<TransactionLoop> {
   const connections = await Promise.all(
     Array.from({ length: DEFAULT_POOL_SIZE }, () => createConnection({ uri: url, dateStrings: true })),

@@ -10,11 +10,11 @@ import { openMigrated } from '../test/support/service-process';
 import type { Side } from './measure';
 import { SMALL, type Server } from './stage';
 
-/** Receivers of webhooks on a data set, changes of its licences at an even pace, and how long these take to arrive. */
+/** Webhooks: receivers on a data set, changes of its licences at an even rate, and the delay of each webhook. */
 
 const SECRET = Buffer.alloc(32, 7);
 const NETWORKS = ['127.0.0.1'];
-/** 10,000 an hour */
+/** The pause for 10,000 changes an hour */
 const PAUSE_MS = 360;
 const PATIENCE_MS = 60_000;
 
@@ -27,14 +27,14 @@ export const WEBHOOK_SETTINGS: Settings = {
 export interface Hooked {
   /** changes licences of the service while `side` runs */
   changing: (side: Side, service: Server) => Side;
-  /** from before each change was asked for until each good receiver had it, ms; waits for the last ones */
+  /** returns the ms from before each request for a change until each good receiver had it; waits for the last ones */
   lags: () => Promise<number[]>;
-  /** changes that were answered with 503, and are not among the others */
+  /** returns the number of changes that were answered with 503, which the lags exclude */
   refused: () => number;
   stop: () => void;
 }
 
-/** @param url of a data set @param good receivers that answer at once @param hanging those that never do */
+/** Opens receivers. @param url a data set's address @param good receivers that answer @param hanging the others */
 export async function openWebhooks(url: string, good: number, hanging: number): Promise<Hooked> {
   const db = await openMigrated({ LICENSING_DATABASE_URL: url });
   const now = new Date();

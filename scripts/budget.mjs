@@ -5,9 +5,9 @@ import { parseArgs } from 'node:util';
 import ts from 'typescript';
 
 /**
- * Fails when the program is larger than budget.json allows. It counts the lines of TypeScript and TSX under src that have
- * code, and the bytes of everything else that is shipped. The files need no formatting here: `npm run check` runs oxfmt
- * first. TypeScript's parser finds the code, because strings, regular expressions and the text of JSX may contain "//".
+ * Fails if the program is larger than budget.json allows. It counts the lines of TypeScript and TSX under src that
+ * contain code, and the bytes of everything else that is shipped. It formats no files: `npm run check` runs oxfmt
+ * first. TypeScript's parser finds the code, because strings, regular expressions and JSX may contain "//".
  *
  *   node scripts/budget.mjs [--print | --begin TITLE] [ROOT]
  *
@@ -41,7 +41,7 @@ const faults = [...Object.entries(budget.allowance).flatMap(overstepped), ...cha
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;
 
-/** @returns the figures of `recorded` in budget.json */
+/** Returns the figures of `recorded` in budget.json. */
 function measure() {
   const lines = {};
   for (const path of filesOf('src').filter(isTypeScript)) {
@@ -92,7 +92,7 @@ function linesOfCode(text, path) {
   };
   const visit = (node) => {
     if (isLiteral(node)) replace(node, 'x');
-    // A comment among the children of an element: {/* … */}
+    // Remove a comment among the children of an element: {/* … */}
     else if (ts.isJsxExpression(node) && node.expression === undefined) replace(node, ' ');
     else ts.forEachChild(node, visit);
   };
@@ -141,7 +141,7 @@ function overstepped([name, allowed]) {
   ].join('\n');
 }
 
-/** @param name `bytes`, `src`, `src/FOLDER`, or `other folders`: those of src that have no allowance of their own */
+/** Returns the rows of an allowance. @param name `bytes`, `src`, `src/FOLDER`, or `other folders` of src without one */
 function limitedRows(name, rows) {
   const hasOwn = (row) => `src/${row}` in budget.allowance;
   const isLimited = ([row]) =>
@@ -163,7 +163,7 @@ function changedSince(title) {
   }
   const workOf = (commit) => JSON.parse(git('show', `${commit}:./budget.json`)).title;
   const other = commits.findIndex((commit) => workOf(commit) !== title);
-  // The first commit of the work wrote the allowance.
+  // Skip the first commit of the work, which wrote the allowance.
   return (other < 0 ? commits : commits.slice(0, other))
     .slice(0, -1)
     .filter((commit) => !/^Budget: .+\n\n./.test(git('log', '-1', '--format=%B', commit)))

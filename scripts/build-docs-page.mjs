@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** Puts the scripts and styles of the page `docs` into dist/docs-page. They are served as they are. */
+/** Writes the scripts and styles of the page `docs` into dist/docs-page, from where they are served unchanged. */
 
 const root = join(import.meta.dirname, '..');
 const to = join(root, 'dist/docs-page');
@@ -11,7 +11,7 @@ const swagger = (name) => createRequire(import.meta.url).resolve(`swagger-ui-dis
 mkdirSync(to, { recursive: true });
 for (const name of ['page.js', 'page.css'])
   copyFileSync(join(root, 'src/http/document/page', name), join(to, name));
-// The source maps are not served, and browsers would ask for them.
+// Remove the address of the source map, which is not served: browsers would request it.
 const withoutMap = (text) =>
   text.replace(/\n?(?:\/\/# sourceMappingURL=\S+|\/\*# sourceMappingURL=\S+ \*\/)\s*$/, '\n');
 for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js'])

@@ -3,8 +3,8 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { Application, Converter, KindRouter, PageEvent, RendererEvent } from 'typedoc';
 
 /**
- * `npm run docs [FOLDER]`: the Markdown pages as a site with a search, in docs-site. It opens from a file's path, and asks no
- * host for anything. docs/README.md is its first page, and its headings are the parts of the navigation.
+ * `npm run docs [FOLDER]`: builds a site with a search from the Markdown pages, in docs-site. It works from a file's
+ * path, and requests nothing from other hosts. docs/README.md is its first page. Its headings divide the navigation.
  */
 
 const root = join(import.meta.dirname, '..');
@@ -19,7 +19,7 @@ for (const [, heading, link] of readFileSync(index, 'utf8').matchAll(/^## (.+)$|
   if (heading) part = heading;
   else listed.set(join(docs, link), part);
 const order = [...listed.keys()];
-/** The last part lists the first pages of these folders, which list the others. */
+/** The pages of the last part. It lists the first pages of these folders, which list the others. */
 const internals = part;
 const machinery = ['internals', 'decisions']
   .flatMap((folder) => readdirSync(join(docs, folder)).map((name) => join(docs, folder, name)))
@@ -37,7 +37,7 @@ class Addresses extends KindRouter {
 }
 const addressOf = (file) => {
   const below = relative(docs, file).replace(/\.md$/, '');
-  // "README" beside the first page, and CHANGELOG and CONTRIBUTING above docs
+  // "README" is next to the first page, and CHANGELOG and CONTRIBUTING are above docs
   return below.startsWith('..') ? basename(below) : below;
 };
 
@@ -51,7 +51,7 @@ const app = await Application.bootstrap({
   searchInDocuments: true,
   hideGenerator: true,
   visibilityFilters: {},
-  // Without links of what only looks like an address, such as "mail.md".
+  // Do not link words that only look like an address, such as "mail.md".
   markdownItOptions: { html: true, linkify: false },
   disableSources: true,
   includeHierarchySummary: false,
@@ -88,9 +88,9 @@ app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, page) => {
   page.frontmatter.group = listed.get(file) ?? internals;
 });
 
-/** The script in each page becomes a file, since the service's pages allow no other. */
+/** The script in each page, which becomes a file because the service's pages allow no inline script. */
 const SCRIPT = /<script>([^<]*)<\/script>/;
-/** Without a dot in its name: a folder, which no page shows. */
+/** A link without a dot in its name leads to a folder, which no page shows. */
 const FOLDER = /<a href="(?:\.\.\/)*media\/[^".]+"[^>]*>(.*?)<\/a>/g;
 let theme = '';
 app.renderer.on(PageEvent.END, (page) => {
@@ -103,9 +103,9 @@ app.renderer.on(PageEvent.END, (page) => {
     .replace(FOLDER, '$1')
     .replace('<div class="col-content">', '<div class="col-content" role="main">')
     .replace('<div class="col-sidebar">', '<div class="col-sidebar" role="complementary">')
-    // A wide one scrolls sideways.
+    // Let a wide table scroll sideways.
     .replaceAll('<table>', '<table tabindex="0">')
-    // icons.js puts the icons into the page; browsers load none from a file's path.
+    // icons.js writes the icons into the page, because browsers do not load them from a file's path.
     .replace(/"[^"]*assets\/icons\.svg#/g, '"#');
 });
 app.renderer.on(RendererEvent.END, () => writeFileSync(join(out, 'assets/theme.js'), `${theme}\n`));

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 /**
- * Puts the style and the script of the pages into dist/pages, compressed too. manifest.json says under which name each
- * is served: the name contains a hash of the content, so that browsers may keep a file for ever.
+ * Writes the style and the script of the pages into dist/pages, also compressed. manifest.json maps each to the name
+ * under which it is served: the name contains a hash of the content, so that browsers may keep a file for ever.
  */
 
 const root = join(import.meta.dirname, '..');
@@ -14,21 +14,21 @@ const from = join(root, 'src/http/pages');
 const to = join(root, 'dist/pages');
 const bootstrap = (name) => createRequire(import.meta.url).resolve(`bootstrap/${name}`);
 
-/** In the order of their names */
+/** Reads the files of a folder in the order of their names */
 const readFolder = (folder) =>
   readdirSync(join(from, folder))
     .sort()
     .map((name) => readFileSync(join(from, folder, name), 'utf8'));
 
-/** Keeps what begins with an exclamation mark: a licence. */
+/** Removes comments except those that begin with an exclamation mark: a licence. */
 const withoutComments = (text) => text.replace(/\/\*(?!!)[^]*?\*\/\n?/g, '').replace(/^\s*\/\/.*\n/gm, '');
 
-/** Drops the indentation and empty lines. */
+/** Removes the indentation and empty lines. */
 const withoutIndents = (text) => text.replace(/^\s+/gm, '');
 
 /**
- * Every rule for the dark theme once more, for "auto" where the system is dark. Bootstrap has no such media query.
- * @throws Error when a later Bootstrap writes these rules in another way
+ * Repeats every rule for the dark theme for "auto" on a dark system. Bootstrap has no such media query.
+ * @throws Error if a later Bootstrap writes these rules in another way
  */
 function darkBySystem(css) {
   const dark = /\[data-bs-theme=(["']?)dark\1\]/;
@@ -50,7 +50,7 @@ const style = withoutIndents(
 );
 const files = {
   'licensing.css': style + darkBySystem(style),
-  // A block each, so that their names do not meet.
+  // Wrap each script in a block, so that their names do not collide.
   'licensing.js': withoutIndents(
     withoutComments(
       `'use strict';\n${readFolder('script')

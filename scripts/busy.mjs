@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 
-/** Runs a command while every core is busy: `node scripts/busy.mjs COMMAND ARGUMENT...`. The loops end with this process. */
+/** Runs a command while all cores are busy: `node scripts/busy.mjs COMMAND ARGUMENT...`. The loops end with it. */
 
 for (let core = 0; core < availableParallelism(); core++) new Worker('for (;;);', { eval: true });
 const [command, ...args] = process.argv.slice(2);

@@ -6,8 +6,8 @@ import { unitsOf } from './prose/units.mjs';
 
 /**
  * Lists the facts that comments named at another commit and no longer name: figures with their units, sections, RFCs,
- * decisions, settings, files and addresses. Run it after you have rewritten comments: a fact that is listed is either in
- * the code itself, was wrong, or has to come back.
+ * decisions, settings, files and addresses. Run it after you have rewritten comments: a listed fact is in the code
+ * itself, was wrong, or has to come back.
  *
  *   node scripts/comment-facts.mjs COMMIT [PATH...]
  */
@@ -39,7 +39,7 @@ for (const file of changedFiles()) {
 }
 console.log(`${count} facts are missing.`);
 
-/** @returns the programs that the commit has and that differ now, by their former names */
+/** Returns the files that exist in the commit and differ now, by their former names. */
 function changedFiles() {
   const lines = git('diff', '--name-status', '-M', commit, '--', ...paths)
     .split('\n')
@@ -51,7 +51,7 @@ function changedFiles() {
   });
 }
 
-/** @returns {Map<string, string>} each fact with the text that names it */
+/** Returns each fact with the text that names it. @returns {Map<string, string>} */
 function factsOf(file, source) {
   const facts = new Map();
   for (const { lines } of unitsOf(file, source, false)) {

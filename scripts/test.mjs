@@ -4,8 +4,8 @@ import { constants, setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 
 /**
- * `npm test`: the checks beside the tests, which wait for their servers half of the time. What the checks say comes before the
- * tests' closing line only when they fail.
+ * `npm test`: runs the checks at the same time as the tests, which wait for their servers half of the time. The checks'
+ * output comes before the tests' closing line, and only if they fail.
  */
 
 const check = spawn('npm', ['run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** Writes docs/openapi.json from the build: what the service serves, in lines that can be compared. */
+/** Writes docs/openapi.json from the build: the document that the service serves, in lines that can be compared. */
 
 const root = join(import.meta.dirname, '..');
 const load = createRequire(import.meta.url);

@@ -18,8 +18,8 @@ import { OPENED_DAYS } from './year/sales';
 import { giveYear } from './year/year';
 
 /**
- * Product 42 with a published package, a plan of each activation type, and a licence in each state; a club of three
- * products; and an agency's licence with the key of a client.
+ * The demo's data: product 42 with a published package, a plan of each activation type, and a licence in each state; a
+ * club of three products; and an agency's licence with the key of a client.
  */
 
 const PRODUCTS = [
@@ -59,7 +59,7 @@ const PLANS = {
 } as const satisfies Record<string, DemoPlan>;
 
 interface DemoLicense {
-  /** public, so for demonstrations only */
+  /** a public key, so for demonstrations only */
   key: string;
   plan: keyof typeof PLANS;
   state: LiveStatus;
@@ -91,11 +91,11 @@ export const demoAgency: DemoLicense = {
 /** A further key of the agency's licence. */
 export const demoClient = { key: 'DE300042-00000000-00000000-0000000A', label: 'Bakery Smith', limit: 1 };
 
-/** The reference that the demo's licence has. */
+/** Returns the reference of a demo licence. */
 export const referenceOf = ({ key, plan }: DemoLicense) =>
   `demo-${plan === 'club' || plan === 'agency' ? plan : key.slice(-1)}`;
 
-/** The action that brings an active licence into each state; undefined: none, or its end date. */
+/** The action that brings an active licence into each state; undefined if its end date does, or none is needed. */
 const TRANSITIONS = {
   active: undefined,
   expired: undefined,
@@ -110,7 +110,7 @@ function daysBefore(at: Date, days: number): Date {
   return new Date(at.getTime() - days * 24 * 60 * 60 * 1000);
 }
 
-/** Fills an empty database with the well-known data. Running it again completes an interrupted run. */
+/** Fills an empty database with the well-known data. Another run completes an interrupted one. */
 export async function seedDemo(
   db: Db,
   { packagesDir, keySecret }: { packagesDir: string; keySecret: Buffer | undefined },
@@ -137,7 +137,7 @@ async function findPlanId(db: Db, { productId, name }: DemoPlan): Promise<number
   return (await listPlans(db, productId)).find((plan) => plan.name === name)?.id;
 }
 
-/** @returns its id */
+/** Creates a demo licence. @returns its id */
 async function giveLicense(
   db: Db,
   license: DemoLicense,
@@ -166,7 +166,7 @@ async function giveLicense(
   return id;
 }
 
-/** Not by `addKey`, which makes a key that nobody knows. */
+/** Adds the client's key without `addKey`, which would generate an unknown key. */
 async function giveClientKey(
   db: Db,
   licenseId: number,
@@ -189,7 +189,7 @@ async function refuseOtherData(db: Db): Promise<void> {
     );
 }
 
-/** For `npx knex seed:run`. */
+/** Seeds the database for `npx knex seed:run`. */
 export async function seed(knex: Knex): Promise<void> {
   const [config, now] = [readConfig(), new Date()];
   await seedDemo(knex, config, now);

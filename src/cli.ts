@@ -15,8 +15,8 @@ const FAILED = 1;
 const USAGE = 2;
 
 /**
- * Runs the command of this line, as in process.argv, and returns its exit code.
- * @param isOwnProcess the process ends with it, and may change to another user
+ * Runs the command of a line like process.argv, and returns its exit code.
+ * @param isOwnProcess true if the process ends with the command, and may change to another user
  */
 export async function run(argv: string[], isOwnProcess = false): Promise<number> {
   if (asksForVersion(argv.slice(2))) {
@@ -52,10 +52,10 @@ export async function run(argv: string[], isOwnProcess = false): Promise<number>
   }
 }
 
-/** Loaded when it is called: only one command starts parts of the service. */
+/** Runs the due work. It is loaded on demand, because only one command starts parts of the service. */
 const workOnce: WorkOnce = async (...given) => (await import('./app/work.js')).workOnce(...given);
 
-/** Reads `help license issue` as `license issue --help`: Commander's own "help" knows only the first level. */
+/** Reads `help license issue` as `license issue --help`, because Commander's own "help" knows only the first level. */
 function asHelpOption(argv: string[]): string[] {
   const [node = '', script = '', first, ...rest] = argv;
   return first === 'help' && rest.length > 1 ? [node, script, ...rest, '--help'] : argv;
@@ -66,7 +66,7 @@ function complain(text: string): void {
   process.stderr.write(printableText(redactKeys(text)));
 }
 
-/** Not an option of the program: Commander would also take the `--version` of "release publish" for it. */
+/** Reports whether a line asks for the version. Commander's own option would also match that of "release publish". */
 function asksForVersion(args: string[]): boolean {
   return (
     args.some((argument) => argument !== '--json') &&
@@ -76,10 +76,10 @@ function asksForVersion(args: string[]): boolean {
 
 /** Runs the command of this process. */
 export function main(): void {
-  // By default garbage may grow to four times the live heap: moving 100,000 licences in took 264 MB instead of 163 MB.
+  // Limit garbage, by default four times the live heap: moving 100,000 licences in took 264 MB instead of 163 MB.
   setFlagsFromString('--heap-growing-percent=50');
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader may close the pipe early ("| head"); that is not a failure.
+    // The reader may close the pipe early ("| head"), which is not a failure.
     if (error.code === 'EPIPE') process.exit();
     complain(
       `error: The output could not be written (${error.code || error.message}). What was done stays done: look before you repeat it.\n`,

@@ -18,8 +18,8 @@ import { isMeantForUs } from './settings/names';
 import { migrate, SchemaError, withDatabase, type Db } from './setup/database';
 
 /**
- * `npm run demo` runs the service on its own SQLite file with sample data; `npm run demo:licensing -- ...` the command.
- * Neither reads a real installation's settings: its database must never get the demo's publicly known keys.
+ * Runs the demo: `npm run demo` the service on its own SQLite file with sample data; `npm run demo:licensing -- ...`
+ * the command. Neither reads a real installation's settings, whose database must never receive the demo's public keys.
  */
 
 const FOLDER = 'var/demo';
@@ -35,9 +35,9 @@ async function main(): Promise<void> {
   const config = readConfig({
     LICENSING_ENV_FILE: ENV_FILE,
     LICENSING_LISTEN: listen,
-    // Links in mails lead here.
+    // Links in mails lead to this address.
     ...(/^[\d.]+:[1-9]/.test(listen) ? { LICENSING_PUBLIC_URL: `http://${listen}` } : {}),
-    // Any free port: nobody checks a demo's health.
+    // Use any free port, because no monitoring checks the health of a demo.
     LICENSING_ADMIN_LISTEN: LICENSING_ADMIN_LISTEN || '127.0.0.1:0',
   });
   const signIn = await withDatabase(config, async (db) => {
@@ -87,7 +87,7 @@ function writeSettings(): void {
   writeFileSync(ENV_FILE, `${lines.join('\n')}\n`, { mode: 0o600 });
 }
 
-/** The usual port, or the next one that no other program listens on. */
+/** Returns the usual port, or the next one on which no other program listens. */
 async function freeAddress(): Promise<string> {
   for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++)
     if (await isFree(port)) return `127.0.0.1:${port}`;
@@ -107,7 +107,7 @@ async function giveShop(db: Db, config: Config, now: Date): Promise<void> {
   await giveYear(db, config, now);
 }
 
-/** Each start makes a new one, because a token is shown only once. */
+/** Creates a token at each start, because a token is shown only once. */
 async function newToken(db: Db): Promise<string> {
   const context = { actor: 'operator:demo', now: new Date() };
   for (const { id, name } of await listTokens(db))
@@ -115,13 +115,13 @@ async function newToken(db: Db): Promise<string> {
   return (await addToken(db, { name: TOKEN_NAME, scope: 'write', expiresAt: null }, context)).token;
 }
 
-/** As publishing does, so that the pages show a shop that runs. */
+/** Writes the update XML like publishing, so that the pages show a shop in operation. */
 async function writeUpdateXmls(db: Db, config: Config): Promise<void> {
   mkdirSync(config.xmlDir, { recursive: true });
   for (const { id } of await listProducts(db)) await followUpdateXml(db, config, id);
 }
 
-/** Of a link that signs in to the pages. */
+/** Returns the one-time code of a link that signs in to the pages. */
 function newCode(db: Db): Promise<string> {
   const operator = {
     kind: 'operator',
@@ -133,7 +133,7 @@ function newCode(db: Db): Promise<string> {
   return createCode(db, operator, OPERATOR_CODE_LIFETIME_MS, new Date());
 }
 
-/** Of the demo's shop; by its event_id it counts once, also when it is told again after another start. */
+/** An order of the demo's shop. Its event_id makes it count once, even if it is sent again after another start. */
 const ORDER = {
   shop: 'demo',
   order: '1001',

@@ -13,14 +13,14 @@ import { stopOnSignal } from './process/stop';
 import { startService, type Running } from './app/service';
 
 /**
- * The entry on shared hosting, which app.js loads below Passenger. Passenger has its server at once, and requests wait
- * for the service behind it; while that cannot start, they are told so, and one of them has it tried again. The reason is in
- * the log, which the seller alone can read.
+ * The entry on shared hosting, which app.js loads under Passenger. Passenger gets its server at once, and requests wait
+ * for the service behind it. While the service cannot start, requests get an error, and one of them triggers the next
+ * attempt. The reason is written to the log, which only the seller can read.
  */
 
 const TRY_AGAIN_MS = 5_000;
 
-/** A start of the service: under way, done or failed. */
+/** A start of the service: in progress, completed or failed. */
 interface Start {
   service: Promise<Running | undefined>;
   listener?: RequestListener;
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
       start.failedAt = performance.now();
       const why = `cannot start: ${explain(error)}`;
       log.error({ reason: reasonCode(error) }, why);
-      // LiteSpeed keeps standard error alone, as stderr.log.
+      // Write to standard error, the only stream that LiteSpeed keeps, as stderr.log.
       process.stderr.write(`licensing-gateway ${why}\n`);
       return undefined;
     });

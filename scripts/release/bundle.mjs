@@ -6,13 +6,13 @@ import { transform } from '@swc/core';
 import { moveToParts } from './parts.mjs';
 
 /**
- * Makes one file of the command, of the service and of the demo, with what they use of node_modules. A module is evaluated at
- * the first use of what it exports, not at its import: a command needs a tenth of what it imports.
+ * Bundles the command, the service and the demo, each with its parts of node_modules. A module is evaluated at the
+ * first use of its exports, not at its import: a command needs a tenth of its imports.
  */
 
 const root = join(import.meta.dirname, '../..');
 
-/** Cannot be bundled: libsql loads a compiled file. */
+/** Packages that cannot be bundled: libsql loads a compiled file. */
 export const BESIDE = ['libsql'];
 
 /** Drivers that Knex names and this program does not use. */
@@ -34,13 +34,13 @@ const UNUSED_DRIVERS = [
 const UNUSED_DIALECTS = /^\.\/(?:cockroachdb|mariadb|mssql|oracle|oracledb|pgnative|postgres|redshift)$/;
 
 /**
- * Patches of packages that do at their import what few of their uses need, each with the saving of a start on Node 20.20, where `node -e 0` takes
- * 100 ms. A patch that saves less than 10 ms or 2 MB is not worth its upkeep. Each text has to be there, so that an update of the
- * package cannot pass by it.
+ * Patches of packages whose import does work that few uses need, each with the saving of a start on Node 20.20, where
+ * `node -e 0` takes 100 ms. A patch that saves less than 10 ms or 2 MB is not worth its upkeep. Each text must exist,
+ * so that an update of the package cannot bypass it.
  */
 const EASED = [
   {
-    // 20 ms and 1 MB, at 700 KB of tables of old encodings: a database answers in UTF-8, and bodies are read as UTF-8
+    // Saves 20 ms and 1 MB: 700 KB of tables of old encodings, although databases answer and bodies are read in UTF-8
     file: 'iconv-lite/encodings/index.js',
     from: [
       /\s+require\("\.\/sbcs-data-generated"\),/g,
@@ -50,7 +50,7 @@ const EASED = [
     to: ['', '', '{}'],
   },
   {
-    // 90 ms and 6 MB, for commands that migrate
+    // Saves 90 ms and 6 MB, for commands that migrate
     file: 'knex/lib/knex-builder/make-knex.js',
     from: [
       "const { Migrator } = require('../migrations/migrate/Migrator');",
@@ -66,13 +66,13 @@ const EASED = [
     ],
   },
   {
-    // 4 MB with the first body that is read, for forms with files
+    // Saves 4 MB at the first body that is read, for forms with files
     file: 'koa-body/dist/commonjs/utils/parse-with-formidable.js',
     from: ['const formidable_1 = __importDefault(require("formidable"));', '(0, formidable_1.default)('],
     to: ['', '__importDefault(require("formidable")).default('],
   },
   {
-    // 70 ms and 6 MB, for metrics with examples of traces
+    // Saves 70 ms and 6 MB, for metrics with examples of traces
     file: 'prom-client/lib/metrics/processCpuTotal.js',
     from: [/^const OtelApi = require\('@opentelemetry\/api'\);$/gm, /\bOtelApi\b/g],
     to: ['', "require('@opentelemetry/api')"],
@@ -83,11 +83,11 @@ const ours = new RegExp(
   `^${root.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/(?:src|migrations|seeds)/.*\\.tsx?$`,
 );
 
-/** What swc makes of an import that is evaluated at its use. */
+/** The function to which swc compiles an import that is evaluated at its use. */
 const GETTER =
   /^function (\w+)\(\) \{\s+const data = require\("(\.[^"]+)"\);\s+\1 = function\(\) \{\s+return data;\s+\};\s+return data;\s+\}\n/gm;
 
-/** A bundle's own require() is such a function already, and there are 5,000 of these imports. */
+/** Removes these functions, because a bundle's own require() already is one, and there are 5,000 of these imports. */
 function withoutGetters(code) {
   const paths = new Map();
   const rest = code.replace(GETTER, (_, name, path) => {
@@ -99,7 +99,7 @@ function withoutGetters(code) {
   );
 }
 
-/** Compiles ours with imports that are evaluated at their use. */
+/** Compiles our own files with imports that are evaluated at their use. */
 const lazyImports = {
   name: 'lazy imports',
   setup(bundle) {
@@ -123,7 +123,7 @@ const lazyImports = {
       });
       return { contents: withoutGetters(code), loader: 'js', resolveDir: dirname(path) };
     });
-    // import('../cli/init.js') names what the build makes of init.ts.
+    // Resolve import('../cli/init.js') to init.ts, from which the build makes it.
     bundle.onResolve({ filter: /^\.\.?\/.*\.js$/ }, ({ path, importer, resolveDir }) => {
       const typed = join(resolveDir, path.replace(/\.js$/, '.ts'));
       return ours.test(importer) && existsSync(typed) ? { path: typed } : undefined;
@@ -131,7 +131,7 @@ const lazyImports = {
   },
 };
 
-/** koa-body judges our own options by zod, which takes 1 MB and 20 ms. Here it judges them once, at the build. */
+/** Validates koa-body's options once at the build. Otherwise it loads zod, which takes 1 MB and 20 ms. */
 const judgedOptions = {
   name: 'judged options',
   setup(bundle) {
@@ -147,8 +147,8 @@ const judgedOptions = {
 };
 
 /**
- * By each installed package's folder, the one to bundle in its place: one of each version, and of the table of media types, of
- * which the second takes 1 MB of memory, the newest.
+ * Maps each installed package's folder to the one to bundle: one of each version. There is only one table of media
+ * types, the newest, because a second one takes 1 MB of memory.
  */
 function foldersToBundle() {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
@@ -160,12 +160,12 @@ function foldersToBundle() {
   const byVersion = ([, one], [, other]) =>
     other.version.localeCompare(one.version, 'en', { numeric: true }) || 0;
   const chosen = new Map();
-  // A stable sort: of the same version the first folder of the lock file.
+  // The sort is stable: of equal versions, the first folder of the lock file is chosen.
   for (const one of installed.sort(byVersion)) if (!chosen.has(keyOf(one))) chosen.set(keyOf(one), one[0]);
   return new Map(installed.map((one) => [one[0], chosen.get(keyOf(one))]));
 }
 
-/** Packages that are installed several times are bundled once. */
+/** Bundles a package once that is installed several times. */
 const onceEach = {
   name: 'once each',
   setup(bundle) {
@@ -206,8 +206,8 @@ const ease = {
 };
 
 /**
- * esbuild leaves the letters of regular expressions, which would double the memory of the whole source: V8 keeps a text with
- * one letter beyond Latin-1 as UTF-16.
+ * Escapes letters of regular expressions, which esbuild leaves unchanged. They would double the memory of the whole
+ * source: V8 keeps a text with one letter beyond Latin-1 as UTF-16.
  */
 function inAscii(text) {
   return text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -220,7 +220,7 @@ const REDIS = packages(
   ...['@ioredis', 'cluster-key-slot', 'denque', 'ioredis', 'rate-limiter-flexible', 'redis-errors'],
   ...['redis-parser', 'standard-as-callback'],
 );
-/** What few requests and commands need. */
+/** Parts that few requests and commands need. */
 const LATER = [
   'node_modules/mysql2/lib/constants/errors',
   packages(
@@ -229,7 +229,7 @@ const LATER = [
   ),
 ];
 
-/** What a service needs seldom or in few installations, in files of their own. */
+/** Parts that a service needs rarely or in few installations, in files of their own. */
 const SERVICE_PARTS = {
   redis: REDIS,
   mail: MAIL,
@@ -249,7 +249,7 @@ const SERVICE_PARTS = {
   ].join('|'),
 };
 
-/** What most commands do without. */
+/** Parts that most commands do not need. */
 const COMMAND_PARTS = {
   later: [
     ...['^src/(?:doctor|overview|support|transfer)/', '^src/http/(?!server)'],
@@ -261,7 +261,7 @@ const PARTS = { command: COMMAND_PARTS, hosting: SERVICE_PARTS, service: SERVICE
 
 /**
  * Writes FOLDER/command.js, service.js, demo.js and hosting.js, and their parts, such as service/mail.js.
- * @returns esbuild's description of what went in
+ * @returns esbuild's description of the contents
  */
 export async function bundle(folder) {
   const { metafile, outputFiles } = await build({
@@ -279,12 +279,12 @@ export async function bundle(folder) {
     target: 'node20.19',
     format: 'cjs',
     minifySyntax: true,
-    // Names are kept for stack traces. Reading the file is a tenth of a start, so blanks are not.
+    // Keep names for stack traces. Reading the file takes a tenth of a start, so remove blanks.
     minifyWhitespace: true,
     lineLimit: 160,
     legalComments: 'none',
     external: [...BESIDE, ...UNUSED_DRIVERS],
-    // Typebox's modules are far fewer steps to evaluate than its CommonJS.
+    // Use Typebox's modules, which need far fewer steps to evaluate than its CommonJS.
     alias: { '@sinclair/typebox': join(root, 'node_modules/@sinclair/typebox/build/esm/index.mjs') },
     plugins: [lazyImports, judgedOptions, ease, onceEach],
     metafile: true,

@@ -9,9 +9,9 @@ import { ownTerms, setModes } from './tree.mjs';
 const PACKAGE = 'licensing-gateway';
 
 /**
- * Makes the Debian package of a tree by dpkg-deb: the tree below /opt/licensing-gateway, and what the machine has to know of it.
+ * Builds the Debian package of a tree with dpkg-deb: the tree at /opt/licensing-gateway, and its control files.
  * @param machine amd64 or arm64
- * @param time seconds since 1970, of everything in it
+ * @param time seconds since 1970, of every file in it
  */
 export function buildDeb({ tree, version, machine, folder, to, time }) {
   const own = (name) => readFileSync(join(root, 'deploy/debian', name), 'utf8');
@@ -63,7 +63,7 @@ export function buildDeb({ tree, version, machine, folder, to, time }) {
   );
 }
 
-/** The paths of its files, in the order of their names. */
+/** Returns the paths of a folder's files, in the order of their names. */
 function filesOf(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

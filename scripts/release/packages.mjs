@@ -3,24 +3,24 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** Packages of npm in a release: those of other machines than this one, and the licences of all. */
+/** Fetches npm's packages for a release, including those for other machines, and collects the licences of all. */
 
 export const root = join(import.meta.dirname, '../..');
 
 export const node = JSON.parse(readFileSync(join(import.meta.dirname, 'node.json'), 'utf8'));
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 
-/** @returns the version and the hash of the lock file */
+/** Returns the version and the hash in the lock file. */
 export function locked(name) {
   const { version, integrity } = lock.packages[`node_modules/${name}`];
   return { version, integrity };
 }
 
 /**
- * Fetches a package by npm, for whatever machine it is, and unpacks it.
- * @param integrity as npm writes it
+ * Fetches a package with npm, for any machine, and unpacks it.
+ * @param integrity the hash in npm's form
  * @returns the folder with its package.json, below `folder`
- * @throws Error when npm delivers something else
+ * @throws Error if npm delivers another package
  */
 export function fetchPackage(name, version, integrity, folder) {
   const into = join(folder, name.replace('/', '+'));
@@ -37,7 +37,7 @@ export function fetchPackage(name, version, integrity, folder) {
   return join(into, 'package');
 }
 
-/** Copies an installed package without what only compilers of its users read. */
+/** Copies an installed package without the files that only compilers of its users read. */
 export function copyPackage(name, to) {
   cpSync(join(root, 'node_modules', name), join(to, 'node_modules', name), {
     recursive: true,
@@ -47,7 +47,7 @@ export function copyPackage(name, to) {
 
 const LICENCE = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/i;
 
-/** @returns the licences of packages, by their paths below node_modules; of each version once */
+/** Returns the licences of packages by their paths below node_modules, without duplicates of a version. */
 export function licencesOf(paths) {
   const texts = new Map();
   for (const path of [...paths].sort()) {
@@ -60,7 +60,7 @@ export function licencesOf(paths) {
   return [...texts].map(([title, text]) => `${title}\n${'-'.repeat(title.length)}\n\n${text}\n`).join('\n\n');
 }
 
-/** The package of a bundled file, such as `node_modules/koa`; undefined: it is ours. */
+/** Returns the package of a bundled file, such as `node_modules/koa`; undefined for our own files. */
 export function packageOf(path) {
   return /^(?:.*\/)?(node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
 }

@@ -1,21 +1,21 @@
 import { Script } from 'node:vm';
 
 /**
- * V8 keeps the source of all that it has loaded. So what a service seldom needs is moved from its bundle into files beside it,
- * each of which is read at the first use of one of its modules. They are opened at the start: an upgrade that replaces the
- * files leaves a running service the ones that it began with.
+ * Splits a bundle, because V8 keeps the source of everything that it has loaded. Modules that a service rarely needs
+ * are moved into files next to it, each of which is read at the first use of one of its modules. They are opened at the
+ * start, so that an upgrade that replaces the files does not change those of a running service.
  */
 
-/** esbuild's modules at the top of a bundle. Only CommonJS can move: nothing but its function is used by others. */
+/** The modules at the top of an esbuild bundle. Only CommonJS can move, because other modules use only its function. */
 const DEFINITION = /(?<=[;}]|^)var (require_\w+)=\s*__commonJS\(\{\s*"((?:[^"\\]|\\[^])+)"\(/gm;
-/** Other definitions at its top that are never assigned again. */
+/** Other definitions at the top that are never assigned again. */
 const TOP = /(?<=[;}]|^)var (require_\w+|init_\w+|\w+_exports)=\s*(?:__commonJS\(|__esm\(|\{\};)/gm;
 const NAME = /\b(?:__\w+|(?:require|init)_\w+|\w+_exports)\b/g;
 
 /**
- * @param text a bundle
- * @param patterns by each part's name, the paths of its modules as a regular expression
- * @returns the bundle without them, and the parts' texts by their names
+ * Moves modules out of a bundle.
+ * @param patterns the paths of each part's modules as a regular expression, by the part's name
+ * @returns the bundle without them, and the parts' texts by name
  */
 export function moveToParts(text, patterns) {
   if (Object.keys(patterns).length === 0) return { text, files: {} };
@@ -60,7 +60,7 @@ export function moveToParts(text, patterns) {
   return { text: rest.replace(start, () => `${start}${PART}${stubs.join('\n')}\n`), files };
 }
 
-/** Whether a text that begins with a module's definition holds nothing else. */
+/** Reports whether a text that begins with a module's definition contains nothing else. */
 function isAlone(definition) {
   try {
     new Script(`(${definition.slice(definition.indexOf('=') + 1).replace(/;\s*$/, '')}\n)`);
@@ -70,7 +70,7 @@ function isAlone(definition) {
   }
 }
 
-/** What reads a part, in the bundle. */
+/** The code in the bundle that reads a part. */
 const PART = `var __part=(name,args)=>{
 const path=__filename.replace(/[.]js$/,"/"+name+".js"),fs=require("node:fs"),file=fs.openSync(path);
 let modules;

@@ -21,8 +21,8 @@ import { makeSbom } from './sbom.mjs';
 import { addMachine, buildCommon, emptyFolder, setModes, terms } from './tree.mjs';
 
 /**
- * `npm run release`: makes everything in release/. The same commit gives the same bytes on one kind of machine: names are
- * sorted, times are the commit's, and nobody owns a file. A zip has times of the local zone, and the umask changes a folder's mode.
+ * `npm run release`: builds everything in release/. The same commit gives the same bytes on one kind of machine: names
+ * are sorted, files have the commit's time and no owner. A zip has local times, and the umask changes modes.
  */
 process.env.TZ = 'UTC';
 process.umask(0o022);
@@ -32,7 +32,7 @@ const release = join(root, 'release');
 const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
 const commit = git('rev-parse', 'HEAD');
-/** seconds since 1970 */
+/** the commit's time in seconds since 1970 */
 const time = Number(git('log', '-1', '--format=%ct'));
 const changed = git('status', '--porcelain');
 
@@ -44,7 +44,7 @@ try {
   const common = join(work, 'common');
   mkdirSync(common);
   const packages = await buildCommon(common);
-  // Beside the program: the pages' Help leads there.
+  // Build the guides next to the program, because the pages' Help leads there.
   const site = [join(root, 'scripts/build-docs-site.mjs'), join(common, 'docs-site')];
   execFileSync(process.execPath, site, { stdio: 'inherit' });
   for (const [machine, debian] of [
@@ -104,8 +104,8 @@ function packTar(folder, to) {
 }
 
 /**
- * For hosting panels: no Node, no SQLite, nothing of one kind of machine. deploy/hosting/ is its top, with app.js, the name
- * that the panels' forms propose.
+ * Packs the zip for hosting panels, without Node, SQLite, and files for one kind of machine. deploy/hosting/ is its
+ * top, with app.js, the name that the panels' forms propose.
  */
 async function packHosting(common, packages) {
   const top = join(work, 'hosting');

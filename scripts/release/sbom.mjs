@@ -8,9 +8,9 @@ import { root } from './packages.mjs';
 const read = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'));
 
 /**
- * The list of what a release contains (CycloneDX, by npm), of production's packages alone. npm drops those that development
- * needs too from `npm sbom --omit dev`, so it is asked about a copy without development's. Serial number, time and the root's
- * name are the commit's: npm makes up the first two, and takes the third from the folder.
+ * Returns the SBOM of a release (CycloneDX, by npm), with production's packages only. `npm sbom --omit dev` drops
+ * packages that development needs too, so it runs on a copy without development's. The commit gives the serial number,
+ * time and root's name: npm invents the first two, and takes the third from the folder.
  * @param time seconds since 1970
  */
 export function makeSbom({ commit, time, node, folder }) {
@@ -43,7 +43,7 @@ export function makeSbom({ commit, time, node, folder }) {
   return sbom;
 }
 
-/** Packages with a compiled file: those of the two kinds of machine, with glibc. */
+/** Reports whether a package is packed: a compiled one if it is for the two kinds of machine, with glibc. */
 function isPacked(path, os, cpu) {
   if (cpu === undefined || cpu.length > 1) return true;
   return os.includes('linux') && ['x64', 'arm64'].includes(cpu[0]) && !path.endsWith('-musl');

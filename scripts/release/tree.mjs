@@ -4,29 +4,29 @@ import { transformSync } from '@swc/core';
 import { bundle } from './bundle.mjs';
 import { copyPackage, fetchPackage, licencesOf, locked, node, packageOf, root } from './packages.mjs';
 
-/** The folders of a release: what is the same for every machine, and what each machine adds. */
+/** Builds the folders of a release: the parts for every machine, and the additions of each machine. */
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-/** Copied as they are. dist/docs-page and dist/pages are built before. */
+/** Folders that are copied unchanged. dist/docs-page and dist/pages are built before. */
 export const AS_THEY_ARE = [
   ...['bin', 'deploy', 'dist/docs-page', 'dist/pages', 'docs', 'examples', 'mails', 'nginx', 'php'],
   ...['CHANGELOG.md', 'README.md', 'SECURITY.md'],
 ];
 
-/** Only for maintainers, who have the repository. */
+/** Folders only for maintainers, who have the repository. */
 const LEFT_OUT = ['docs/decisions', 'docs/internals', 'deploy/container', 'deploy/debian', 'deploy/hosting'];
 
-/** libsql, and what it loads */
+/** libsql and the packages that it loads */
 const SQLITE = ['libsql', '@neon-rs/load'];
 
-/** What `licensing --help` lists: each has compiled code of its own (start/compile-cache.cjs). */
+/** Returns the commands in `licensing --help`: each has its own compiled code (start/compile-cache.cjs). */
 function commandNames() {
   const source = readFileSync(join(root, 'src/cli/commands.ts'), 'utf8');
   return [...source.matchAll(/^ {2}'?([a-z-]+)'?: async \(\)/gm)].map(([, name]) => name);
 }
 
-/** Builds what all machines share. @returns the packages that it contains, as paths below the repository */
+/** Builds the parts for all machines. @returns the packages that they contain, as paths below the repository */
 export async function buildCommon(to) {
   for (const path of AS_THEY_ARE)
     cpSync(join(root, path), join(to, path), {
@@ -87,7 +87,7 @@ export function addMachine(to, machine, packages, folder) {
 
 const LINE = 'licensing setup --joomla-root /var/www/shop --url https://shop.example';
 
-/** The last words of the archive and of the .deb */
+/** The closing instructions of the archive and of the .deb */
 const SETUP = `licensing-gateway ${manifest.version}
 
 As root, with your site's folder and address:
@@ -98,7 +98,7 @@ It prints each step with what it will change. With --dry-run it changes nothing.
 docs/production.md says the same by hand.
 `;
 
-/** The project's own terms: package.json's `license`, and the file LICENSE where there is one. */
+/** Returns the project's own terms: package.json's `license`, and the file LICENSE if it exists. */
 export function ownTerms() {
   let text = '';
   try {
@@ -111,7 +111,7 @@ export function ownTerms() {
 
 const RULE = '='.repeat(78);
 
-/** @param nodes Node's own licence; undefined: it is not part */
+/** Returns all terms. @param nodes Node's own licence; undefined if Node is not included */
 export function terms(packages, nodes) {
   return [
     ownTerms(),
@@ -121,7 +121,7 @@ export function terms(packages, nodes) {
   ].join('\n');
 }
 
-/** Gives every folder and program 755, every other file 644. */
+/** Sets the mode 755 for every folder and program, and 644 for every other file. */
 export function setModes(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -135,7 +135,7 @@ function isProgram(path) {
   return readFileSync(path).subarray(0, 2).toString() === '#!';
 }
 
-/** Removes a folder and makes it again. */
+/** Creates a folder again after removing it. */
 export function emptyFolder(path) {
   rmSync(path, { recursive: true, force: true });
   mkdirSync(path, { recursive: true });

@@ -6,7 +6,7 @@ import { addPlan, editProduct, type AfterExpiry } from '../../src/licensing/cata
 import { publishRelease, withdrawRelease } from '../../src/packages/releases';
 import type { Db } from '../../src/store/engine/database';
 
-/** What the shop of the year sells besides the well-known plans, and the versions of its extensions. */
+/** The catalogue of the year's shop in addition to the well-known plans, and the versions of its extensions. */
 
 export const SHOP_ID = 42;
 export const GALLERY_ID = 43;
@@ -30,7 +30,7 @@ interface YearPlan {
   activationLimit: number;
   /** the shop's article */
   sku: string;
-  /** how often it is bought */
+  /** its relative frequency among purchases */
   weight: number;
   freeStaging?: boolean;
   afterExpiry?: AfterExpiry;
@@ -63,15 +63,15 @@ export const YEAR_PLANS: Record<YearPlanName, YearPlan> = {
 export interface Version {
   productId: number;
   version: string;
-  /** before now */
+  /** days before now */
   daysAgo: number;
   changelog: string;
   security?: boolean;
-  /** percent */
+  /** the rollout in percent */
   rollout?: number;
   draft?: boolean;
   withdrawnDaysAgo?: number;
-  /** published with the well-known data, by their own package */
+  /** true if the well-known data publishes it with its own package */
   isShipped?: boolean;
 }
 
@@ -85,7 +85,7 @@ const shop = of(SHOP_ID);
 const gallery = of(GALLERY_ID);
 const forms = of(FORMS_ID);
 
-/** The oldest of each product first. */
+/** The versions, the oldest of each product first. */
 export const VERSIONS: Version[] = [
   shop('0.8.2', 760, ['add: orders as CSV.', 'fix: VAT of gift vouchers.']),
   shop('0.9.0', 361, ['add: vouchers.', 'change: the basket is one page.']),
@@ -157,7 +157,7 @@ export function withdrawVersion(db: Db, { productId, version }: Version, at: Dat
   return withdrawRelease(db, productId, version, at);
 }
 
-/** As the packages in the folder seeds: one that installs a text file. */
+/** Creates a package that installs a text file, like those in the folder seeds. */
 async function packageOf({ productId, version }: Version): Promise<Buffer> {
   const element = ELEMENTS[productId] as string;
   const name = NAMES[productId] as string;

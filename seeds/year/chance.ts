@@ -1,13 +1,13 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Pseudorandom numbers, the same for the same seed (mulberry32). */
 export interface Chance {
-  /** from 0 up to, not including, 1 */
+  /** a number from 0 up to, but not including, 1 */
   next(): number;
-  /** a whole number from 0 up to, not including, `count` */
+  /** a whole number from 0 up to, but not including, `count` */
   below(count: number): number;
   between(least: number, most: number): number;
   pick<T>(list: readonly T[]): T;
   happens(probability: number): boolean;
-  /** most are much shorter than the mean, a few much longer */
+  /** a time, mostly much shorter than the mean and rarely much longer */
   wait(mean: number): number;
 }
 

@@ -1,12 +1,12 @@
 import type { Chance } from './chance';
 
-/** Customers with addresses and sites of reserved names only (RFC 2606). */
+/** Customers, whose addresses and sites all have reserved names (RFC 2606). */
 
 export interface Customer {
   email: string;
   name: string;
   language: 'en' | 'de';
-  /** of the site that they bought for */
+  /** the domain of the site that the licence was bought for */
   domain: string;
 }
 
@@ -43,7 +43,7 @@ const TRADES = {
 const MAILBOXES = { de: ['info', 'office', 'kontakt'], en: ['info', 'hello', 'office'] };
 const PRIVATE_HOSTS = ['example.com', 'example.org', 'example.net'];
 
-/** @returns a function that gives another customer at each call */
+/** Returns a function that returns another customer at each call. */
 export function createCustomers(chance: Chance): () => Customer {
   const taken = new Set<string>();
   return () => {
@@ -62,7 +62,7 @@ export function createCustomers(chance: Chance): () => Customer {
   };
 }
 
-/** Names below `host`, each once: an agency's clients. */
+/** Returns unique names below `host`: the sites of an agency's clients. */
 export function clientSites(chance: Chance, host: string, count: number): string[] {
   const sites = new Set<string>();
   while (sites.size < count)

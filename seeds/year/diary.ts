@@ -5,28 +5,28 @@ import type { Refusal } from '../../src/licensing/core/verdict';
 import type { Db } from '../../src/store/engine/database';
 
 /**
- * What happens in the shop, in the order of time, and the rules get that time as `now`. What many licences do alike is done
- * for many at once, as late as the order allows.
+ * The events of the shop in chronological order; the rules receive each event's time as `now`. Equal work on many
+ * licences is done together, as late as the order allows.
  */
 export interface Diary<Licence, Sale> {
-  /** @param about the licence whose sale and sites come first; undefined: no licence is concerned */
+  /** Adds an event. @param about the licence whose sale and sites must come first; undefined without a licence */
   note(at: Date, work: (at: Date) => Promise<unknown>, about?: Licence | 'all'): void;
-  /** A sale that can be made together with others. */
+  /** Adds a sale, which may be processed together with others. */
   sale(at: Date, sale: Sale, licence: Licence): void;
-  /** A site activates itself. */
+  /** Adds the activation of a site. */
   claim(
     at: Date,
     licence: Licence,
     claim: () => Omit<Claim, 'now'>,
     answered?: (answer: SlotAnswer | Refusal) => void,
   ): void;
-  /** Does all that was noted, also what is noted meanwhile for a later time. */
+  /** Runs all events, including those that are added meanwhile for a later time. */
   live(): Promise<void>;
 }
 
 interface Entry<Licence, Sale> {
   at: Date;
-  /** keeps the order of what happens at the same moment */
+  /** keeps the order of simultaneous events */
   n: number;
   about: Licence | 'all' | undefined;
   work?: (at: Date) => Promise<unknown>;
@@ -35,7 +35,7 @@ interface Entry<Licence, Sale> {
   answered?: ((answer: SlotAnswer | Refusal) => void) | undefined;
 }
 
-/** @param now nothing later happens @param sellAll makes sales, the oldest first */
+/** Creates a diary. @param now the time after which no event runs @param sellAll processes sales in order of time */
 export function createDiary<Licence extends object, Sale extends object>(
   db: Db,
   now: Date,
@@ -49,18 +49,18 @@ export function createDiary<Licence extends object, Sale extends object>(
 
   function add(entry: Omit<Entry<Licence, Sale>, 'n'>): void {
     if (entry.at > now) return;
-    // As times are stored.
+    // Round down to seconds, as times are stored.
     const at = new Date(Math.floor(entry.at.getTime() / 1000) * 1000);
     entries.push({ ...entry, at, n: count++ });
     isSorted = false;
   }
 
-  /** Sales before the sites of what was sold. */
+  /** Processes the waiting sales, and then the sites of the sold licences. */
   async function catchUp(): Promise<void> {
     const [sales, claims] = [waiting.flatMap(({ sale }) => sale ?? []), waiting.filter(({ claim }) => claim)];
     waiting = [];
     if (sales.length > 0) await sellAll(sales);
-    // Of a licence one after the other, so that its sites are numbered in the order of time.
+    // Activate the sites of a licence in sequence, so that their ids follow the order of time.
     for (let left = claims; left.length > 0;) {
       const seen = new Set<unknown>();
       const next = left.filter(({ about }) => !seen.has(about) && seen.add(about));

@@ -7,11 +7,11 @@ import { isPrerelease } from '../../src/licensing/versions';
 import { VERSIONS, type Version } from './catalogue';
 import { DAY_MS, later, licenseOf, type Shop, type Site, type Sold } from './shop';
 
-/** What customers' sites ask for: each looks for updates, at its own pace, for as long as it lives. */
+/** Plans the requests of customers' sites. Each site looks for updates at its own interval while it exists. */
 
 const USER_AGENTS = ['Joomla/5.4.0', 'Joomla/5.3.0', 'Joomla/4.4.14', 'Joomla/6.0.1'];
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-/** After so many refusals most stop pressing Update. */
+/** The number of refusals after which most users stop trying to update. */
 const PATIENCE = 3;
 
 export function planRequests(shop: Shop): void {
@@ -19,7 +19,7 @@ export function planRequests(shop: Shop): void {
     for (const site of sold.sites) for (const productId of site.products) live(shop, sold, site, productId);
 }
 
-/** An access of a licence's site that asked by the licence's main key. */
+/** Returns the request of a licence's site that used the licence's main key. */
 export function accessOf(
   sold: Sold,
   access: Pick<Access, 'at' | 'endpoint' | 'outcome' | 'ip'> & Partial<Access>,
@@ -33,7 +33,7 @@ export function accessOf(
   };
 }
 
-/** By a key that no licence has. @param key undefined: without a key */
+/** Returns a request with an unknown key. @param key undefined if the request has no key */
 export function strangersAccess(
   access: Pick<Access, 'at' | 'endpoint' | 'outcome' | 'ip'> & Partial<Access>,
   key?: string,
@@ -46,7 +46,7 @@ export function strangersAccess(
   };
 }
 
-/** Why a licence gets no update; `ok`: it gets it. */
+/** Returns the reason for a refused update, or `ok`. */
 function outcomeAt({ terms, stopped, graceDays }: Sold, at: Date): string {
   if (stopped !== undefined && stopped <= at) return 'LICENSE_INACTIVE';
   return terms.some(({ from, end }) => from <= at && at < later(end, graceDays)) ? 'ok' : 'LICENSE_EXPIRED';
@@ -94,7 +94,7 @@ function live({ chance, now, accesses }: Shop, sold: Sold, site: Site, productId
   }
 }
 
-/** What a site was offered. @param isEarly it is among those that a rollout begins with */
+/** Returns the version that a site was offered. @param isEarly true for a site at the beginning of a rollout */
 function newest(productId: number, at: Date, now: Date, isEarly: boolean): Version | undefined {
   const ago = (now.getTime() - at.getTime()) / DAY_MS;
   return OFFERED.find(
@@ -106,19 +106,19 @@ function newest(productId: number, at: Date, now: Date, isEarly: boolean): Versi
   );
 }
 
-/** The newest first. */
+/** The offered versions in descending order. */
 const OFFERED = VERSIONS.filter(({ draft, version }) => !draft && !isPrerelease(version)).reverse();
 
 const ROWS_AT_ONCE = 400;
 
-/** Writes the requests as the service does, in the order of their times. */
+/** Writes the requests like the service, in the order of their times. */
 export async function writeRequests({ db, accesses, now }: Shop): Promise<void> {
   accesses.sort((a, b) => a.at.getTime() - b.at.getTime());
   const keepTold = createTold(db, SPREAD_FACTOR);
   for (let i = 0; i < accesses.length; i += ROWS_AT_ONCE) {
     const rows = accesses.slice(i, i + ROWS_AT_ONCE);
     await recordRefusals(db, rows);
-    // What was told before is forgotten.
+    // Skip older reports, because the service has already deleted them.
     await keepTold(rows.filter(({ at }) => at > later(now, -TOLD_DAYS)));
     await insertAccesses(db, rows);
   }
@@ -126,7 +126,7 @@ export async function writeRequests({ db, accesses, now }: Shop): Promise<void> 
 
 const CHECKS_AT_ONCE = 100;
 
-/** Software that asks each day whether its licence is good: here the sites that tell, until they stop. */
+/** Writes the daily checks of software on sites that report versions, until they stop. */
 export async function writeChecks({ db, sold, chance, now }: Shop): Promise<void> {
   const checks = sold.flatMap(({ license, sites, terms }) => {
     const site = sites.find(({ tells }) => tells);

@@ -32,12 +32,12 @@ import {
   type Way,
 } from './shop';
 
-/** Who buys what, who renews it, and what becomes of the others. */
+/** Plans who buys which plan, who renews it, and how the other licences end. */
 
 const LICENSES = 224;
-/** The shop opened so long ago. */
+/** The number of days since the shop opened. */
 export const OPENED_DAYS = 745;
-/** From then on the shop posts its orders; before, a script issued them. */
+/** The number of days since the shop posts its orders. Before, a script issued the licences. */
 const ORDERS_SINCE_DAYS = 100;
 
 export function planSales(shop: Shop): void {
@@ -45,7 +45,7 @@ export function planSales(shop: Shop): void {
   const customers = createCustomers(chance);
   let earlier: Customer | undefined;
   for (let i = 0; i < LICENSES; i++) {
-    // A shop that grows: more are sold each month.
+    // Let the shop grow: more licences are sold each month.
     const ago = OPENED_DAYS * (1 - Math.pow((i + chance.next()) / LICENSES, 0.72));
     const at = atWork(shop, later(now, -Math.max(ago, 0.1)));
     const customer = earlier !== undefined && chance.happens(0.08) ? earlier : customers();
@@ -53,7 +53,7 @@ export function planSales(shop: Shop): void {
     const way = chance.happens(0.12) ? 'subscription' : ago > ORDERS_SINCE_DAYS ? 'script' : 'shop';
     sell(shop, { plan: anyPlan(shop), customer, at, way, number: 1000 + 3 * i });
   }
-  // Their year ended yesterday, and the payment service has not said yet that they paid.
+  // Add subscriptions whose year ended yesterday, and for which the payment service has not reported a payment.
   for (const [number, plan] of [
     [7001, 'club'],
     [7004, 'galleryOne'],
@@ -68,7 +68,7 @@ export function planSales(shop: Shop): void {
     });
 }
 
-/** By day, in the order of the numbers of sales. */
+/** Returns a working hour of the day, in the order of the numbers of sales. */
 function atWork({ chance }: Shop, at: Date): Date {
   const hour = Math.floor(chance.between(6, 20));
   const day = Math.floor(at.getTime() / DAY_MS) * DAY_MS;
@@ -100,7 +100,7 @@ export function sell(shop: Shop, given: Omit<Sale, 'sold'>): Sold {
   shop.sold.push(sold);
   if (way === 'script') diary.sale(at, sale, sold);
   else
-    // Before it the earlier sales, so that ids follow time.
+    // Process the earlier sales before it, so that ids follow time.
     diary.note(
       at,
       async (when) => {
@@ -118,9 +118,7 @@ export function sell(shop: Shop, given: Omit<Sale, 'sold'>): Sold {
   return sold;
 }
 
-/**
- * What issuing each of them does (licensing/issue.ts), in a few statements for all: each demo has the same keys of them.
- */
+/** Issues licences like licensing/issue.ts, but with a few statements for all. Each demo has the same keys for them. */
 export async function sellAll(shop: Shop, sales: Sale[]): Promise<void> {
   const { db, plans, keySecret } = shop;
   const licenses = sales.map(({ plan, customer, at, number }): NewLicense => ({
@@ -160,7 +158,7 @@ function keyOf(name: string): string {
   return (hex.match(/.{8}/g) as string[]).slice(0, 4).join('-');
 }
 
-/** The webshop posts its orders; the payment service tells of subscriptions by signed messages. */
+/** Sends an order's event: the webshop posts orders; the payment service reports subscriptions by signed messages. */
 async function tell(
   { db, keySecret, mailing }: Shop,
   { plan, customer, way, number }: Sale,
@@ -206,7 +204,7 @@ const STRIPE_TYPES: Partial<Record<OrderEventName, string>> = {
   charged_back: 'charge.dispute.created',
 };
 
-/** A few are paid back, bounce, or are cancelled. @returns whether the licence ended by it */
+/** Plans a refund, chargeback or cancellation for a few sales. @returns whether the licence ends by it */
 function planEnding(shop: Shop, sale: Sale): boolean {
   const { chance, diary, db, now } = shop;
   const { sold } = sale;
@@ -240,7 +238,7 @@ function planEnding(shop: Shop, sale: Sale): boolean {
   return true;
 }
 
-/** Until a customer stops, or now. */
+/** Plans renewals until the customer stops, or until now. */
 function planRenewals(shop: Shop, sale: Sale): void {
   const { chance, diary, db, now } = shop;
   const { sold } = sale;
@@ -273,7 +271,7 @@ function planRenewals(shop: Shop, sale: Sale): void {
   }
 }
 
-/** undefined: not, or not yet */
+/** Returns the time of a renewal; undefined if it does not happen, or not yet. */
 function renewedAt({ chance, now }: Shop, end: Date, way: Way): Date | undefined {
   const sure = chance.next();
   const at =
@@ -289,7 +287,7 @@ function renewedAt({ chance, now }: Shop, end: Date, way: Way): Date | undefined
   return at !== undefined && at <= now ? at : undefined;
 }
 
-/** As long as an end stands, three mails tell of it. Older ones are forgotten by now. */
+/** Plans the three reminder mails of each end. Older mails have already been deleted. */
 function planReminders({ db, diary, now, mailing }: Shop, sold: Sold): void {
   for (const [i, { end }] of sold.terms.entries())
     for (const daysBefore of REMINDER_DAYS) {
@@ -360,11 +358,11 @@ function planSites(shop: Shop, sold: Sold, isSpecial = false): void {
   }
 }
 
-/** @param keyDigest of another key than the licence's main one */
+/** Adds a site. @param keyDigest of another key than the licence's main key */
 export function addSite({ diary }: Shop, sold: Sold, site: Site, keyDigest?: () => string): void {
   sold.sites.push(site);
   const { since: at, name, ip } = site;
-  // Sites are added while the licence works.
+  // Add sites only while the licence works.
   const works =
     sold.terms.some(({ from, end }) => from <= at && at < end) && !(sold.stopped && sold.stopped <= at);
   if (works)

@@ -27,11 +27,11 @@ import { accessOf, strangersAccess } from './requests';
 import { addSite, sell, OPENED_DAYS } from './sales';
 import { later, licenseOf, type Shop, type Sold } from './shop';
 
-/** What happens besides sales: each page of the shop has something to show by it. */
+/** Plans the events other than sales, so that each page of the shop has content. */
 
 const MARIA = 'operator:maria@acme.example';
 
-/** Versions, and the mails of one that closes a hole. */
+/** Plans the versions, and the mails of a security release. */
 export function planVersions({ db, diary, now, mailing }: Shop, packagesDir: string): void {
   for (const version of VERSIONS.filter(({ isShipped }) => !isShipped)) {
     diary.note(later(now, -version.daysAgo), () => publishVersion(db, packagesDir, version, now));
@@ -50,7 +50,7 @@ export function planVersions({ db, diary, now, mailing }: Shop, packagesDir: str
   }
 }
 
-/** Shops, tokens and operators, before anything is sold. */
+/** Adds shops, tokens and operators before the first sale. */
 export async function openShop({ db, now, keySecret, plans }: Shop): Promise<void> {
   const at = later(now, -OPENED_DAYS);
   const context = { actor: 'operator:root', now: at, keySecret };
@@ -81,7 +81,7 @@ export async function openShop({ db, now, keySecret, plans }: Shop): Promise<voi
       await mapSku(db, shop, { sku, planId: plans[name as YearPlanName], quantity: 'licenses' }, { now: at });
 }
 
-/** Two orders that wait, of an article that nobody has mapped, and money that nobody can place. */
+/** Plans two orders that wait because their article is not mapped, and payments that match no order. */
 export function planStrayOrders({ db, diary, now, keySecret: secret, mailing }: Shop): void {
   for (const [number, ago, email, name] of [
     ['4711', 1.3, 'lea.winter@example.org', 'Lea Winter'],
@@ -116,7 +116,7 @@ export function planStrayOrders({ db, diary, now, keySecret: secret, mailing }: 
   );
 }
 
-/** A licence for sixty sites, whose clients have keys of their own. */
+/** Plans a licence for sixty sites, whose clients have keys of their own. */
 export function planAgency(shop: Shop): void {
   const { chance, db, diary, now, keySecret } = shop;
   const customer = {
@@ -155,7 +155,7 @@ export function planAgency(shop: Shop): void {
   }
 }
 
-/** One site was paid for. */
+/** Plans a key that many sites use, although one site was paid for. */
 export function planSpreadingKey(shop: Shop): void {
   const { chance, now, accesses, diary } = shop;
   const customer = {
@@ -194,7 +194,7 @@ export function planSpreadingKey(shop: Shop): void {
   );
 }
 
-/** Refusals for other reasons than an end. */
+/** Plans refusals for reasons other than an end. */
 export function planRefusals(shop: Shop): void {
   const { chance, diary, now, accesses, sold } = shop;
   const full = sold.filter(
@@ -226,7 +226,7 @@ export function planRefusals(shop: Shop): void {
       const any = (plan: YearPlanName) =>
         sold.find((one) => one.plan === plan && one.at < later(now, -40)) as Sold;
       const get = { endpoint: 'download', productId: SHOP_ID, version: '1.1.0' } as const;
-      // Two who try what is not stable yet.
+      // Two customers request an unstable version.
       for (const [plan, ago] of [
         ['shopFive', 2.4],
         ['shopAgency', 1.2],
@@ -295,7 +295,7 @@ export function planRefusals(shop: Shop): void {
   );
 }
 
-/** What the seller writes and changes by hand. */
+/** Plans the seller's mails and manual changes. */
 export function planSupport({ db, diary, now, sold, chance, keySecret: secret, mailing }: Shop): void {
   const known = sold.filter(({ at, stopped }) => at < later(now, -90) && !stopped);
   for (const ago of [71, 34, 12, 5, 2]) {
@@ -335,7 +335,7 @@ export function planSupport({ db, diary, now, sold, chance, keySecret: secret, m
   }
 }
 
-/** One that works but for a delivery, and one that stopped answering. */
+/** Plans two webhooks: one that works except for one delivery, and one that stopped answering. */
 export function planWebhooks({ db, diary, now, keySecret }: Shop): void {
   if (keySecret === undefined) return;
   const add = (at: Date, url: string, events: string, description: string) =>

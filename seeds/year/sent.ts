@@ -6,8 +6,8 @@ import { later, type Shop } from './shop';
 const NEWS = 'release.published';
 
 /**
- * What became of what the rules queued, as the senders of mails and webhooks would have noted it: nearly all arrived. Nothing
- * is left that would be sent at once.
+ * Records the outcome of queued mails and webhooks, as the senders would have: nearly all arrived. Nothing is left that
+ * would be sent at once.
  */
 
 export async function settleMails({ db, now, sold }: Shop): Promise<void> {
@@ -16,7 +16,7 @@ export async function settleMails({ db, now, sold }: Shop): Promise<void> {
   const created = db.ref('created_at');
   await mails().update({ next_attempt_at: null, attempts: 1, attempted_at: created, sent_at: created });
   await mails().where({ type: 'answer' }).update({ details_json: null });
-  // Two addresses do not exist, and a mailbox is full.
+  // Let two addresses not exist, and a mailbox be full.
   for (const ago of [3, 14]) {
     const id = ids[ids.length - ago];
     if (id !== undefined)
@@ -33,7 +33,7 @@ export async function settleMails({ db, now, sold }: Shop): Promise<void> {
       );
 }
 
-/** The news of releases arrive to this day; the receiver of licences stopped answering five days ago */
+/** Records the outcome of deliveries: news of releases still arrive; the licences' receiver stopped five days ago. */
 export async function settleDeliveries({ db, now }: Shop): Promise<void> {
   const rows = () => db(table(db, 'outbox')).where({ kind: 'webhook' });
   const late = () =>
@@ -61,7 +61,7 @@ export async function settleDeliveries({ db, now }: Shop): Promise<void> {
       ...{ attemptedAt: failed, nextAttemptAt: failed },
     }),
   );
-  // A delivery that was given up.
+  // Add a delivery that was given up.
   const [, refused] = await rows().where({ type: NEWS }).orderBy('id', 'desc').limit(2).pluck('id');
   if (refused !== undefined)
     await rows()

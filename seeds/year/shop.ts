@@ -7,7 +7,7 @@ import type { Customer } from './customers';
 import type { Diary } from './diary';
 import type { YearPlanName } from './catalogue';
 
-/** The shop while its year is lived. */
+/** The shop while its year is created. */
 export interface Shop {
   db: Db;
   now: Date;
@@ -16,13 +16,13 @@ export interface Shop {
   plans: Record<YearPlanName, number>;
   keySecret: Buffer | undefined;
   mailing: Mailing;
-  /** all that was sold, the oldest first */
+  /** all sales in chronological order */
   sold: Sold[];
   /** requests of customers' sites, in any order */
   accesses: Access[];
 }
 
-/** How a licence is sold and renewed. */
+/** The channel through which a licence is sold and renewed. */
 export type Way = 'script' | 'shop' | 'subscription';
 
 export interface Sale {
@@ -30,27 +30,27 @@ export interface Sale {
   customer: Customer;
   at: Date;
   way: Way;
-  /** of the order or invoice */
+  /** the number of the order or invoice */
   number: number;
-  /** its first year ended just now, and whether it is renewed is not known yet */
+  /** true if its first year has just ended and its renewal is not known yet */
   awaits?: boolean;
-  /** it has a part in the story, so it is not cancelled */
+  /** true for a sale of a planned scene, which is never cancelled */
   isSpecial?: boolean;
   sold: Sold;
 }
 
-/** A licence, as far as the shop's own story needs it. */
+/** A licence with the facts that the seed itself needs. */
 export interface Sold {
   plan: YearPlanName;
   customer: Customer;
   at: Date;
   /** undefined until it is sold */
   license?: License;
-  /** paid times, the oldest first */
+  /** the paid periods in chronological order */
   terms: { from: Date; end: Date }[];
-  /** days for which it works after a paid time */
+  /** the grace period in days after a paid period */
   graceDays: number;
-  /** when it was suspended, revoked or cancelled */
+  /** the time at which it was suspended, revoked or cancelled */
   stopped?: Date;
   sites: Site[];
 }
@@ -59,15 +59,15 @@ export interface Site {
   name: string;
   ip: string;
   since: Date;
-  /** the products that are installed there */
+  /** the products that are installed on the site */
   products: number[];
-  /** it has the plugin, which tells its name and version */
+  /** true if it has the plugin, which reports its name and version */
   tells: boolean;
-  /** days between its looks for updates, on average */
+  /** the average number of days between its update checks */
   habit: number;
 }
 
-/** @throws before it is sold, which would be a mistake in the order of the story */
+/** Returns the licence of a sale. @throws before it is sold, which would be a mistake in the order of events */
 export function licenseOf({ license, customer }: Sold): License {
   if (license === undefined) throw new Error(`${customer.email} has not bought anything yet.`);
   return license;
@@ -79,7 +79,7 @@ export function later(at: Date, days: number): Date {
   return new Date(at.getTime() + days * DAY_MS);
 }
 
-/** An address of the networks for documentation (RFC 5737 and 3849). */
+/** Returns an address of the networks for documentation (RFC 5737 and 3849). */
 export function anyAddress(chance: Chance): string {
   const nets = ['192.0.2', '198.51.100', '203.0.113'];
   if (chance.happens(0.7)) return `${chance.pick(nets)}.${1 + chance.below(254)}`;

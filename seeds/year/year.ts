@@ -28,17 +28,17 @@ import {
 import { settleDeliveries, settleMails } from './sent';
 import { later, type Shop } from './shop';
 
-/** Another number is another shop. */
+/** The seed of the random numbers. Another number creates another shop. */
 const SEED = 42;
-/** LICENSING_LOG_DAYS, where it is not set. */
+/** The default of LICENSING_LOG_DAYS. */
 const LOG_DAYS = 90;
 
 /**
- * Gives the well-known data (`seedDemo`) two years of a shop that sells, in one transaction: sales, renewals, versions,
- * sites, requests, orders and mails. They come about by the rules of the service, each at its own time before `now`. The
- * same `now` gives the same shop, but for what the rules draw at random: the keys of orders, secrets and tokens.
+ * Adds two years of a shop's business to the well-known data (`seedDemo`), in one transaction: sales, renewals,
+ * versions, sites, requests, orders and mails. The rules of the service create them, each at its own time before `now`.
+ * The same `now` creates the same shop, except for random values of the rules: the keys of orders, secrets and tokens.
  *
- * Does nothing to a database that has it.
+ * Does nothing if the database already has it.
  */
 export async function giveYear(
   db: Db,
@@ -73,9 +73,9 @@ export async function giveYear(
   });
 }
 
-/** What the service does every few seconds, so that the first page that is opened has the figures. */
+/** Sums up figures like the running service, so that the first page has them. */
 async function keepHouse(trx: Transaction, now: Date): Promise<void> {
-  // Not housekeeping's, which a service on this database may hold: nothing is counted twice by both.
+  // Take a separate lease, because a service on this database may hold that of housekeeping: both must not count twice.
   const lease = { name: 'demo', holder: 'demo' };
   const clock = () => now;
   if (!(await holdLease(trx, lease, now)) || !(await sumUp(trx, lease, clock)))

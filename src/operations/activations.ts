@@ -9,7 +9,7 @@ import { pageOf, readId, requireLicense } from './kit/reading';
 import { exactly, Paging, Text } from './kit/schemas';
 import { Activation } from './kit/things';
 
-/** The activation of the path, on its licence. */
+/** Returns the activation in the path, with its licence. */
 async function requireActivation(call: Pick<Call, 'db' | 'path' | 'caller'>) {
   const license = await requireLicense(call);
   const id = readId(call, 'activation_id', 'activation');

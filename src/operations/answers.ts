@@ -13,7 +13,7 @@ import { requireLicense } from './kit/reading';
 import { exactly, IdGiven, oneOf, Text, TextOrNull, wordOf } from './kit/schemas';
 import { Mail } from './kit/things';
 
-/** The latest requests that an answer is written from. */
+/** The number of latest requests that an answer considers. */
 const LATEST = 50;
 
 export const answerOperations = {

@@ -40,7 +40,7 @@ import { bodyReader } from './kit/read-input';
 import { exactly, oneOf, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './kit/schemas';
 import type { UploadRules } from './kit/upload';
 
-/** The settings of the installation: those that a seller may change, and those of the environment, which are only shown. */
+/** The settings that a seller may change. The settings of the environment are only shown. */
 
 const VALUES: Record<EditableName, (config: Config) => string | number | null> = {
   shop_name: ({ shopName }) => shopName || null,
@@ -57,7 +57,7 @@ const VALUES: Record<EditableName, (config: Config) => string | number | null> =
   offline_days: ({ offlineDays }) => offlineDays,
 };
 
-/** Passwords and secrets are left out. */
+/** The settings of the environment, without passwords and secrets. */
 const FIXED: Partial<Record<SettingName, (config: Config) => string | number | null>> = {
   database_url: ({ database }) => describeDatabase(database),
   database_connections: ({ databaseConnections }) => databaseConnections,
@@ -102,7 +102,7 @@ const Setting = exactly(
 
 const PICTURE_SOURCES = [...SETTING_SOURCES, 'none'] as const;
 
-/** What counts now, from the database and not from memory, so that a change shows at once. */
+/** Lists the current settings from the database and not from memory, so that a change shows at once. */
 async function listAll({ db, settings }: Pick<Call, 'db' | 'settings'>) {
   const config = await readEffective(db, settings.config);
   const { rows } = await readStored(db, settings.keySecret);
@@ -170,7 +170,7 @@ const Changed = exactly(
 
 const readChanged = bodyReader(Changed);
 
-/** Stores what was given, if the service could start with it. A new address is in every update XML, too. */
+/** Stores settings if the service could start with them. A new address is also written into every update XML. */
 async function change(call: Call<unknown, Changes>): Promise<void> {
   const { db, body, settings, context } = call;
   const { untried = false, ...given } = body;
@@ -208,7 +208,7 @@ function refuseGiven(config: Config, name: EditableName): void {
     );
 }
 
-/** @throws ManageError that names the field whose value cannot be used */
+/** Checks the changed settings. @throws ManageError with the field whose value cannot be used */
 function tryOut(
   config: Config,
   stored: StoredSettings,
@@ -230,7 +230,7 @@ function tryOut(
 
 async function tryMail({ mail }: Config, untried: boolean, settings: Call['settings']): Promise<void> {
   if (mail === undefined) return;
-  // A file or folder of the machine is not for somebody at a browser.
+  // Refuse a file or folder of the machine, which a user of a browser must not choose.
   if (mail.route.kind !== 'smtp' || mail.route.ca !== undefined)
     throw invalid(
       'mail_url',
@@ -241,8 +241,8 @@ async function tryMail({ mail }: Config, untried: boolean, settings: Call['setti
 }
 
 /**
- * Says why a setting of an export file cannot be stored here, by the checks of the operations that set it; undefined: it can.
- * The mail server never can: a copy on another machine must not mail the customers.
+ * Explains why a setting of an export file cannot be stored, by the checks of the operations; undefined if it can. It
+ * refuses a mail server, because a copy on another machine must not send mails to the customers.
  */
 export function fileSettingFault(config: Config, name: string, value: string): string | undefined {
   if (name === PICTURE) {

@@ -49,7 +49,7 @@ const Seat = exactly(
 const record = Type.Object({}, { additionalProperties: true });
 const records = (description: string) => Type.Array(record, { description });
 
-/** As in an export: docs/customers.md says what each holds. */
+/** The sections of an export, which docs/customers.md describes. */
 const sections: Record<Section, TSchema> = {
   profile: records('Name and language, as orders and links told them and as they were chosen.'),
   told_sites: records("Versions that sites told with the licences' keys."),
@@ -117,7 +117,7 @@ const CustomerData = exactly(
   { title: 'CustomerData' },
 );
 
-/** The id or the address in the path. */
+/** Returns the id or the address in the path. */
 function customerOf({ path }: Pick<Call, 'path'>): string {
   return path.customer ?? '';
 }

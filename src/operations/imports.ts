@@ -219,7 +219,7 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
     plans: query.plans,
     makePlans: isSet(query.make_plans),
     dryRun,
-    // A request without a body has an empty file.
+    // Treat an empty file as missing, because a request without a body has one.
     file: body.file && (body.file.length > 0 || source.reads !== 'tables') ? oneChunk(body.file) : undefined,
     users: body.users && body.users.length > 0 ? oneChunk(body.users) : undefined,
     readsAgain: false,
@@ -244,7 +244,7 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
 
 const CSV_ALONE = ['map', 'ignore', 'product', 'plan', 'skip_bad_rows'] as const;
 
-/** A whole file, for readers of streams. */
+/** Yields a whole file, for readers of streams. */
 export async function* oneChunk(file: Buffer): AsyncIterable<Buffer> {
   yield await Promise.resolve(file);
 }
@@ -255,7 +255,7 @@ async function collect(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** How a table is taken from the body. */
+/** The rules for a table in the body. */
 export const CSV_UPLOAD: UploadRules<Buffer> = {
   limit: MAX_BYTES,
   take: collect,

@@ -40,7 +40,7 @@ function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
   };
 }
 
-/** To DELETE, a key that has ended already is not there. */
+/** Converts the refusal of an ended key to 404, because for a DELETE the key no longer exists. */
 function endedBefore(error: unknown): never {
   if (!(error instanceof OperatorError && error.facts?.reason === 'key-ended')) throw error;
   throw new OperatorError(error.message, { code: 'NOT_FOUND', facts: error.facts });

@@ -125,7 +125,7 @@ function issuedView({ license, key }: IssueResult, now: Date) {
   return { ...licenseJson(license, now), license_key: key ?? null };
 }
 
-/** The operation that ends or stops a licence, or lets it go on. */
+/** Declares the operation that ends, stops or reinstates a licence. */
 const stateChange = (
   transition: Exclude<Transition, 'renew'>,
   terms: { summary: string; forShops?: true; goesOn?: true },

@@ -21,7 +21,7 @@ import { notFound } from './kit/failures';
 import { get, list, post, put, remove, type Call } from './kit/operation';
 import { exactly, Text, wordOf } from './kit/schemas';
 
-/** The texts of mails: ours, the seller's in the database, and files of the machine, which win. */
+/** The texts of mails: our own, the seller's in the database, and files of the machine, which take precedence. */
 
 const textFields = {
   name: wordOf(TEXT_NAMES),
@@ -50,7 +50,7 @@ interface Named {
   language: CustomerLanguage;
 }
 
-/** Each text in the languages of those who read it. */
+/** All texts, each in the languages of its readers. */
 export const MAIL_TEXTS: Named[] = TEXT_NAMES.flatMap((name) =>
   CUSTOMER_LANGUAGES.filter(
     (language) => !isOfOperators(name) || operatorLanguageOf(language) === language,
@@ -70,11 +70,11 @@ async function readOne({ db, settings }: Pick<Call, 'db' | 'settings'>, { name, 
   return { name, language, source, text: written, built_in, placeholders: placeholdersFor(name) };
 }
 
-/** Says why a text of an export file cannot be used, by the checks of `setMailText`. @param id `NAME.LANGUAGE` */
+/** Explains why a text in an export file is invalid, by the checks of `setMailText`. @param id `NAME.LANGUAGE` */
 export function mailTextFault(id: string, text: string): string | undefined {
   const named = MAIL_TEXTS.find(({ name, language }) => textId(name, language) === id);
   if (named === undefined) return 'There is no such text of a mail.';
-  // The line end that it is stored with does not count.
+  // Do not count the line end with which it is stored.
   if (text.trimEnd().length > MOST_TEXT) return `It has more than ${MOST_TEXT} characters.`;
   const parsed = parseMailText(text, named.name);
   return 'code' in parsed ? `The text cannot be used: ${describeTextFault(parsed)}` : undefined;

@@ -32,7 +32,7 @@ import { updateXmlOperations } from './update-xml';
 import { webhookOperations } from './webhooks';
 import { whyOperations } from './why';
 
-/** All operations by group, in the order of the API's document, by their name in it. */
+/** All operations by group, in the order of the OpenAPI document, by their name in it. */
 export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Licences: licenseOperations,
   Keys: licenseKeyOperations,

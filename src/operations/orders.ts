@@ -62,7 +62,7 @@ const LineGiven = exactly(
   { title: 'OrderLineGiven' },
 );
 
-/** An order's event, as a shop or a receiver sends it. */
+/** An order's event in the message of a shop or an inbound webhook. */
 const OrderGiven = exactly({
   shop: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
   order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
@@ -130,12 +130,12 @@ const OrderGiven = exactly({
 
 const readOrderGiven = bodyReader(OrderGiven);
 
-/** An order's event in the form of this API, from elsewhere. @throws ManageError, OperatorError */
+/** Reads an order's event in this API's form from another source. @throws ManageError, OperatorError */
 export function readOrderBody(body: object): OrderMessage {
   return readOrderMessage(readOrderGiven(body) as Static<typeof OrderGiven>);
 }
 
-/** @throws OperatorError that names the field of a wrong time */
+/** Converts an order's event. @throws OperatorError with the field of a wrong time */
 function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
   const { event_id: eventId, renews_itself: renewsItself, at, lines, amount, currency, ...others } = body;
   if ((amount === undefined) !== (currency === undefined))
@@ -145,7 +145,7 @@ function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
     });
   return {
     ...others,
-    // A program that says nothing of a part means everything, whatever the money.
+    // A refund without a stated part covers everything, regardless of the money.
     partial: others.partial ?? (others.event === 'refunded' ? false : undefined),
     money: amount === undefined || currency === undefined ? undefined : { amount, currency },
     eventId,
@@ -313,7 +313,7 @@ export function processedJson({ id, shop, number: order, state: became, reason }
   return { id, shop, order, state: became, reason };
 }
 
-/** @throws ManageError (404), also for another's order */
+/** Returns the order in the path. @throws ManageError (404) if it is missing or has another owner */
 async function requireOrder(call: Call): Promise<OrderDetails> {
   const { db, caller } = call;
   const found = await readOrder(db, readId(call, 'id', 'order'));
@@ -321,7 +321,7 @@ async function requireOrder(call: Call): Promise<OrderDetails> {
   return found;
 }
 
-/** The name that orders belong to. */
+/** Returns the owner of the caller's orders. */
 function ownerOf({ caller }: Pick<Call, 'caller'>) {
   return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
 }

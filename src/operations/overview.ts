@@ -8,7 +8,7 @@ import { countWaiting, countWithoutAddress } from '../orders/views';
 import { get } from './kit/operation';
 import { exactly, orNull } from './kit/schemas';
 
-/** Counting more would keep the caller waiting. */
+/** The maximum count, because counting more would keep the caller waiting. */
 const MOST_WITHOUT_ADDRESS = 1_000;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });

@@ -70,7 +70,7 @@ export const planOperations = {
         { ...PlanSchema.properties, licenses_changed: Follows, licenses_skipped: Skipped },
         { title: 'EditedPlan' },
       ),
-      // One transaction for each licence that follows.
+      // Each licence that follows the plan needs its own transaction.
       hasDeadline: false,
       afterCommit: followPlan('EditedPlan'),
     },

@@ -9,7 +9,7 @@ import { exactly, Text, TimeOrNull } from './kit/schemas';
 
 const MAILS = Type.Integer({ minimum: 0, description: 'One for each customer.' });
 
-/** The mails are queued in transactions of their own: one would hold the rows of every licence. */
+/** Queues the mails in separate transactions, because one would lock the rows of every licence. */
 const QUEUE: AfterCommit<{ mails: typeof MAILS }> = {
   title: 'SentNotice',
   adds: { mails: MAILS },

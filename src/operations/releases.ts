@@ -56,7 +56,7 @@ const UploadFields = exactly({
   ),
 });
 
-/** The release of the path. */
+/** Returns the release in the path. */
 async function requireRelease(call: Pick<Call, 'db' | 'path'>) {
   return (await findReleaseById(call.db, readId(call, 'id', 'release'))) ?? notThere();
 }
@@ -87,7 +87,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   const { file } = body;
   if (!isSet(query.draft)) requireRecentSignIn(call);
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
-  // A form sends its empty fields too.
+  // Ignore an empty version, because a form also sends its empty fields.
   const version =
     query.version?.trim() ||
     (await versionOf(await pathOfStaged(settings.packagesDir, file), signal).catch(refuseThePackage));
@@ -122,7 +122,7 @@ function placesOf({ packagesDir, updateXml }: Call['settings']) {
   return { packagesDir, home: updateXml };
 }
 
-/** What is refused for its content is wrong in the request, and no conflict. */
+/** Converts the refusal of a package's content to an invalid request, because it is not a conflict. */
 export function refuseThePackage(error: unknown): never {
   throw error instanceof OperatorError && error.code === 'REFUSED'
     ? new OperatorError(error.message, { code: 'INVALID_REQUEST', field: 'file', facts: error.facts })
@@ -222,7 +222,7 @@ export const releaseOperations = {
         security: Type.Optional(Type.Boolean({ description: 'It closes a security hole.' })),
       }),
       data: Release,
-      // The address of the update XML is asked whether it can do it, and up to 100 files are written.
+      // It requests the address of the update XML to check it, and writes up to 100 files.
       hasDeadline: false,
       afterCommit: FOLLOW,
     },

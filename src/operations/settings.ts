@@ -6,42 +6,42 @@ import type { XmlHome } from '../joomla/update-xml/place';
 import type { Examined } from '../doctor/finding';
 import type { OwnFile } from '../packages/replace-file';
 
-/** What the operator's API needs to know of the installation. What a seller may change is read at each use. */
+/** The parts of the installation that the operator's API needs. The seller's settings are read at each use. */
 export interface ManageSettings {
   packagesDir: string;
-  /** seals keys; undefined: keys are not kept */
+  /** the secret that seals keys; undefined if keys are not kept */
   keySecret: Buffer | undefined;
-  /** networks that webhooks may reach besides public ones */
+  /** networks that webhooks may reach in addition to public ones */
   webhookNetworks: readonly string[];
-  /** shops' APIs are asked there instead of at their own addresses, for a test on this machine */
+  /** the address of shops' APIs in a test on this machine, instead of their own */
   shopApiUrl?: string | undefined;
-  /** bytes of a package */
+  /** the maximum size of a package in bytes */
   uploadLimit: number;
-  /** undefined: mail is not set up */
+  /** undefined if mail is not configured */
   mailing: Mailing | undefined;
-  /** of shops that say nothing else */
+  /** the grace period of shops that do not set their own, in days */
   graceDays: number;
   /** see `RecordContext` */
   onFailed?: RecordContext['onFailed'];
-  /** what mails are written with */
+  /** the values that mails use */
   letterhead: Letterhead;
   updateXml: XmlHome;
-  /** where the API is called from outside; undefined: it is not known */
+  /** the external address of the API; undefined if it is unknown */
   operatorUrl: string | undefined;
-  /** no update XML is written over them */
+  /** files that no update XML replaces */
   ownFiles?: OwnFile[];
-  /** this program's own, with its folder php */
+  /** this program's own folder, which contains php */
   programFolder: string;
   /** see LICENSING_SPREAD_FACTOR */
   spreadFactor: number;
-  /** how long the access log is kept */
+  /** the days for which the access log is kept */
   logDays: number;
-  /** examines the installation, as far as the service can look */
+  /** runs the doctor's checks that the service can make */
   examine: () => Promise<Examined[]>;
-  /** all settings as they count now */
+  /** all settings as they apply now */
   config: Config;
-  /** takes over what was just stored, before the next look */
+  /** applies settings that were just stored, before the next regular check */
   refresh: () => Promise<void>;
-  /** whether a program that sends mails gains no rights (mail/transport.ts) */
+  /** reports whether a program that sends mails gains no privileges (mail/transport.ts) */
   mailGainsNoRights: () => Promise<boolean>;
 }

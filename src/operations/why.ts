@@ -51,7 +51,7 @@ const Explained = exactly(
   { title: 'Explained' },
 );
 
-/** Requests looked at. */
+/** The number of latest requests that are examined. */
 const LATEST = 20;
 
 export const whyOperations = {

@@ -4,7 +4,7 @@
 require('./process/node-version.js');
 const { keepCompiled } = require('./process/compile-cache.js');
 
-/** What each of these words loads differs, so each has compiled code of its own. */
+/** The commands with compiled code of their own, because each loads other modules. */
 const COMMANDS = [];
 
 const words = process.argv.slice(2);

@@ -4,15 +4,15 @@ const { userInfo } = require('node:os');
 const { join } = require('node:path');
 
 /**
- * Has Node keep the compiled code in the home of the user who runs this: half of a start is compiling. By the system's list of
- * users, not by $HOME: with that, root could be given code that somebody else wrote. Where the folder cannot be written, nothing
- * is kept, and the start takes longer. NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE are Node's own.
+ * Lets Node keep the compiled code in the home of the user who runs this, because compiling takes half of a start. The
+ * home comes from the system's list of users, not from $HOME, by which another user could give root code. If the folder
+ * cannot be written, the start takes longer. Node reads NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE.
  */
 exports.keepCompiled = (name) => {
   if (!nodeModule.enableCompileCache) return;
   try {
     nodeModule.enableCompileCache(join(userInfo().homedir, '.cache/licensing-gateway', name));
   } catch {
-    // A user without an entry, as in a container.
+    // The user has no entry, as in a container.
   }
 };

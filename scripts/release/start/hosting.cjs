@@ -1,5 +1,5 @@
 'use strict';
-// The service below Passenger, which app.js loads on a Node that is new enough.
+// The service under Passenger, which app.js loads on a Node that is new enough.
 require('./process/node-version.js');
 require('./process/compile-cache.js').keepCompiled('hosting');
 require('../bundles/hosting.js');

@@ -12,7 +12,7 @@ declare module '../../licensing/operator-error' {
   }
 }
 
-/** The operator's API's refusals: codes with their status (docs/operator-api.md). */
+/** The refusals of the operator's API: codes with their status (docs/operator-api.md). */
 
 const STATUSES = {
   INVALID_REQUEST: 400,
@@ -32,13 +32,13 @@ const STATUSES = {
 
 export type ManageCode = keyof typeof STATUSES;
 
-/** A refusal, as it is answered. */
+/** A refusal in the form of the answer. */
 export interface Failure {
   status: number;
   error: { code: ManageCode; message: string; field?: string };
-  /** seconds */
+  /** the seconds for `Retry-After` */
   retryAfter?: number;
-  /** the facts of the refusal, which the API does not answer */
+  /** the facts of the refusal, which the API's answer leaves out */
   facts?: RefusalFacts;
 }
 
@@ -60,7 +60,7 @@ export function invalid(field: string, message: string): ManageError {
   return new ManageError('INVALID_REQUEST', message, { field });
 }
 
-/** An installation that lacks something for this call, such as a secret, cannot do it now: a conflict. */
+/** The codes for errors of operators. It is a conflict if the installation lacks something, such as a secret. */
 const CODES: Record<OperatorErrorCode, ManageCode> = {
   INVALID_REQUEST: 'INVALID_REQUEST',
   NOT_FOUND: 'NOT_FOUND',
@@ -70,14 +70,14 @@ const CODES: Record<OperatorErrorCode, ManageCode> = {
   REFUSED: 'CONFLICT',
 };
 
-/** The refusal that an error means; undefined: a fault. @param given the request's query and body, by field */
+/** Returns the refusal of an error; undefined for a fault. @param given the request's query and body, by field */
 export function toFailure(error: unknown, given: object): Failure | undefined {
   if (error instanceof ManageError) return failure(error.code, error.message, error.options);
   if (error instanceof InvalidRequestError) return failure(error.code, error.message);
   if (error instanceof SealError) return failure('CONFLICT', error.message);
   if (!(error instanceof OperatorError)) return undefined;
   const field = error.field ?? namedBy(error, given);
-  // What a field names and nothing has is a wrong field; 404 is for the address.
+  // An unknown thing in a field is a wrong field, because 404 is for the address.
   const code = error.code === 'NOT_FOUND' && field !== undefined ? 'INVALID_REQUEST' : CODES[error.code];
   const { facts } = error;
   const retryAfter = code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_MENDED : undefined;
@@ -87,13 +87,13 @@ export function toFailure(error: unknown, given: object): Failure | undefined {
   };
 }
 
-/** What is wrong with a shop's message that cannot be taken; undefined: it is not the message's fault, and may go right later. */
+/** Explains why a shop's message cannot be accepted; undefined if it is not at fault, so that a retry may succeed. */
 export function faultOfMessage(error: unknown): string | undefined {
   const failure = error instanceof SealError ? undefined : toFailure(error, {});
   return failure === undefined || failure.status >= 500 ? undefined : failure.error.message;
 }
 
-/** In seconds: somebody has to mend something first. */
+/** The seconds for `Retry-After` if an operator has to repair something first. */
 const RETRY_AFTER_MENDED = 60;
 
 function failure(
@@ -108,14 +108,14 @@ function failure(
   };
 }
 
-/** Fields that name a thing, by what is said when there is none. */
+/** Fields that name a thing, by the reason for its absence. */
 const FIELDS: Record<string, string[]> = {
   'no-product': ['covers', 'product_id'],
   'no-plan': ['plan_id', 'test_plan_id'],
   'no-key': ['key_id'],
 };
 
-/** The field that names a thing which there is not. */
+/** Returns the field that names a missing thing. */
 function namedBy({ facts }: OperatorError, given: object): string | undefined {
   const fields = FIELDS[facts?.reason ?? ''] ?? [];
   return fields.find((field) => Object.hasOwn(given, field));

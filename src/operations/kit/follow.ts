@@ -4,9 +4,9 @@ import type { AfterCommit, Call } from './operation';
 import { UpdateXmlState } from './things';
 
 /**
- * Joomla learns of a change by the product's update XML. It is written after the commit, so that it never offers what was
- * rolled back; a repeated call writes it again.
- * @param title of the answer with the XML's state @param product the field with the product's id
+ * Updates the product's update XML, by which Joomla sees a change. It is written after the commit, so that it never
+ * offers what was rolled back. A repeated call writes it again.
+ * @param title the title of the answer with the XML's state @param product the field with the product's id
  */
 export function follow(
   title: string,
@@ -17,7 +17,7 @@ export function follow(
     adds: { update_xml: UpdateXmlState },
     async perform({ db, settings, body, followXml }, data) {
       const id = (data as Record<typeof product, number>)[product];
-      // Only `withdraw` has it.
+      // Only `withdraw` has this field.
       const { allow_downgrade: allowDowngrade, includes } = body as {
         allow_downgrade?: boolean;
         includes?: unknown;
@@ -25,7 +25,7 @@ export function follow(
       const { updateXml, ownFiles: own } = settings;
       const { state, url } = await (followXml?.(id) ??
         followUpdateXml(db, updateXml, id, { allowDowngrade, own }));
-      // Only the change of a product has it. A file of what the club includes no more harms nobody until its next writing.
+      // Only a product's change has it. The file of a product that a club no longer includes can wait for the next one.
       if (includes !== undefined) await followIncluded(db, settings, id);
       return { update_xml: { state, url } };
     },
@@ -33,9 +33,9 @@ export function follow(
 }
 
 /**
- * A plan that covers a version beyond a licence's end needs files beside the update XML, of its product and of those that
- * the product includes. The answer says nothing of them.
- * @param title of the answer
+ * Updates the files next to the update XML, which a plan needs that covers a version beyond a licence's end: those of
+ * its product and of the products that it includes. The answer does not mention them.
+ * @param title the title of the answer
  */
 export function followPlan(title: string) {
   return {

@@ -10,46 +10,46 @@ import type { ManageSettings } from '../settings';
 import type { UploadRules } from './upload';
 
 /**
- * What a seller can do, each a value that is declared once: reading, types and `openapi.json` come from its schemas. The API
- * mounts it, the pages and the command call it. It calls one function of the domain and maps the result.
+ * An operation is something that a seller can do, declared once: reading, types and `openapi.json` follow from its
+ * schemas. The API mounts it, the pages and the command call it. It calls a function of the domain and maps the result.
  */
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 export interface Call<Query = unknown, Body = unknown> {
-  /** with an `Idempotency-Key`: the transaction that also stores the answer */
+  /** the connection; with an `Idempotency-Key`, the transaction that also stores the answer */
   db: Db;
   caller: Caller;
   now: Date;
-  /** for changes: the caller's name in the history, and the time */
+  /** the caller's name in the history and the time, for changes */
   context: ChangeContext;
-  /** the parts of the path, by name */
+  /** the parameters of the path by name */
   path: Record<string, string>;
   query: Query;
   body: Body;
   settings: ManageSettings;
-  /** of who reads the answer */
+  /** the language of the reader of the answer */
   language: OperatorLanguage;
-  /** aborted when nobody waits for the answer any more */
+  /** aborted when the caller no longer waits for the answer */
   gone: AbortSignal;
-  /** told how much is done of what takes long */
+  /** receives the progress of a long operation */
   onProgress?: ((done: number, total?: number) => void) | undefined;
-  /** lets a product's update XML follow the change, for a door that says more of it than its state or writes it elsewhere */
+  /** updates a product's update XML after the change, for a caller that reports more about it or writes it elsewhere */
   followXml?: ((productId: number) => Promise<UpdateXmlState>) | undefined;
 }
 
 export interface Answer<Data = unknown> {
-  /** the operation's own unless given */
+  /** the operation's own status by default */
   status?: number;
   data: Data;
-  /** of a list: the cursor of the next page; null: there is none */
+  /** the cursor of a list's next page; null if this is the last one */
   next?: string | null;
 }
 
-/** A file that an operation answers with; its type is declared. */
+/** A file that an operation answers with. The operation declares its type. */
 export interface FileAnswer {
   name: string;
-  /** bytes */
+  /** the size in bytes */
   size: number;
   bytes: Readable;
 }
@@ -57,46 +57,46 @@ export interface FileAnswer {
 interface Terms<Adds extends TProperties> {
   summary: string;
   description?: string;
-  /** `read` may not call an operation for `write`; by default GET is for `read`, the others for `write` */
+  /** the scope that is required; by default `read` for GET, and `write` for the others */
   scope?: Exclude<Scope, 'issue'>;
-  /** a shop's token (`issue`) may call it too */
+  /** true if a shop's token (`issue`) may also call it */
   forShops?: boolean;
-  /** a session may call it although its sign-in is more than an hour ago */
+  /** true if a session may call it although its sign-in is more than an hour ago */
   goesOn?: true;
-  /** the same, but with this alone, as a part of a sentence; else it asks by itself (`requireRecentSignIn`) */
+  /** like `goesOn`, but only with this part of a sentence; otherwise the operation asks (`requireRecentSignIn`) */
   goesOnWith?: string;
-  /** the body is a file, or a form with it; the fields of `query` may stand in the form too. The call's body is `{ file }` */
+  /** for a body that is a file, or a form with a file and the fields of `query`; the call's body is `{ file }` */
   upload?: UploadTerms;
-  /** the type of a file that is its answer */
+  /** the type of the answer if it is a file */
   sendsFile?: string;
   /** by default 200, or 204 without data */
   status?: number;
-  /** another status with the same form of answer, and when it is given */
+  /** another status with the same form of answer, and its condition */
   otherStatus?: { status: number; when: string };
-  /** false: it may take longer than a request's deadline */
+  /** false if it may take longer than a request's deadline */
   hasDeadline?: boolean;
   afterCommit?: AfterCommit<Adds>;
 }
 
 export interface UploadTerms {
-  /** of the file alone */
+  /** the types of a body that is only the file */
   types: string[];
-  /** parts of the form that are files beside it, and what they are; the call's body has them by their names */
+  /** further parts of the form that are files, with descriptions; the call's body has them by name */
   others?: Record<string, string>;
   rules: (settings: ManageSettings) => UploadRules<unknown>;
-  /** refuses a call for what its address says, before the file is sent */
+  /** refuses a call because of its address, before the file is sent */
   before?: (call: Call) => Promise<void>;
 }
 
-/** What has to follow a change once it is committed, each time it is answered. */
+/** The work that follows the commit of a change, even if a stored answer is repeated. */
 export interface AfterCommit<Adds extends TProperties = TProperties> {
-  /** of the data with what it adds */
+  /** the title of the data together with the additions */
   title: string;
   adds: Adds;
   perform: (call: Call, data: object) => Promise<Static<TObject<Adds>>>;
 }
 
-/** What is said of an operation besides its method, path and work: the fields of its query, of its JSON body, and its data. */
+/** The declaration of an operation: the fields of its query, of its JSON body and of its data. */
 interface Declared<
   Q extends TSchema,
   B extends TSchema,
@@ -110,22 +110,22 @@ interface Declared<
 
 export interface Operation<Query = unknown, Body = unknown, Data = unknown> {
   method: Method;
-  /** below `P/manage`, such as `/licenses/{id}` */
+  /** the path below `P/manage`, such as `/licenses/{id}` */
   path: string;
   summary: string;
   description: string | undefined;
   scope: Exclude<Scope, 'issue'>;
   forShops: boolean;
-  /** a browser must have signed in within the hour */
+  /** true if a browser's sign-in must be at most an hour old */
   asksAgain: boolean;
   goesOnWith: string | undefined;
   query: TSchema | undefined;
   body: TSchema | undefined;
-  /** @throws ManageError that names the wrong field; as the two below */
+  /** reads the query, like the two readers below @throws ManageError with the wrong field */
   readQuery: (query: URLSearchParams) => object;
-  /** reads JSON */
+  /** reads a JSON body */
   readBody: Reader;
-  /** reads a form of the pages, whose fields are texts, as the same body */
+  /** reads the same body from a form of the pages, whose fields are texts */
   readForm: Reader;
   upload: UploadTerms | undefined;
   sendsFile: string | undefined;
@@ -134,21 +134,21 @@ export interface Operation<Query = unknown, Body = unknown, Data = unknown> {
   hasDeadline: boolean;
   afterCommit: AfterCommit | undefined;
   isList: boolean;
-  /** of `data` in the answer, or of each of a list; undefined: no content */
+  /** the schema of `data` in the answer, or of a list's items; undefined if the answer has no content */
   data: TSchema | undefined;
   run(call: Call<Query, Body>): Promise<Answer<Data>>;
 }
 
-/** The body that an operation takes. */
+/** The body of an operation. */
 export type BodyOf<One> = One extends Operation<never, infer Body> ? Body : never;
 
-/** What an operation answers. */
+/** The data in an operation's answer. */
 export type DataOf<One> = One extends Operation<never, never, infer Data> ? Data : never;
 
-/** What an operation without a schema of its own answers, and takes. */
+/** The body and data of an operation without schemas. */
 type Nothing = TUndefined;
 
-/** Of the data and what follows the commit. */
+/** The type of the data with the additions after the commit. */
 type Answered<D extends TSchema, Adds extends TProperties> = [Adds] extends [never]
   ? Static<D>
   : Static<D> & Static<TObject<Adds>>;
@@ -172,7 +172,7 @@ export const post = one('post');
 export const put = one('put');
 export const patch = one('patch');
 
-/** A DELETE, which the API answers without content. The command shows what was removed. */
+/** Declares a DELETE, which the API answers without content. The command shows the deleted thing. */
 export function remove<Removed, Q extends TSchema = TNever>(
   path: string,
   declared: Declared<Q, TNever, Nothing, TProperties>,
@@ -181,7 +181,7 @@ export function remove<Removed, Q extends TSchema = TNever>(
   return declare('delete', path, declared, async (call: Call<Static<Q>>) => ({ data: await run(call) }));
 }
 
-/** A GET whose answer is a file of this type. */
+/** Declares a GET whose answer is a file of this type. */
 export function file<Q extends TSchema = TNever>(
   path: string,
   type: string,
@@ -192,7 +192,7 @@ export function file<Q extends TSchema = TNever>(
   return declare('get', path, terms, async (call: Call<Static<Q>>) => ({ data: await run(call) }));
 }
 
-/** A GET whose answer is a list. */
+/** Declares a GET whose answer is a list. */
 export function list<D extends TSchema, Q extends TSchema = TNever>(
   path: string,
   declared: Declared<Q, TNever, D, TProperties>,

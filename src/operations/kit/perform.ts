@@ -8,37 +8,37 @@ import type { ManageSettings } from '../settings';
 import { signInAgain } from './sign-in-again';
 import type { Upload, UploadRules } from './upload';
 
-/** Reads a request for an operation and performs it, whichever door it came by. */
+/** The refusals of idempotency. This file performs an operation for a request of the API, a page or the command. */
 
 const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
 const RUNNING = 'The first request with this Idempotency-Key is still under way.';
 
 export interface Request {
   caller: Caller;
-  /** the parts of the path, by name */
+  /** the parameters of the path by name */
   path: Record<string, string>;
   query: URLSearchParams;
-  /** reads the body, which is no upload; undefined: there is none */
+  /** reads the body, which is not an upload; undefined without a body */
   readSent: ((operation: Operation) => object) | undefined;
-  /** reads an upload; nothing of it is left when it throws */
+  /** reads an upload; if it throws, nothing of the upload remains */
   receive: <F>(types: string[], rules: UploadRules<F>, others?: string[]) => Promise<Upload<F>>;
-  /** of who reads the answer */
+  /** the language of the reader of the answer */
   language: Call['language'];
-  /** aborted when nobody waits for the answer any more */
+  /** aborted when the caller no longer waits for the answer */
   gone: AbortSignal;
-  /** what tells the body from another, for a repeated request */
+  /** returns a text that distinguishes the body from others, for a repeated request */
   sentText: () => string;
-  /** undefined: may happen again */
+  /** the idempotency key; undefined if the work may be repeated */
   once: { key: string; address: string } | undefined;
-  /** An upload takes its time, in which a caller may lose its right. @throws ManageError */
+  /** Checks the caller again after an upload, during which it may lose its permission. @throws ManageError */
   checkAgain: () => Promise<unknown>;
   onProgress?: Call['onProgress'];
   followXml?: Call['followXml'];
-  /** told of a refusal that is kept and returned instead of thrown */
+  /** receives a refusal that is stored and returned instead of thrown */
   onRefused?: (failure: Failure) => void;
 }
 
-/** What a request says; for refusals that name a field. */
+/** The values of a request, for refusals that name a field. */
 export interface Given {
   query: object;
   body: object;
@@ -50,7 +50,7 @@ export interface Performing {
   settings: ManageSettings;
 }
 
-/** The caller's right is checked already. @param given is filled while the request is read @throws ManageError and what the domain throws (`toFailure`) */
+/** Performs an operation after the check of rights. @param given filled during reading @throws see `toFailure` */
 export async function perform(
   operation: Operation,
   request: Request,
@@ -62,7 +62,7 @@ export async function perform(
     given.query = operation.readQuery(request.query);
     if (readSent !== undefined) given.body = readSent(operation);
   };
-  // With a key, this refusal is kept as well. An upload is not read before its query is known to be right.
+  // With an idempotency key, store this refusal too. An upload is read only after its query was found to be valid.
   const keepsRefusal = once !== undefined && readSent !== undefined;
   if (!keepsRefusal) readInput();
   const at = now();
@@ -101,7 +101,7 @@ export async function perform(
   }
 }
 
-/** @throws ManageError when the scope is too small, or a session must sign in again */
+/** Checks permissions. @throws ManageError if the scope is too small, or a session must sign in again */
 export function requireRight(
   { scope, session }: Caller,
   { scope: needed, forShops, asksAgain }: Operation,
@@ -118,7 +118,7 @@ export function requireRight(
   if (asksAgain && session !== undefined && !isFresh(session, now)) throw signInAgain();
 }
 
-/** Reads an upload into the call. `receive` returns what tells it from another. */
+/** Returns a function that reads an upload into the call, with a text that distinguishes it from others. */
 function receiver(
   { readQuery }: Operation,
   { types, others = {}, rules: rulesOf }: UploadTerms,
@@ -149,7 +149,7 @@ function receiver(
   };
 }
 
-/** What has to follow the change, each time it is answered. */
+/** Performs the work after the commit, for each answer. */
 async function withAfterCommit({ afterCommit }: Operation, call: Call, written: Written): Promise<Written> {
   const { body } = written;
   if (afterCommit === undefined || body === undefined || !('data' in body)) return written;

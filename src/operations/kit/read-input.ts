@@ -5,14 +5,14 @@ import { JUDGES } from '../../licensing/fields';
 import { kindOf } from '../../licensing/schemas/catalogue';
 import { ManageError } from './failures';
 
-/** Reads queries and bodies by the schemas of their operation. Refusals name the first wrong field. */
+/** Validates queries and bodies by the JSON schemas of their operation. A refusal names the first wrong field. */
 
-/** The schemas' formats are for readers of the document; the domain judges the values. */
+/** The settings of Ajv. The schemas' formats are for the document's readers, because the domain checks the values. */
 const SETTINGS = { strict: false, validateFormats: false };
-/** Everything in a query or form is a text. */
+/** The settings for queries and forms, in which all values are texts. */
 const TEXTS = { ...SETTINGS, coerceTypes: true, useDefaults: true };
 
-/** Made at the first use, because commands that read no input need none. */
+/** The validators, created at the first use, because commands without input need none of them. */
 const made: { bodies?: Ajv2020; texts?: Ajv2020 } = {};
 const ofBodies = () => (made.bodies ??= new Ajv2020(SETTINGS));
 const ofTexts = () => (made.texts ??= new Ajv2020(TEXTS));
@@ -39,7 +39,7 @@ export function formReader(schema: TSchema | undefined): Reader {
   return textsReader(schema);
 }
 
-/** Integers are decimal digits: Ajv alone would also read `1e2` and ` 5`. */
+/** Returns a reader of texts. Integers must be decimal digits: Ajv would also accept `1e2` and ` 5`. */
 function textsReader(schema: TSchema | undefined): Reader {
   const read = reader(ofTexts, schema);
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, TSchema> };
@@ -66,7 +66,7 @@ const NOTHING = { type: 'object', additionalProperties: false };
 function reader(ajv: () => Ajv2020, schema: object = NOTHING): Reader {
   let validate: ValidateFunction | undefined;
   return (given) => {
-    // Compiled by the first call: all together would take a tenth of a second at the start.
+    // Compile at the first call, because compiling all schemas at the start would take a tenth of a second.
     validate ??= ajv().compile(schema);
     if (validate(given)) return judged(schema, given as Record<string, unknown>);
     throw explain((validate.errors as ErrorObject[])[0] as ErrorObject);
@@ -105,12 +105,12 @@ function explain({ keyword, instancePath, params, message = 'is not valid' }: Er
   return refused(`"${printable(name)}" ${says ?? `${message}.`}`, name);
 }
 
-/** A part of a JSON pointer (RFC 6901). */
+/** Unescapes a part of a JSON pointer (RFC 6901). */
 function unescape(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** A name that was sent may be anything, also a key that was pasted into the wrong place. */
+/** Returns a field's name for a message. It may be anything, even a key that was pasted into the wrong place. */
 function printable(name: string): string {
   return redactKeys(name.slice(0, 100).replace(/[^\x20-\x7e]/g, '?'));
 }

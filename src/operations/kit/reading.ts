@@ -9,11 +9,11 @@ import { notFound } from './failures';
 import type { Call } from './operation';
 import type { Flag } from './schemas';
 
-/** Reads parts of a call that its schema cannot judge. */
+/** Reads parts of a call that a schema cannot validate. */
 
 /**
- * The licence of the path: an id, or `reference:ORDER`; for a shop's token only one that it issued.
- * @throws ManageError when there is none
+ * Returns the licence in the path: an id, or `reference:ORDER`. A shop's token finds only licences that it issued.
+ * @throws ManageError if it does not exist
  */
 export async function requireLicense({
   db,
@@ -29,26 +29,26 @@ export async function requireLicense({
   return license;
 }
 
-/** An id in the path. @throws ManageError (404) when it is none */
+/** Reads an id in the path. @throws ManageError (404) if it is not an id */
 export function readId({ path }: Pick<Call, 'path'>, name = 'id', what = 'thing'): number {
   return toId(path[name], what);
 }
 
 const ID = /^[1-9]\d{0,14}$/;
 
-/** An id in the filter of a list. 0, an id that nothing has, for a text that is not an id, such as `1e999`. */
+/** Reads an id in a list's filter. A text that is not an id, such as `1e999`, becomes 0, which matches nothing. */
 export function filterId(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   return ID.test(text) ? Number(text) : 0;
 }
 
-/** An id, as it is written in a path or a field. @throws ManageError (404) when it is none */
+/** Reads an id in a path or a field. @throws ManageError (404) if it is not an id */
 export function toId(text: string | null | undefined, what = 'thing'): number {
   if (!ID.test(text ?? '')) throw notFound(what);
   return Number(text);
 }
 
-/** The end of a period: a day includes its last second. undefined and null stay. */
+/** Reads the end of a period: a day includes its last second. undefined and null are returned unchanged. */
 export function readEnd(text: string | null | undefined, field: string): Date | null | undefined {
   return typeof text === 'string' ? parseMoment(text, 'last', 'refused', field) : text;
 }
@@ -62,7 +62,7 @@ export function readMetadataChanges(
   );
 }
 
-/** Whether a flag of a query, such as `?free=1`, is set. */
+/** Reports whether a flag of a query, such as `?free=1`, is set. */
 export function isSet(flag: Static<typeof Flag> | undefined): boolean {
   return flag === '1' || flag === 'true';
 }
@@ -77,7 +77,7 @@ export function pageOf({
   return { limit, after };
 }
 
-/** With the reason for the history. @throws OperatorError when it is no text for one line */
+/** Adds the reason for the history. @throws OperatorError if it is not a text of one line */
 export function withReason({ context, body: { reason } }: Call<unknown, { reason?: string }>): ChangeContext {
   return { ...context, reason: reason === undefined ? undefined : requireLabel(reason, 'reason') };
 }

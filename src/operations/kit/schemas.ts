@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { oneOf, orNull, Time } from '../../licensing/schemas/catalogue';
 
-/** Parts that the schemas of several operations share. A schema with a title becomes a component of `openapi.json`. */
+/** Schemas that several operations share. A schema with a title becomes a component of `openapi.json`. */
 
 export * from '../../licensing/schemas/catalogue';
 export { SmallId as IdGiven } from '../../licensing/schemas/catalogue';
@@ -9,7 +9,7 @@ export { SmallId as IdGiven } from '../../licensing/schemas/catalogue';
 export const Text = Type.String();
 export const TextOrNull = orNull(Text);
 export const TimeOrNull = orNull(Time);
-/** A time in a request: with its zone, or a day. */
+/** A time in a request, with its zone, or a day. */
 export const TimeGiven = Type.String({
   description: 'A time such as 2027-06-30T12:00:00Z, or a day such as 2027-06-30.',
   examples: ['2027-06-30'],
@@ -23,15 +23,15 @@ export const Reason = {
   reason: Type.Optional(Type.String({ description: "Kept in the licence's history." })),
 };
 
-/** In a query. */
+/** A flag in a query. */
 export const Flag = oneOf(['1', '0', 'true', 'false']);
 
-/** In the query of a list: one of its orders. @param description what it is sorted by, and how without it */
+/** Returns the `sort` of a list's query. @param description the column that it sorts by, and the default */
 export function sortBy<const V extends string>(sorts: readonly V[], description: string) {
   return Type.Optional(oneOf(sorts, { description: `${description} With \`-\` downwards.` }));
 }
 
-/** The query of a list. */
+/** The fields of pagination in a list's query. */
 export const Paging = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many at the most.' }),

@@ -3,12 +3,12 @@ import { ManageError } from './failures';
 import type { Call } from './operation';
 
 /**
- * What an operator's session may do although its sign-in is more than an hour ago, besides reading, is declared by its
- * operation (`goesOn`, `goesOnWith`). All else that changes something asks to sign in again: the site's own scripts share our
- * origin, so a session alone shall not destroy, publish or hand out keys for long.
+ * Step-up authentication. An operation declares (`goesOn`, `goesOnWith`) if an operator's session may call it more than
+ * an hour after its sign-in. Any other change requires a new sign-in: the site's own scripts share our origin, so an
+ * older session alone must not destroy, publish or hand out keys.
  */
 
-/** For an operation with `goesOnWith`, when it is called with anything else. @throws ManageError */
+/** Requires a recent sign-in if an operation with `goesOnWith` is called with other fields. @throws ManageError */
 export function requireRecentSignIn({ caller: { session }, now }: Pick<Call, 'caller' | 'now'>): void {
   if (session !== undefined && !isFresh(session, now)) throw signInAgain();
 }

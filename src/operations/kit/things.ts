@@ -4,7 +4,7 @@ import { MAIL_TYPES } from '../../mail/queue';
 import { STORED_STATUSES } from '../../licensing/core/states';
 import { exactly, Id, Limit, orNull, Text, TextOrNull, Time, TimeOrNull, wordOf } from './schemas';
 
-/** The things of the API as their views show them (licensing/views.ts). */
+/** The resources of the API in the form of their views (licensing/views.ts). */
 
 export const STATUSES = [...STORED_STATUSES, 'expired'] as const;
 
@@ -78,7 +78,7 @@ export const LicenseDetails = exactly(
   { title: 'LicenseDetails' },
 );
 
-/** The only answers with a whole key. */
+/** A licence with its whole key, which no other answer contains. */
 export const IssuedLicense = exactly(
   {
     ...licenseFields,

@@ -1,11 +1,11 @@
-/** A body that is a file: what an operation does with it. Each door reads it in its own way. */
+/** Uploads: a body that is a file. The API and the pages read it in their own ways. */
 
-/** What an operation does with the bytes, while they arrive. */
+/** The processing of the bytes by an operation while they arrive. */
 export interface UploadRules<F> {
-  /** bytes */
+  /** the maximum number of bytes */
   limit: number;
   take(bytes: AsyncIterable<Buffer>): Promise<F>;
-  /** tells a file from others */
+  /** returns a text that distinguishes a file from others */
   digest(file: F): string;
   /** undoes `take` */
   discard(file: F): Promise<unknown>;
@@ -15,6 +15,6 @@ export interface Upload<F> {
   /** the form's other parts */
   fields: Record<string, string>;
   file: F | undefined;
-  /** further parts that are files, by their names */
+  /** further parts that are files, by name */
   others: Record<string, F>;
 }

@@ -10,6 +10,8 @@ import { customerDigest } from '../../src/store/customer-digest';
 import { PLAN, PRODUCT, PRODUCT_INSIDE } from '../../src/store/columns/catalogue';
 import { isSqlite, table, type Db, type TableName } from '../../src/store/engine/database';
 import { TEXT_COLUMNS, UNSEARCHED } from '../../src/store/personal-data';
+import { inTransaction } from '../../src/store/engine/transaction';
+import { refreshWords } from '../../src/store/search-words';
 import { shortDigest } from '../../src/base/digest';
 import { startManaged, type Managed } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
@@ -64,10 +66,11 @@ const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   order_lines: { line: `line of ${JANE}`, sku: `sku of ${JANE}`, renews_json: `renews ${JANE}` },
   shop_messages: { reason: `refused ${JANE}`, pending_json: 'Jane Pending' },
   shop_links: { target: JANE },
-  customers: { address: JANE, name: 'Jane Told', chosen_name: 'Jane Chosen', note: `note on ${JANE}` },
+  customers: { address: JANE, name: 'Jane Told', chosen_name: 'Jane WordOfJane', note: `note on ${JANE}` },
   webhooks: { description: `sheet of ${JANE}` },
   told_sites: { site: 'jane-told.example' },
-  search_words: { word: 'janeword' },
+  // A word of the chosen name: housekeeping writes the words of changed licences again.
+  search_words: { word: 'wordofjane' },
   key_networks: { network: 'a1b2c3d4e5f60718' },
   sessions: { created_at: '2026-11-24T10:01:01Z' },
   one_time_codes: { created_at: '2026-11-24T10:02:02Z' },
@@ -225,7 +228,6 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     });
     const [keyId] = await db(table(db, 'license_keys')).where({ license_id }).pluck('id');
     await add('key_networks', { key_id: keyId as number, at: AT, ...of('key_networks', 'network') });
-    await add('search_words', { license_id, ...of('search_words', 'word') });
     await add('spreading_keys', { key_id: keyId as number, license_id, at: AT });
     const brought_json = JSON.stringify({ customer: shortDigest(JANE) });
     await add('imported', { kind: 'license', item_id: license_id, import_id: 1, brought_json });
@@ -281,6 +283,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       ...of('customers', 'address', 'name', 'chosen_name', 'note'),
     });
     await add('imported', { kind: 'customer', item_id: customer, import_id: 1 });
+    await inTransaction(db, (trx) => refreshWords(trx, [license_id]));
     await add('customers', { digest: customerDigest(OTHER), address: OTHER, note: `a friend of ${JANE}` });
     const time = (name: TableName, column: string) => value(name, column).replace('T', ' ').slice(0, 19);
     const mailed = {

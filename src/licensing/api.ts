@@ -1,7 +1,7 @@
 /** The address of this API; nginx forwards everything below it (docs/contract.md, 1). */
 export const API_PATH = '/api/index.php/v1/licensing';
 
-/** The texts of the API's answers (docs/contract.md, 8 and 9). Joomla recognizes a failed download only by its text. */
+/** The texts of the API's answers (docs/contract.md, 8 and 9). Only the text of a failed download shows its reason. */
 
 /** The text for each code; an answer may carry a more precise one. */
 export const API_TEXTS = {

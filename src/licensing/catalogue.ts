@@ -208,7 +208,7 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
   );
 }
 
-/** Deletes a plan added by mistake. @throws OperatorError if it has licences, a shop sells it, or it does not exist */
+/** Deletes a plan added by mistake. @throws OperatorError if it has licences, even ended, a shop sells it, or it is missing */
 export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
     db,

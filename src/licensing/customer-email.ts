@@ -37,7 +37,7 @@ export function requireCustomer(text: string): string {
   return requireLabel(requireEmail(text), 'customer');
 }
 
-/** Like `findEmail`, but other texts stay in lower case: some customers were stored before addresses were required. */
+/** Like `findEmail`, or the text in lower case: some customers were stored before addresses were required. */
 export function storedCustomer(text: string): string {
   return findEmail(text) ?? text.trim().toLowerCase();
 }

@@ -16,7 +16,7 @@ export function requireWholeNumber(
   return value;
 }
 
-/** Returns a one-line name that fits its column. It must not contain a key, because labels are shown unredacted. */
+/** Returns a one-line name that fits its column. A key is refused, because labels are stored and shown unredacted. */
 export function requireLabel(text: string, field?: string, most = MAX_LABEL_LENGTH): string {
   const line = requireLine(most, text, field);
   if (containsKey(line)) throw invalid('It must not hold a licence key.', field);

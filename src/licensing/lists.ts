@@ -43,7 +43,7 @@ import { columnOf, readSort, sortRows } from './sorting';
 
 export type { LicenseQuery, Page, PageRequest };
 
-/** Lists licences by `sort`, or newest first, with `expiring` by end. @throws OperatorError that names the query's field */
+/** Lists licences by `sort`; by default newest, with `expiring` soonest end first. @throws OperatorError with the field */
 export async function listLicensePage(
   db: Db,
   query: LicenseQuery,

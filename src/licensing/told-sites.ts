@@ -47,7 +47,7 @@ export interface SiteBehind extends ToldSite {
 }
 
 const MOST_VERSIONS = 100;
-/** The versions as new as the newest that a list excludes; a database accepts this many values in a statement. */
+/** The up-to-date versions that a list can exclude: a database accepts this many values in a statement. */
 const MOST_LEFT_OUT = 1_000;
 
 /** The orders of the sites that are behind. */

@@ -16,8 +16,8 @@ import { readMetadata } from './metadata';
 import { liveStatus } from './core/states';
 
 /**
- * The webhooks about licences, as outbox rows in the transaction of the change: a row for each subscribed receiver,
- * with its body's data as of the licence's revision after that change (docs/decisions/0015-webhooks.md).
+ * The webhooks, as outbox rows in the transaction of the change: a row for each subscribed receiver, with its body's
+ * data as of the licence's revision after that change (docs/decisions/0015-webhooks.md).
  */
 
 export const WEBHOOK_TYPES = [

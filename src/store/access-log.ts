@@ -245,8 +245,8 @@ async function indexOf(db: Db, given: Map<string, string | number>): Promise<str
 }
 
 /**
- * Finds entries above the id `after` whose identifier contains one of these lower-case texts, apart from small
- * differences, newest first. It scans the log, because an index on the identifier would slow down every access.
+ * Finds entries above the id `after` whose identifier contains one of these lower-case texts, or nearly (see
+ * `likePattern`), newest first. It scans the log, because an index on the identifier would slow down every access.
  */
 export async function findAccessesWith(
   db: Db,

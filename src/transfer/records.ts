@@ -22,13 +22,13 @@ import { RELEASE_STATES, WHOLE_ROLLOUT } from '../store/releases';
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
-/** A change of the fields is a new version. */
+/** The format's version, which each change of the fields raises. */
 export const FORMAT_VERSION = 10;
 
 const MAX_SETTING_LENGTH = 400_000;
 
 interface Field<T> {
-  /** the allowed values, in words */
+  /** a description of the allowed values */
   expected: string;
   fits(value: unknown): value is T;
   toSql(value: T): SqlValue;
@@ -37,15 +37,15 @@ interface Field<T> {
   isList?: true;
 }
 
-/** A row; a licence's has those of its keys, an order's those of its lines, events and licences. */
+/** A row, with the rows of a licence's keys, or of an order's lines, events and licences. */
 export type WholeRow = Record<string, SqlValue | Row[]>;
 
 interface RecordLayout<F> {
   table: TableName;
   fields: F;
-  /** columns whose names differ from the fields' */
+  /** columns whose names differ from those of the fields */
   columns: Record<string, string>;
-  /** the fields by which records ascend */
+  /** the fields that sort the records, ascending */
   order: readonly string[];
 }
 
@@ -326,7 +326,7 @@ export const RECORDS = {
 } as const;
 
 export type RecordType = keyof typeof RECORDS;
-/** With the lists inside of records. */
+/** The layouts of all records, including those in lists inside of records. */
 const LAYOUTS = {
   ...RECORDS,
   key: KEY,
@@ -344,21 +344,21 @@ export type OrderLineRecord = Values<(typeof ORDER_LINE)['fields']>;
 export type OrderEventRecord = Values<(typeof ORDER_EVENT)['fields']>;
 export type OrderLicenseRecord = Values<(typeof ORDER_LICENSE)['fields']>;
 
-/** In the file's order: records come after those they refer to. */
+/** The types in the file's order: records come after the records that they refer to. */
 export const RECORD_TYPES = Object.keys(RECORDS) as RecordType[];
 
-/** How the store reads and writes a type's rows. */
+/** Returns the columns and the order by which the store reads and writes a type's rows. */
 export function tableLayout(type: RowType): TableLayout {
   const { table, order } = layoutOf(type);
   return { table, columns: ownColumnsOf(type).map(([, column]) => column), order };
 }
 
-/** A row as a line of the file, without the line end. */
+/** Returns a row as a line of the file, without the line end. */
 export function toLine(type: RecordType, row: WholeRow): string {
   return JSON.stringify({ type, ...fromRow(type, row) });
 }
 
-/** A record as a row, without those of its lists: times and objects as text, under the columns' names. */
+/** Returns a record as a row, without those of its lists: times and objects as text, under the columns' names. */
 export function toRow<T extends RowType>(type: T, value: RecordOf<T>): Row {
   return Object.fromEntries(
     ownColumnsOf(type).map(([name, column, field]) => [
@@ -368,21 +368,21 @@ export function toRow<T extends RowType>(type: T, value: RecordOf<T>): Row {
   );
 }
 
-/** A whole row as a record. */
+/** Returns a whole row as a record. */
 export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
   ) as RecordOf<T>;
 }
 
-/** The fields that a file of the version before lacks, with their values there. */
+/** The fields that a file of the previous version lacks, with their values for it. */
 export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
   order: { failure: null, failed_at: null, retry_at: null, confirmed_at: null },
   order_event: { at_ms: 0, amount: null, currency: null },
   shop_link: { currency: null },
 };
 
-/** Gives a record of a file of the version before what it lacks, also in its lists. */
+/** Adds the missing fields to a record of the previous version's file, including the records in its lists. */
 export function completeFormer(type: RowType, value: Record<string, unknown>): void {
   for (const [name, one] of Object.entries(NEW_FIELDS[type] ?? {})) value[name] ??= one;
   const [of, listed]: [RowType, unknown] =
@@ -392,7 +392,7 @@ export function completeFormer(type: RowType, value: Record<string, unknown>): v
       if (typeof one === 'object' && one !== null) completeFormer(of, one as Record<string, unknown>);
 }
 
-/** The fault that keeps a line from being a record of this type, without repeating values; undefined: none */
+/** Returns the fault that keeps a line from being a record of this type, without repeating values; undefined if none. */
 export function recordFault(type: RowType, value: Record<string, unknown>): string | undefined {
   const columns = columnsOf(type);
   for (const [name, , field] of columns) {
@@ -407,7 +407,7 @@ export function recordFault(type: RowType, value: Record<string, unknown>): stri
 type Column = [name: string, column: string, field: Field<unknown>];
 const columnLists = new Map<RowType, Column[]>();
 
-/** The columns of the type's table. */
+/** Returns the columns of the type's table. */
 function ownColumnsOf(type: RowType): Column[] {
   return columnsOf(type).filter(([, , { isList }]) => !isList);
 }
@@ -482,7 +482,7 @@ function integer(min: number, max: number): Field<number> {
   );
 }
 
-/** Counts code points, as the columns do. SQLite's driver cuts text at a NUL. */
+/** Reports whether a value is text, by code points, as the columns count. SQLite's driver cuts text at a NUL. */
 function isText(value: unknown, max: number, min = 0): value is string {
   return (
     typeof value === 'string' &&
@@ -497,7 +497,7 @@ function text(max: number, min = 0): Field<string> {
   return plain(`text of ${min} to ${max} characters`, (value) => isText(value, max, min));
 }
 
-/** Without an address, so that nothing of a customer is in it (access/tokens.ts). */
+/** Returns a field without an address, so that it contains nothing about a customer (access/tokens.ts). */
 function tokenName(): Field<string> {
   return plain(
     `text of 1 to ${MAX_LABEL_LENGTH} characters without "@"`,
@@ -531,7 +531,7 @@ function webAddress(): Field<string> {
   );
 }
 
-/** Lists are rows of their own: the export puts them, as JSON, in place of the column; the import writes them. */
+/** Returns a field whose list is separate rows: the export puts them into the column as JSON, and the import writes them. */
 function includes(): Field<Includes> {
   return {
     expected: '"all" or a list of product ids, ascending, each once',
@@ -568,7 +568,7 @@ function flag(): Field<boolean> {
   };
 }
 
-/** The rows of another table that belong to the record. @param least how many there are at least */
+/** Returns a field for rows of another table that belong to the record. @param least the minimum of rows */
 function list<T>(type: ListedType, least = 1): Field<T[]> {
   const isItem = (item: unknown) =>
     typeof item === 'object' &&
@@ -583,7 +583,7 @@ function list<T>(type: ListedType, least = 1): Field<T[]> {
   };
 }
 
-/** A list as JSON in a text column, at most 16 MB. */
+/** Returns a field for a list that is stored as JSON in a text column, at most 16 MB. */
 function array(): Field<Record<string, unknown>[]> {
   return {
     expected: 'a list of objects of less than 16 MB',
@@ -596,7 +596,7 @@ function array(): Field<Record<string, unknown>[]> {
   };
 }
 
-/** What an order's line renews: an order, or a licence by its id. */
+/** Returns a field for the order, or the licence by its id, that an order's line renews. */
 function orderOrLicense(): Field<string | number> {
   return {
     expected: 'text of 1 to 300 characters, or the id of a licence',
@@ -606,7 +606,7 @@ function orderOrLicense(): Field<string | number> {
   };
 }
 
-/** JSON in a text column, at most 16 MB. */
+/** Returns a field for an object that is stored as JSON in a text column, at most 16 MB. */
 function object(): Field<Record<string, unknown>> {
   return {
     expected: 'an object of less than 16 MB',

@@ -3,13 +3,13 @@ import { CHANGE_KINDS } from '../../licensing/changelog';
 import { parseXml } from '../xml';
 import type { LintFinding } from './report';
 
-/** Reads a changelog as Joomla does (libraries/src/Changelog/Changelog.php), and says what its window would not show. */
+/** Reads a changelog as Joomla does (libraries/src/Changelog/Changelog.php), and reports what its window would not show. */
 
 const WRITE_AGAIN = 'Write it again with "licensing update-xml write", which writes the changelog too.';
 
 interface ReadItem {
   line: number;
-  /** what the parser reports, piece by piece: each is an entry of its own in Joomla's list */
+  /** the pieces of text that the parser reports, each of which is a separate entry in Joomla's list */
   pieces: string[];
 }
 
@@ -60,13 +60,13 @@ function readChangelogs(xml: string): ReadChangelog[] {
   return all;
 }
 
-/** Children of a `changelog` that are no lists. */
+/** The children of a `changelog` that are not lists. */
 const FACTS = ['element', 'type', 'version', 'folder', 'client'];
 const LISTS: readonly string[] = CHANGE_KINDS;
 
 /**
- * @param where begins each problem, such as the changelog's address
- * @param versions that Joomla will look for in it
+ * @param where the beginning of each problem, such as the changelog's address
+ * @param versions the versions that Joomla will look for in it
  */
 export function lintChangelog(bytes: Buffer, where: string, versions: string[] = []): LintFinding[] {
   const findings: LintFinding[] = [];

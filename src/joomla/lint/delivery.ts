@@ -1,9 +1,9 @@
 import type { Answer } from '../updater/fetch';
 import type { Report } from './report';
 
-/** Milliseconds. Joomla gives up after 20 s. */
+/** The time in milliseconds above which an answer is slow. Joomla gives up after 20 s. */
 const SLOW = 5_000;
-/** Seconds. A longer cache delays new versions and keeps the hashes of withdrawn versions alive. */
+/** The maximum of seconds in a cache. A longer time delays new versions and keeps the hashes of withdrawn versions alive. */
 const LONG_CACHED = 3_600;
 
 /** Checks the answer that delivered the update XML, regardless of its content. */

@@ -16,19 +16,19 @@ import { readUpdates, type XmlUpdate } from '../updater/xml-updates';
 export interface LintOptions {
   /** undefined: no database */
   findRelease?: FindRelease | undefined;
-  /** a product's published versions, the highest first */
+  /** a product's published versions, highest first */
   listPublished?: ((productId: number) => Promise<string[]>) | undefined;
-  /** the file of a published package; undefined: it is not looked into */
+  /** the file of a published package; undefined: packages are not examined */
   packageOf?: ((sha256: string) => string) | undefined;
   /** downloads the packages too */
   key?: string | undefined;
   /** authorities for certificates; undefined: Node's own */
   ca?: string[] | undefined;
-  /** reads a changelog by its address; undefined, or its result: it is not looked at */
+  /** reads a changelog by its address; undefined, or if it returns undefined: the changelog is not examined */
   readChangelog?: ((url: string) => Promise<Buffer | undefined>) | undefined;
 }
 
-/** Further updates are ignored: each costs milliseconds, and 10 MB hold over a hundred thousand. */
+/** The maximum of updates; further ones are ignored: each costs milliseconds, and 10 MB hold over a hundred thousand. */
 const MAX_UPDATES = 1_000;
 
 /** Fetches an update XML as Joomla does, and checks its content and delivery. */
@@ -61,7 +61,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
   return findings;
 }
 
-/** As Joomla fetches it when an administrator opens its window. */
+/** Fetches a changelog as Joomla does when an administrator opens its window. */
 async function fetchChangelog(
   url: string,
   ca: string[] | undefined,
@@ -80,7 +80,7 @@ async function fetchChangelog(
   return undefined;
 }
 
-/** @param url where it is hosted, if known */
+/** @param url the address where it is hosted, if known */
 export async function lintUpdateXml(
   bytes: Buffer,
   { findRelease, listPublished, packageOf, key, ca, readChangelog }: LintOptions = {},
@@ -143,7 +143,7 @@ async function lintChildren(file: string, update: XmlUpdate, report: Report): Pr
   );
 }
 
-/** The versions that Joomla looks for at each address of a changelog. */
+/** Returns the versions that Joomla looks for at each address of a changelog. */
 function changelogsOf(updates: XmlUpdate[]): Map<string, string[]> {
   const addresses = new Map<string, string[]>();
   for (const update of updates) {

@@ -9,10 +9,10 @@ import { WRITE_AGAIN, type Report } from './report';
 
 export type FindRelease = (productId: number, version: string) => Promise<Release | 'no-product' | undefined>;
 
-/** What the database knows of published versions. */
+/** Returns functions that read published versions from the database. */
 export function readPublished(db: Db): {
   findRelease: FindRelease;
-  /** a product's versions, the highest first */
+  /** a product's versions, highest first */
   listPublished: (productId: number) => Promise<string[]>;
 } {
   return {

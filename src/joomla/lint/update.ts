@@ -261,7 +261,7 @@ function lintStability(update: XmlUpdate, report: Report): void {
     );
 }
 
-/** @returns the download it requests from this service, if it is one */
+/** @returns the download that it requests from this service, if any */
 function lintAddress(update: XmlUpdate, xmlUrl: URL | undefined, report: Report): AskedDownload | undefined {
   const text = update.text('downloadurl');
   const address = phpTrim(text ?? '');

@@ -1,12 +1,12 @@
 /** A trial ("licensing update-xml try", or "lint" with a key) appends this to Joomla's own User-Agent. */
 const TRIAL = 'licensing-trial';
 
-/** The User-Agent of a trial: Joomla's own, because servers may decide by it, plus the mark. */
+/** Returns the User-Agent of a trial: Joomla's own, because servers may decide by it, plus the mark. */
 export function trialUserAgent(joomla: string): string {
   return `Mozilla/5.0 Joomla!/${joomla} Joomla ${TRIAL}`;
 }
 
-/** The Joomla version in a User-Agent; undefined when it is not Joomla's. */
+/** Returns the Joomla version in a User-Agent; undefined if it is not Joomla's. */
 export function joomlaVersion(userAgent: string | null): string | undefined {
   return /Joomla!\/([\w.-]+)/.exec(userAgent ?? '')?.[1];
 }

@@ -6,7 +6,7 @@ const PREFIX = 'dlid=';
 const MAX_KEY_LENGTH = 995;
 export const SHOWN_KEY = 'DOWNLOAD-KEY';
 
-/** What Joomla stores of the typed key: its filter removes tags and decodes entities, and the field has one line. */
+/** Returns the typed key as Joomla stores it: its filter removes tags and decodes entities, and the field has one line. */
 export function storedKey(typed: string): string {
   const decoded = typed
     .replace(/[\r\n]+$/, '')
@@ -19,19 +19,19 @@ export function storedKey(typed: string): string {
   return Array.from(decoded).slice(0, MAX_KEY_LENGTH).join('');
 }
 
-/** As in UpdateModel::install. Joomla's own client later turns `&amp;` back into `&`. */
+/** Appends the key as UpdateModel::install does. Joomla's own client later turns `&amp;` back into `&`. */
 export function appendKey(downloadUrl: string, key: string): string {
   return phpTrim(downloadUrl) + (downloadUrl.includes('?') ? '&amp;' : '?') + PREFIX + key;
 }
 
-/** Joomla appends the key only to the first address, so a redirect must repeat it. */
+/** Reports whether an address has the key. Joomla appends it only to the first address, so a redirect must repeat it. */
 export function carriesKey(address: string, key: string): boolean {
   return [address, decodeEscapes(address)].some((text) =>
     text.toLowerCase().includes(key.trim().toLowerCase()),
   );
 }
 
-/** A redirect's address without the key; only its site when the key is spelled unusually in it. */
+/** Describes a redirect's address without the key, or just its site if the address spells the key unusually. */
 export function describeRedirect(address: string, typedKey: string): string {
   if (!carriesKey(address, storedKey(typedKey))) return `${address}, without the key`;
   const cleaned = keyRemover(typedKey)(address);

@@ -12,7 +12,7 @@ import {
 } from '../manifest';
 import type { XmlUpdate } from './xml-updates';
 
-/** As in InstallerHelper::downloadPackage: the header by this very pattern, up to a ";", or the address's end. */
+/** Returns the file name as InstallerHelper::downloadPackage does: by this pattern up to a ";", or the address's end. */
 export function fileName(disposition: string | undefined, url: string): string {
   const given = /\s*filename\s?=\s?(.*)/.exec(disposition ?? '')?.[1];
   const target = given?.split(';')[0]?.replace(/^"+|"+$/g, '');
@@ -56,7 +56,7 @@ export const FAULTS_OF_PACKAGE: Record<
   },
 };
 
-/** The manifest that Joomla would install a package by, or the reason there is none; `size` in bytes. */
+/** Finds the manifest by which Joomla would install a package, or the reason for none; `size` in bytes. */
 export async function unpack(
   file: string,
   size: number,
@@ -91,7 +91,7 @@ export async function checkHashes(file: string, update: XmlUpdate): Promise<Hash
   return { checked, wrong: undefined };
 }
 
-/** Warns about what would break later updates of an installed package; `url` is the address of its update XML. */
+/** Warns about faults that would break later updates of an installed package; `url` is the address of its update XML. */
 export function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, url: string): string[] {
   const version = update.text('version') ?? '';
   const element = update.text('element') ?? '';

@@ -17,9 +17,9 @@ export interface Answer {
   headers: Map<string, string>;
   /** the redirects followed, in order */
   redirects: string[];
-  /** bytes */
+  /** in bytes */
   size: number;
-  /** unless it went into a file; at most MAX_BODY_IN_MEMORY */
+  /** empty if it went into a file; at most MAX_BODY_IN_MEMORY */
   body: Buffer;
   /** milliseconds from the request to the last byte */
   took: number;
@@ -75,7 +75,7 @@ interface Address {
   userInfo: string | undefined;
   host: string;
   port: number | undefined;
-  /** as sent in the request line */
+  /** the path and query of the request line */
   target: string;
 }
 

@@ -6,7 +6,7 @@ import { stabilityOfTag, type XmlUpdate } from './xml-updates';
 export interface Site {
   joomla: string;
   php: string;
-  /** undefined: one that the XML supports */
+  /** undefined: a database that the XML supports */
   database: { type: string; version: string } | undefined;
   minimumStability: Stability;
   /** the authorities it trusts; undefined: Node's own */
@@ -21,7 +21,7 @@ export interface Site {
   };
 }
 
-/** The highest version the site may install, the first among equals. Joomla ignores element and type at this step. */
+/** Chooses the highest version that the site may install, the first among equals. Joomla ignores element and type here. */
 export function chooseUpdate(
   updates: XmlUpdate[],
   site: Site,

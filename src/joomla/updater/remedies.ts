@@ -7,7 +7,7 @@ import { phpTrim } from './xml-updates';
 export const REMEDY_FOR_TOO_LARGE =
   'Joomla holds the whole package in memory, and no site has as much. If the package is smaller, find what answers in its place.';
 
-/** For an update XML that answers with a status other than 200. */
+/** Returns the remedy for an update XML that answers with a status other than 200. */
 export function remedyForXml(status: number, url: string): string {
   const { pathname } = new URL(url);
   if (pathname.startsWith(`${API_PATH}/`))
@@ -19,7 +19,7 @@ export function remedyForXml(status: number, url: string): string {
   return "The update XML must be answered with 200: look into the web server's error log.";
 }
 
-/** Remedies for this service's plain-text answers (docs/contract.md, 8.2). ID stands for the product's id. */
+/** Remedies for this service's plain-text answers (docs/contract.md, 8.2). ID is replaced by the product's id. */
 const REMEDIES = new Map(
   Object.entries({
     [KEY_REQUIRED]:
@@ -45,7 +45,7 @@ const REMEDIES = new Map(
   }),
 );
 
-/** For a package that answers with a status other than 200. `key` is as Joomla stores it. */
+/** Returns the remedy for a package that answers with a status other than 200. `key` is in the form that Joomla stores. */
 export function remedyForStatus(
   { status, body, redirects }: Answer,
   downloadUrl: string,
@@ -71,7 +71,7 @@ export function remedyForStatus(
   return `Joomla takes 200 alone, and this is ${status}: find what answers so, a cache or a proxy before the service.`;
 }
 
-/** For a package without an answer, by the NO_ANSWER's message. `key` is as Joomla stores it. */
+/** Returns the remedy for a package without an answer, by the NO_ANSWER's message. `key` is in the form that Joomla stores. */
 export function remedyForNoAnswer(message: string, downloadUrl: string, key: string): string {
   if (message.startsWith('URL using'))
     return /\s/.test(phpTrim(downloadUrl)) || !/\s/.test(key)

@@ -32,7 +32,7 @@ export interface UpdateVerdict {
   offered: boolean;
   installed: boolean;
   version: string | undefined;
-  /** Joomla's messages, each with its kind in front, such as `warning: ...` */
+  /** Joomla's messages, each preceded by its kind, such as `warning: ...` */
   messages: string[];
   /** the seller's remedy */
   remedy: string | undefined;
@@ -54,7 +54,7 @@ const LIMITS: Limits = { xml: XML_TIMEOUT, package: 600_000, packageBytes: 1_000
 /** Joomla holds several copies of a package in memory; with PHP's default of 128 MB, larger ones were seen to fail. */
 const LARGE_PACKAGE = 40_000_000;
 
-/** Tries an update, up to where Joomla would install the package. The result never contains the typed key. */
+/** Tries an update, up to the step where Joomla would install the package. The result never contains the typed key. */
 export async function tryUpdate(
   address: string,
   typedKey: string,
@@ -232,9 +232,9 @@ function matchInstalled(update: XmlUpdate, version: string, site: Site, { step, 
 }
 
 interface Downloaded {
-  /** its file name, whose ending Joomla goes by */
+  /** its file name, by whose ending Joomla unpacks it */
   name: string;
-  /** bytes */
+  /** in bytes */
   size: number;
 }
 
@@ -393,7 +393,7 @@ function redact(verdict: UpdateVerdict, typedKey: string): UpdateVerdict {
 
 /**
  * Downloads a package as Joomla would and checks its hashes.
- * @param examine looks into the package that is sent, where that is the right one
+ * @param examine examines the sent package if it is the right one
  * @returns the fault, without the key, if any
  */
 export async function checkPackage(

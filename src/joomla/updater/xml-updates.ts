@@ -2,7 +2,7 @@ import type { Element, Node } from '@xmldom/xmldom';
 import { STABILITIES, type Stability } from '../../licensing/versions';
 import { attributes, descendants, lineOf, ownText } from '../xml';
 
-/** An `update` element. As in Joomla, names ignore case, and the last element of a name counts. */
+/** An `update` element. As in Joomla, names ignore case, and the last element with a name wins. */
 export interface XmlUpdate {
   line: number;
   /** untrimmed */
@@ -11,7 +11,7 @@ export interface XmlUpdate {
   attributes(name: string): Record<string, string> | undefined;
 }
 
-/** Every outermost `update`. Nested ones are ignored. */
+/** Returns every outermost `update`. Nested ones are ignored. */
 export function readUpdates(root: Element): XmlUpdate[] {
   return outermostUpdates(root).map((update) => {
     const elements = new Map(descendants(update).map((element) => [element.tagName.toLowerCase(), element]));
@@ -31,7 +31,7 @@ export function readUpdates(root: Element): XmlUpdate[] {
   });
 }
 
-/** Visits each element once, even when thousands are nested. */
+/** Returns the outermost updates, visiting each element once, even if thousands are nested. */
 function outermostUpdates(root: Element): Element[] {
   const updates: Element[] = [];
   const within = new Set<Node | null>();
@@ -44,7 +44,7 @@ function outermostUpdates(root: Element): Element[] {
   return updates;
 }
 
-/** Joomla treats a missing or unknown `tag`, also one with blanks around it, as stable. */
+/** Returns the stability of a `tag`. Joomla treats a missing or unknown one, or one with blanks around it, as stable. */
 export function stabilityOfTag(tag: string | undefined): Stability {
   return STABILITIES.find((stability) => stability === tag?.toLowerCase()) ?? 'stable';
 }

@@ -14,7 +14,7 @@ import {
 
 export interface Activation {
   licenseId: number;
-  /** normalized */
+  /** normalised */
   identifier: string;
   name: string | null;
   ip: string | null;
@@ -101,7 +101,7 @@ export async function listActivations(db: Db, licenseId: number): Promise<Stored
   return rows.map(toFields);
 }
 
-/** Finds an activation of a licence by its id or its normalized identifier. */
+/** Finds an activation of a licence by its id or its normalised identifier. */
 export async function findActivation(
   db: Db,
   licenseId: number,

@@ -19,7 +19,7 @@ interface Wanted {
   /** the maximum of licences in the list, oldest first */
   most: number;
   now: Date;
-  /** a licence that ends before this time ends soon */
+  /** a licence that ends by this time ends soon */
   soon: Date;
 }
 

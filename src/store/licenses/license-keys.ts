@@ -286,7 +286,7 @@ export interface SealedKey {
 }
 
 /**
- * Samples the oldest and newest sealed keys; after a change of the secret, their secrets differ.
+ * Samples the oldest and newest sealed keys, which were sealed with different secrets if the secret has changed.
  * @param among only keys with ids this close to an end; undefined: all keys, which takes long if few are sealed
  */
 export async function sampleSealedKeys(

@@ -144,7 +144,7 @@ export async function listLicensePositions(
 
 /**
  * Returns an id that the page's last licence is not beyond, so that fewer are sorted: usually the licences that ended
- * last are the newest among the ended ones. undefined if no bound is known
+ * last are the newest among the ended ones. @returns undefined if none is known
  */
 async function findBound(
   db: Db,

@@ -48,7 +48,7 @@ export interface OrderEvent {
   eventId: string | null;
   /** idempotency: a digest that distinguishes the order's events */
   identity: string;
-  /** without its milliseconds, which have their own column */
+  /** with milliseconds, which are stored in their own column */
   at: Date;
   atMs: number;
   receivedAt: Date;
@@ -198,7 +198,7 @@ export function toOrderEvent(row: RowOf<OrderEvent>): OrderEvent {
   return event;
 }
 
-/** Lists the events with an amount of orders. */
+/** Lists the events of orders that have an amount. */
 export async function listMoneyEvents(db: Db, orderIds: number[]): Promise<OrderEvent[]> {
   return rowsOf(orderIds, (some) =>
     db(tableBy(db, 'order_events', 'order_id', 'identity'))
@@ -436,7 +436,7 @@ export async function findFailed(
   return { orders: orders.map(toOrder), count: Number(counted?.count ?? 0) };
 }
 
-/** Lists the articles that orders wait for, by their digests, with the number of orders, and one order and article. */
+/** Lists the articles that orders wait for by digest, with a count and one order, whose article number may differ. */
 export async function listUnmapped(
   db: Db,
   limit: number,

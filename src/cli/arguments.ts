@@ -16,7 +16,7 @@ import { requireMetadataChange, type MetadataChanges } from '../licensing/metada
 import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 
-/** Reads an option as a positive number, by the domain's rule. A refusal is a usage error (exit 2) with the option. */
+/** Reads options and arguments by the domain's rules. A refusal is a usage error (exit 2) that names the option. */
 
 export function positiveInteger(text: string): number {
   return wholeNumber(text, { least: 1 });

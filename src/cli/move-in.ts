@@ -15,7 +15,7 @@ import type { Session } from './command';
 import { operate, operateAll } from './operate';
 import { formatTable } from './tables';
 
-/** The options of `import --from`, which shows a seller what moving in would change. */
+/** `import --from`: shows a seller what moving in would change. */
 
 export interface MoveInOptions {
   from?: string;

@@ -10,7 +10,7 @@ import type {
 import { support } from '../texts/operators/en/support';
 import { adviceOf, untracedSentences, type UntracedCode } from '../support/sentences';
 
-/** The command that finds most faults. This file has the commands that follow the advice of a finding. */
+/** Returns the commands that mend a finding: those of its action, after its advice. */
 
 const DOCTOR = 'licensing doctor --url https://YOUR.SITE';
 

@@ -10,7 +10,7 @@ import {
 import { header, httpGet, type Answer } from './http-get';
 import { at, isService } from './site';
 
-/** The page that is requested, to check that the pages answer at their host and nowhere else. */
+/** Checks that the pages can be reached at the host where they should be, and nowhere else. */
 
 const SIGN_IN = '/pages/sign-in';
 const RENEW =

@@ -5,7 +5,7 @@ import { HOMES, isWithin, readUnits, type Unit } from '../process/units';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { ok, problem, unchecked, type Check, type Finding } from './finding';
 
-/** The maximum wait for systemd. It limits the running instances, and this command runs outside of their unit. */
+/** Checks what systemd allows the running instances. This command runs outside of their unit, and may do more. */
 
 const PATIENCE_MS = 3_000;
 

@@ -5,7 +5,7 @@ import { API_TEXTS } from '../licensing/api';
 import type { Context } from './context';
 import { readQuery } from './requests';
 
-/** Writes every answer: the refusal and fault codes with their HTTP status and text (docs/contract.md, 8 and 9). */
+/** Writes every answer of the customers' API, and has its codes with their HTTP status (docs/contract.md, 8 and 9). */
 
 type FaultCode =
   | 'NOT_FOUND'

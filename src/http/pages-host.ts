@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { API_PATH } from '../licensing/api';
 import { TICKET_HEADER } from './ticket-header';
 
-/** The request to check. With LICENSING_PAGES_HOST, the operator's pages and API answer only on that host name. */
+/** Limits the operator's pages and API to one host name, if LICENSING_PAGES_HOST is set. */
 
 interface Asked {
   req: IncomingMessage;

@@ -4,7 +4,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { sendFailure } from './answers';
 import type { Context, Middleware, State } from './context';
 
-/** A file in memory, with its compressed forms for the client's Accept-Encoding. */
+/** Serves files from memory, compressed with an encoding that the client accepts. */
 
 export interface StaticFile {
   type: string;

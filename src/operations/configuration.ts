@@ -40,7 +40,7 @@ import { bodyReader } from './kit/read-input';
 import { exactly, oneOf, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './kit/schemas';
 import type { UploadRules } from './kit/upload';
 
-/** The settings that a seller may change. The settings of the environment are only shown. */
+/** The operations on settings. A seller may change some; those of the environment are only shown. */
 
 const VALUES: Record<EditableName, (config: Config) => string | number | null> = {
   shop_name: ({ shopName }) => shopName || null,

@@ -21,7 +21,7 @@ import { notFound } from './kit/failures';
 import { get, list, post, put, remove, type Call } from './kit/operation';
 import { exactly, Text, wordOf } from './kit/schemas';
 
-/** The texts of mails: our own, the seller's in the database, and files of the machine, which take precedence. */
+/** The operations on mails' texts: our own, the seller's in the database, and files of the machine, which win. */
 
 const textFields = {
   name: wordOf(TEXT_NAMES),

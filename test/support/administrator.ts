@@ -6,10 +6,10 @@ import { createJoomlaSite } from './joomla-host';
 import type { TestSite, TestUser } from './joomla-site';
 import { sharedFolder } from './processes';
 
-/** The administrator of a site that Apache serves, with a user who is signed in to it (test/joomla/host/administrator.php). */
+/** Opens the administrator of a site that Apache serves, with a signed-in user (test/joomla/host/administrator.php). */
 
 /**
- * @param reach the site as visitors see it, and the way there for the site's own requests, as curl has them
+ * Opens the administrator. @param reach the site's public address, and the way to it for the site's own requests (curl)
  */
 export async function openAdministrator(
   site: TestSite,
@@ -36,8 +36,8 @@ require ${JSON.stringify(join(__dirname, '../joomla/host/administrator.php'))};
   const bootstrap = require.resolve('bootstrap/dist/css/bootstrap.min.css');
   copyFileSync(bootstrap, join(site.root, 'media/vendor/bootstrap.min.css'));
   giveToSeller(site.root);
-  // Where the installer puts what the component shows.
+  // Link the folder in which the installer puts the component's media.
   symlinkSync(join(folder, 'media/com_licensing'), join(site.root, 'media/com_licensing'));
-  // PHP runs as nobody.
+  // Allow all users, because PHP runs as nobody.
   execFileSync('chmod', ['-R', 'a+rwX', folder]);
 }

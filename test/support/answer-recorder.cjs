@@ -1,7 +1,7 @@
 'use strict';
 /*
- * Loaded into every process of the tests that runs the service: compares each of its answers with docs/openapi.json, and
- * notes which operations were answered, and how. A plain script, because it is loaded by `node --require`.
+ * Preloaded into every process of the tests that runs the service: compares each of its answers with docs/openapi.json,
+ * and records the answered operations with their statuses. It is a plain script for `node --require`.
  *
  * Loading and compiling the document takes 0.2 s of CPU, so a short process keeps its answers for the end of the run.
  */
@@ -11,10 +11,10 @@ const { join } = require('node:path');
 
 const PREFIX = '/api/index.php/v1/licensing/';
 const { TEST_ANSWERS: folder, TEST_ANSWERS_LATER: isLater } = process.env;
-// Programs that this process starts are recorded where the test says so (recorded(), service-process.ts).
+// Do not record programs that this process starts, except where the test asks for it (recorded(), service-process.ts).
 delete process.env.NODE_OPTIONS;
 
-/** HTTP's own, and X-Accel-Redirect, which nginx takes away. */
+/** Headers of HTTP itself, and X-Accel-Redirect, which nginx removes. */
 const UNDESCRIBED = new Set([
   'content-type',
   'content-length',
@@ -28,18 +28,17 @@ const MOST_WRONG = 100;
 
 let judge;
 const known = { seen: new Set(), wrong: new Set() };
-/** The last short body of each address, because storms get the same answer many times. */
+/** The last short body of each address, because storms receive the same answer many times. */
 const kept = new Map();
 
 function note(kind, line, into = folder) {
   if (known[kind].has(line) || (kind === 'wrong' && known.wrong.size >= MOST_WRONG)) return;
   known[kind].add(line);
-  // At once, since services are killed too.
-  // Services of other users need a file of their own.
+  // Write at once, because services are also killed. Services of other users need a file of their own.
   appendFileSync(join(into, `${kind}-${process.getuid()}`), `${line}\n`);
 }
 
-/** Keeps an answer in a file of this process: one that is killed may leave its last line half. */
+/** Keeps an answer in a file of this process. A killed process may leave half of its last line. */
 function keep(answer) {
   const { method, url, status, headers, body } = answer;
   const isText = /^(?:application\/json|text\/plain)/.test(headers['content-type'] ?? '');
@@ -62,7 +61,7 @@ function judgeAnswer(answer, into) {
   for (const fault of faults) note('wrong', `${method} ${operation} ${status}: ${fault}`, into);
 }
 
-/** Judges what processes kept in the folder. */
+/** Checks the answers that processes kept in the folder. */
 exports.judgeKept = (into) => {
   for (const name of readdirSync(into).filter((one) => one.startsWith('later-')))
     for (const line of readFileSync(join(into, name), 'utf8').split('\n').slice(0, -1))
@@ -72,7 +71,7 @@ exports.judgeKept = (into) => {
 function look(res, body) {
   const { req } = res;
   const url = req?.url ?? '';
-  // Stand-ins of the service have no id. What nobody can read any more may be anything. The document has no pages.
+  // Skip stand-ins for the service, which have no id, answers that can no longer be read, and pages.
   if (
     !url.startsWith(PREFIX) ||
     url.startsWith(`${PREFIX}pages/`) ||
@@ -101,10 +100,10 @@ if (folder !== undefined) {
   };
 }
 
-/** Judges answers by the document. */
+/** Creates a function that checks answers by the document. */
 function createJudge(document) {
   const { Ajv2020 } = require('ajv/dist/2020');
-  // Each worker compiles the document: 1.2 s of CPU; with Ajv's usual code 4.0 s.
+  // Compile quickly, because each worker compiles the document: 1.2 s of CPU; with Ajv's usual code 4.0 s.
   const quickly = { code: { optimize: false }, inlineRefs: false, validateFormats: false };
   const ajv = new Ajv2020({ ...quickly, strict: false, meta: false, validateSchema: false });
   ajv.addSchema({ ...document, $id: 'document' });
@@ -114,7 +113,7 @@ function createJudge(document) {
       .reduce((part, name) => part[name.replaceAll('~1', '/').replaceAll('~0', '~')], document);
   const resolve = (part) => (part?.$ref === undefined ? part : at(part.$ref.slice(2)));
 
-  /** What has been compiled, by its place in the document. */
+  /** Returns the responses to compile, by their place in the document. */
   function compile(responses, place) {
     return new Map(
       Object.entries(responses).map(([status, reference]) => {
@@ -181,7 +180,7 @@ function createJudge(document) {
 
   function operationOf(method, url) {
     const [path] = url.slice(PREFIX.length - 1).split('?', 1);
-    // A slash at the end changes nothing; a second one does.
+    // Ignore one slash at the end, which changes nothing; a second one does.
     const words = path.replace(/\/$/, '').split('/').slice(1);
     const other = words[0] === 'manage' ? others.manage : others.customers;
     let node = root;
@@ -195,7 +194,7 @@ function createJudge(document) {
       node.methods?.get(method === 'HEAD' ? 'GET' : method) ?? (node.methods ? anyOf(node, other) : other)
     );
   }
-  /** A method that is none of the address: what an operation of it says to 405, and to what comes before. */
+  /** Returns the answers to an unsupported method: an operation's answers that come before 405, and 405. */
   const anyOf = (node, other) => {
     const [first] = node.methods.values();
     return { name: other.name, responses: new Map([...first.responses, ...other.responses]) };
@@ -239,7 +238,7 @@ function createJudge(document) {
   };
 
   function bodyFaults(content, type, text) {
-    // Storms get the same answer many times.
+    // Storms receive the same answer many times.
     const last = answered.get(content);
     if (last === text) return [];
     content.validate ??= ajv.compile({ $ref: `document#/${encodeURI(content.path)}` });

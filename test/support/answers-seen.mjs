@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the recorder noted (answer-recorder.cjs). */
+/** Reads the notes of the recorder (answer-recorder.cjs). */
 
-/** @returns every answer that is not as the document says */
+/** Returns every answer that differs from the document. */
 export function readWrong(folder) {
   return readNotes(folder, 'wrong');
 }
 
-/** @returns the operations and their successes that no answer was seen of */
+/** Returns the operations and successes without an answer. */
 export function readUnseen(folder, document) {
   const seen = new Set(readNotes(folder, 'seen'));
   return Object.values(document.paths)

@@ -15,17 +15,17 @@ const MODULES = '/usr/lib/apache2/modules';
 const DEFAULT_MODULES = 'mpm_event authz_core authz_host alias deflate dir env filter mime setenvif'.split(
   ' ',
 );
-/** Modules for the hostile parts of the server's own configuration, and for the parts that the guide comments out. */
+/** Modules for unfavourable parts of the server's own configuration, and for those that the guide comments out. */
 const TEST_MODULES = ['brotli', 'expires', 'remoteip'];
 
 export interface ApacheOptions {
-  /** where each instance listens: `127.0.0.1:3080` or `unix:/path` */
+  /** the address of each instance: `127.0.0.1:3080` or `unix:/path` */
   upstream: string | string[];
-  /** the folder of the update XMLs */
+  /** the folder of the update XML files */
   xmlDir?: string;
-  /** the pages on a host name of their own, pages.shop.example */
+  /** true to serve the pages on their own host name, pages.shop.example */
   pagesHost?: boolean;
-  /** edits a file's text as an operator would */
+  /** edits a file's text like an operator */
   edit?: (text: string, file: string) => string;
 }
 
@@ -43,14 +43,14 @@ export function checkApache(options: ApacheOptions): { ok: boolean; output: stri
   return checkConfiguration([APACHE, '-t', '-f', conf]);
 }
 
-/** The site's PHP pages return the request they received. */
+/** The site's PHP page, which returns the request that it received. */
 const PAGE = `<?php
 if (isset($_GET['complain'])) error_log('the site complains');
 header('Content-Type: application/json');
 echo json_encode(['php' => substr(__FILE__, strlen($_SERVER['DOCUMENT_ROOT'])), 'uri' => $_SERVER['REQUEST_URI']]);
 `;
 
-/** Like Joomla's htaccess.txt: requests without a file go to the two entry points. */
+/** The rules of Joomla's htaccess.txt: requests without a file go to the two entry points. */
 const HTACCESS = `
 RewriteEngine On
 RewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]
@@ -131,7 +131,7 @@ ${options.pagesHost ? `Include ${folder}/pages.example.conf` : ''}
   return conf;
 }
 
-/** The modules the guide tells operators to enable. */
+/** Returns the modules that the guide tells operators to enable. */
 function documentedModules(): string[] {
   const guide = readFileSync(join(ROOT, 'docs/apache.md'), 'utf8');
   return [...guide.matchAll(/a2enmod ([a-z0-9_ ]+)/g)].flatMap(([, names]) => names!.trim().split(' '));

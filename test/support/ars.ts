@@ -1,6 +1,6 @@
 import type { Db } from '../../src/store/engine/database';
 
-/** Tables of Akeeba Release System and Akeeba Subscriptions, and the site's own, as their installers make them. */
+/** Tables of Akeeba Release System and Akeeba Subscriptions, and the site's own, as their installers create them. */
 
 const TABLES: Record<string, string> = {
   users: `

@@ -11,7 +11,7 @@ export interface Certificate {
 /** The test's own certificate authority. All values are paths of PEM files. */
 export interface Authority {
   ca: string;
-  /** @param names such as `DNS:db.example` or `IP:127.0.0.1` */
+  /** Issues a certificate. @param names such as `DNS:db.example` or `IP:127.0.0.1` */
   issue(names: string): Certificate;
 }
 

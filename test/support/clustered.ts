@@ -10,25 +10,25 @@ import { openMigrated, startServiceProcess, type ServiceProcess } from './servic
 /** Three real Galera nodes with a migrated database, and the instances that write to them. */
 export interface Clustered {
   nodes: GaleraNode[];
-  /** the test's own handle: on the first node that can be written to */
+  /** the test's own connection, to the first node that can be written to */
   db: Db;
   packagesDir: string;
-  /** a database URL with these nodes, by index */
+  /** returns a database URL with these nodes, by index */
   listOf: (...order: number[]) => string;
-  /** An instance for each list of nodes. @returns where they listen */
+  /** Starts an instance for each list of nodes. @returns their addresses */
   startInstances: (...lists: string[]) => Promise<string[]>;
   startInstance: (settings: Settings) => Promise<ServiceProcess>;
-  /** those that run */
+  /** returns the running instances */
   instances: () => ServiceProcess[];
   newGoods: () => Promise<Goods>;
   /** Waits until every instance uses this node. */
   whenAllUse: (node: GaleraNode) => Promise<void>;
-  /** Ends the instances, and starts the nodes that are down. All of them have the same rows then. */
+  /** Ends the instances, and starts the nodes that are down. Afterwards all have the same rows. */
   settle: () => Promise<void>;
   close: () => Promise<void>;
 }
 
-/** With TEST_GALERA_DEFAULTS the nodes have Galera's own time-outs. */
+/** True unless TEST_GALERA_DEFAULTS gives the nodes Galera's own time-outs. */
 export const IS_QUICK = process.env.TEST_GALERA_DEFAULTS === undefined;
 
 export async function startClustered(): Promise<Clustered> {
@@ -82,14 +82,14 @@ export async function startClustered(): Promise<Clustered> {
   };
 }
 
-/** The lines of an instance's metric. */
+/** Returns the lines of an instance's metric. */
 export async function metric(service: ServiceProcess, metricName: string): Promise<string[]> {
   const { admin } = service.log().find(({ msg }) => msg === 'listening') as unknown as { admin: string };
   const { text } = await request(admin).get('/metrics').expect(200);
   return text.split('\n').filter((line) => line.startsWith(metricName));
 }
 
-/** All tables have the same rows on every node. */
+/** Expects the same rows in all tables of every node. */
 async function expectEqualNodes(nodes: GaleraNode[], name: string): Promise<void> {
   await eventually(async () => {
     const sums = await Promise.all(

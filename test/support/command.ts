@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import { run } from '../../src/cli';
 import type { Ended } from './service-process';
 
-/** The operator's command in the test's own process: starting Node and loading the build takes 0.4 s a time. */
+/** Runs the operator's command in the test's own process: starting Node and loading the build takes 0.4 s each time. */
 
 interface Surroundings {
   env: NodeJS.ProcessEnv;
@@ -28,7 +28,7 @@ class Captured extends Writable {
 const runs = new AsyncLocalStorage<Surroundings>();
 let running = 0;
 
-// Commands that run at the same time each see their own environment and streams.
+// Give each of several concurrent commands its own environment and streams.
 for (const name of ['env', 'stdin', 'stdout', 'stderr'] as const) {
   const outside = Object.getOwnPropertyDescriptor(process, name)!;
   Object.defineProperty(process, name, {
@@ -39,9 +39,9 @@ for (const name of ['env', 'stdin', 'stdout', 'stderr'] as const) {
 }
 
 /**
- * Runs `licensing ARGS` with this environment and standard input to its end.
+ * Runs `licensing ARGS` with this environment and standard input until it ends.
  *
- * @param cwd the working directory, which all of this process has meanwhile
+ * @param cwd the working directory, which applies to this whole process meanwhile
  */
 export async function runInProcess(
   args: string[],
@@ -51,7 +51,7 @@ export async function runInProcess(
 ): Promise<Ended> {
   const before = process.cwd();
   const surroundings = {
-    // A variable that is undefined would be none in a process.
+    // Leave out undefined variables, which a new process would not have.
     env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout: new Captured(),
@@ -65,7 +65,7 @@ export async function runInProcess(
     return { code, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     if (cwd !== undefined) process.chdir(before);
-    // While it is enabled, it slows down every promise of this process.
+    // Disable it when no command runs, because it slows every promise of this process.
     if (--running === 0) runs.disable();
   }
 }

@@ -3,21 +3,21 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path';
 import { temporaryFolder } from './processes';
 
-/** An image that is built and run by Debian's buildah, with neither a daemon nor a registry. */
+/** An image that Debian's buildah builds and runs, without a daemon or a registry. */
 
 const RELEASE = join(__dirname, '../../release');
 const CACHE = join(__dirname, '../../node_modules/.cache');
 
 export interface Image {
-  /** Runs a program in the one container, whose volumes stay. @param env the container's own environment */
+  /** Runs a program in the only container, whose volumes remain. @param env the container's own environment */
   start(program: string[], env: Record<string, string>): ChildProcess;
-  /** @param input its standard input. @returns its standard output. @throws Error where it ends otherwise than with 0 */
+  /** Runs a program. @param input standard input. @returns its standard output @throws Error unless it ends with 0 */
   run(program: string[], env: Record<string, string>, input?: Buffer): string;
   labels(): Record<string, string>;
   remove(): void;
 }
 
-/** Builds release/ as its Containerfile says. */
+/** Builds release/ with its Containerfile. */
 export function buildImage(): Image {
   const storage = temporaryFolder('licensing-image');
   const global = ['--storage-driver=vfs', `--root=${storage}/root`, `--runroot=${storage}/run`];
@@ -28,7 +28,7 @@ export function buildImage(): Image {
     }).trim();
   const scratch = buildah('from', 'scratch');
   buildah('add', '--quiet', scratch, debian(), '/');
-  // The name that the Containerfile asks for is looked for here first.
+  // Use the name in the Containerfile, because buildah first looks for it locally.
   buildah('commit', '--quiet', scratch, 'docker.io/library/debian:trixie-slim');
   buildah(
     'build',
@@ -65,7 +65,7 @@ export function buildImage(): Image {
   };
 }
 
-/** A bare Debian, made once. */
+/** Creates a minimal Debian once. */
 function debian(): string {
   const tree = join(CACHE, 'debian-trixie');
   if (existsSync(tree)) return tree;
@@ -79,7 +79,7 @@ function debian(): string {
   return tree;
 }
 
-/** Tells the container's own process to end, as a daemon does: buildah passes no signal on. */
+/** Asks the container's own process to end, like a daemon does: buildah forwards no signal. */
 export function stopContainer(buildah: ChildProcess): void {
   let pid = buildah.pid as number;
   for (let child: number | undefined = pid; child !== undefined; child = childOf(pid)) pid = child;

@@ -4,14 +4,14 @@ import { ON_MYSQL } from './mysql/program';
 import { table, type Db } from '../../src/store/engine/database';
 
 /**
- * Statements for which MariaDB made an internal table on disk (`Created_tmp_disk_tables`), as its log of slow statements
- * names them. Such a statement is slow beside others, and MariaDB 10.11 ends when one is killed.
+ * Finds statements for which MariaDB created an internal table on disk (`Created_tmp_disk_tables`), by its log of slow
+ * statements. Such a statement is slow while others run, and MariaDB 10.11 crashes if one is killed.
  */
 
 const LOG = 'disk-tables.log';
 
 /**
- * @param folder where the server may write
+ * Returns the options for this log. @param folder in which the server may write
  * @returns none for MySQL, which has no such filter
  */
 export function diskTableOptions(folder: string): string[] {
@@ -25,7 +25,7 @@ export function diskTableOptions(folder: string): string[] {
   ];
 }
 
-/** Those on a database of the shared MariaDB, without what tests and migrations ask about columns. */
+/** Returns these statements on a database of the shared MariaDB, except queries about columns. */
 export function diskTablesOf(db: Db): string[] {
   const database = (db.client as { database(): string }).database();
   return readFileSync(process.env.TEST_DISK_TABLES as string, 'utf8')
@@ -35,7 +35,7 @@ export function diskTablesOf(db: Db): string[] {
     .filter((statement) => !/^show |information_schema\.columns/i.test(statement));
 }
 
-/** Makes such a statement, so that a test sees that they are noted. */
+/** Runs such a statement, so that a test sees that it is logged. */
 export async function makeDiskTable(db: Db): Promise<void> {
   await db.raw(
     `SELECT * FROM (SELECT * FROM ${table(db, 'outbox')} LIMIT 1) AS one UNION SELECT * FROM ${table(db, 'outbox')}`,

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
-/** What a ticket of the component in Joomla says (php/door/admin/src/Ticket.php), for wrong ones and other times. */
+/** The content of a ticket of the component in Joomla (php/door/admin/src/Ticket.php), for invalid and old tickets. */
 export interface TicketSaid {
   id: number;
   name: string;

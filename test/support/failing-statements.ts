@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type TableName } from '../../src/store/engine/database';
 
-/** Does work while the database refuses some new rows, with an error that may pass: on servers, ER_NEED_REPREPARE. */
+/** Runs work while the database refuses some new rows with a temporary error: on servers, ER_NEED_REPREPARE. */
 export async function whileRefusing<T>(
   db: Db,
   name: TableName,

@@ -15,20 +15,20 @@ import {
 import { eventually } from './processes';
 import type { Db } from '../../src/store/engine/database';
 
-/** Checks required under every fault: answers before and after it, no hanging call, no lost data. */
+/** The checks under every fault: answers before and after it, no hanging call, no lost data. */
 
 export interface Fault {
-  /** the load's target: an instance, or several */
+  /** the load's target: one instance, or several */
   url: string | string[];
   goods: Goods;
   db: Db;
   begin: () => unknown;
-  /** seconds between `begin` and `end` */
+  /** the seconds between `begin` and `end` */
   lasts: number;
   end?: () => unknown;
-  /** the longest allowed answer time, ms: the service's own deadline is 4 s, and this machine is shared */
+  /** the maximum answer time in ms: the service's own deadline is 4 s, and this machine is shared */
   patience?: number;
-  /** seconds allowed for full recovery */
+  /** the seconds in which everything must recover */
   recovers?: number;
 }
 
@@ -40,7 +40,7 @@ export interface Outcome {
   meanwhile: Call[];
   /** calls sent after the fault */
   after: Call[];
-  /** ms from the fault's start to the first matching answer; Infinity: none */
+  /** returns the ms from the fault's start to the first matching answer; Infinity without one */
   until: (what: (call: Call) => boolean) => number;
   /** ms from the fault's start to the end of the longest time without a good answer that needs a write */
   outage: number;
@@ -48,14 +48,14 @@ export interface Outcome {
   recovery: number;
 }
 
-/** Of calls, before a fault, during it and after it: one of each client. */
+/** The number of calls before, during and after a fault: one of each client. */
 const ENOUGH = 24;
 
 /** Applies load before and during a fault, and long enough afterwards to check the recovery. */
 export async function underFault(fault: Fault): Promise<Outcome> {
   const { url, goods, db, begin, lasts, end = () => undefined, patience = 6_000, recovers = 5 } = fault;
   const load = startLoad(url, goods);
-  /** Waits so many seconds, and on a busy machine until enough calls are answered that were sent `since`. */
+  /** Waits for these seconds, and on a busy machine until enough calls that were sent `since` are answered. */
   const pass = async (seconds: number, since: number) => {
     await sleep(seconds * 1_000);
     await eventually(() =>
@@ -108,7 +108,7 @@ function endOfLongestGap(calls: Call[], began: number): number {
   return gaps.reduce((longest, gap) => (gap.length > longest.length ? gap : longest)).end;
 }
 
-/** For docs/internals/reliability.md: with TEST_FAULTS_FIGURES=FILE each test appends its figures as a line of JSON. */
+/** Appends the figures of a test as a line of JSON to TEST_FAULTS_FIGURES=FILE, for docs/internals/reliability.md. */
 export function note(figures: object): void {
   const file = process.env.TEST_FAULTS_FIGURES;
   if (file === undefined) return;
@@ -136,7 +136,7 @@ export function countsOf(calls: Call[]): object {
   };
 }
 
-/** The calls that a healthy service would have answered differently. */
+/** Returns the calls that a healthy service would have answered differently. */
 export function unhealthy(calls: Call[]): Call[] {
   return calls.filter((call) => !isHealthy(call));
 }

@@ -5,22 +5,22 @@ import type { Connection } from 'mysql2/promise';
 import { freePort } from './processes';
 import { startMariaDb, type MariaDb } from './servers';
 
-/** Real Galera clusters on this machine, each node on ports of its own. */
+/** Real Galera clusters on this machine, each node with its own ports. */
 
 export interface GaleraNode extends MariaDb {
-  /** Starts it as on a new host: it fetches all data from another node. */
+  /** Starts the node as on a new host: it fetches all data from another node. */
   startEmpty(): Promise<void>;
-  /** Starts it as the first of a new cluster: after all have been down. */
+  /** Starts the node as the first one of a new cluster, after all nodes were down. */
   bootstrap(): Promise<void>;
-  /** where it stands: `[uuid, seqno]`; only while it is stopped */
+  /** returns the node's position: `[uuid, seqno]`; only while it is stopped */
   position(): { uuid: string; seqno: number };
 }
 
 export interface GaleraOptions {
   count?: number;
-  /** without the time-outs of deploy/cluster/galera.cnf */
+  /** true to leave out the time-outs of deploy/cluster/galera.cnf */
   isSlow?: boolean;
-  /** a server in use, which becomes the first node */
+  /** a running server, which becomes the first node */
   single?: MariaDb;
 }
 
@@ -31,7 +31,7 @@ export async function startGalera({ count = 3, isSlow = false, single }: GaleraO
   for (let i = 1; i <= count; i++)
     places.push({ name: `node${i}`, group: await freePort(), ist: await freePort(), sst: await freePort() });
   const nodes: GaleraNode[] = [];
-  // One after the other: each gets its data from one that has it.
+  // Start one node after the other, because each copies its data from a running one.
   for (const [i, place] of places.entries())
     nodes.push(
       await startNode(place, optionsOf(place, places, isSlow), i === 0, i === 0 ? single : undefined),
@@ -46,7 +46,7 @@ interface Place {
   sst: number;
 }
 
-/** The settings of deploy/cluster/galera.cnf, for a node on this machine: the last of a name counts. */
+/** Returns the settings of deploy/cluster/galera.cnf for a node on this machine: the last one of a name counts. */
 function optionsOf({ name, group, ist, sst }: Place, all: Place[], isSlow: boolean): string[] {
   const file = readFileSync(join(__dirname, '../../deploy/cluster/galera.cnf'), 'utf8');
   const shipped = [...file.matchAll(/^(\w+) = "?(.*?)"?$/gm)].map(
@@ -64,7 +64,7 @@ function optionsOf({ name, group, ist, sst }: Place, all: Place[], isSlow: boole
   ];
 }
 
-/** Under root, rsync's daemon would become another user, who may not write there. */
+/** The user of a node: under root, rsync's daemon would become another user, who may not write there. */
 export const NODE_USER = userInfo().uid === 0 ? 'mysql' : undefined;
 
 async function startNode(
@@ -88,7 +88,7 @@ async function startNode(
     if (uuid === undefined) throw new Error(`${name} does not say where it stands.`);
     return { uuid, seqno: Number(seqno) };
   };
-  /** As Debian's unit does: without its position, a killed node would fetch all data. */
+  /** Returns the position, like Debian's unit: without it, a killed node would fetch all data. */
   const recovered = () => {
     const { uuid, seqno } = position();
     return `--wsrep-start-position=${uuid}:${seqno}`;
@@ -110,7 +110,7 @@ async function requireSynced(connection: Connection): Promise<void> {
     throw new Error(`The node is ${state.wsrep_local_state_comment}.`);
 }
 
-/** The node's wsrep status, by name. */
+/** Returns the node's wsrep status by name. */
 export async function statusOf(connection: Connection): Promise<Record<string, string>> {
   const [rows] = await connection.query("SHOW GLOBAL STATUS LIKE 'wsrep_%'");
   return Object.fromEntries(

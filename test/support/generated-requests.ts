@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Requests made by chance from the schemas of the OpenAPI document: such as it allows, and others. */
+/** Generates random requests from the schemas of the OpenAPI document (fuzzing): valid ones, and others. */
 
 export type Json = Record<string, unknown>;
 
@@ -33,15 +33,15 @@ export interface Described {
 }
 
 export interface Generated {
-  /** by name; not encoded */
+  /** by name, not encoded */
   path: Record<string, string>;
   query: [string, string][];
-  /** undefined: none */
+  /** undefined without a body */
   body: { type: string; value: unknown } | undefined;
   idempotencyKey: string | undefined;
 }
 
-/** Values that mean something to the service, by the name of their field. */
+/** Values with a meaning for the service, by the name of their field. */
 export type Pools = Record<string, fc.Arbitrary<unknown>>;
 
 const anyText = fc.oneof(
@@ -86,7 +86,7 @@ export function requestsOf(
         const { minimum = 0, maximum = 2 ** 53 - 1 } = schema;
         return fc.oneof(
           fc.integer({ min: minimum, max: Math.min(maximum, minimum + 20) }),
-          // After the highest id there is no next one for others.
+          // Exclude the highest id, after which other tests could not create one.
           fc.constantFrom(minimum, name === 'id' ? minimum : maximum),
         );
       }
@@ -106,7 +106,7 @@ export function requestsOf(
     fc.record(Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, value(one, name)])), {
       requiredKeys: required,
     });
-  /** An object with one mistake, or none. */
+  /** Generates an object with one mistake, or without any. */
   const mistaken = (schema: Schema): fc.Arbitrary<Json> =>
     fc
       .tuple(

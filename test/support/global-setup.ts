@@ -37,8 +37,8 @@ export default async function setup(): Promise<void> {
   ]);
   process.env.TEST_MARIADB_DATA = installMariaDb();
   const [mariadb, redis] = await Promise.all([
-    // Not flushed to disk, which nothing here survives; commits and new databases wait for it most of their time.
-    // A file for each of the tables makes a new database cost half as much again, and so do statistics that outlive the server.
+    // Do not flush to disk: no data here need survive, and commits and new databases mostly wait for it. A file for
+    // each table would make a new database cost half as much again, and so would persistent statistics.
     startMariaDb(
       [
         ...['--innodb-flush-method=nosync', '--innodb-file-per-table=0', '--innodb-stats-persistent=0'],
@@ -55,15 +55,15 @@ export default async function setup(): Promise<void> {
   globalThis.sharedServers = [mariadb, redis];
   const schemas = temporaryFolder('licensing-schemas');
   process.env.TEST_SCHEMAS = schemas;
-  // New databases begin as copies of these, which is faster than making the tables.
+  // Create the schemas from which new databases are copied, which is faster than creating the tables.
   await writeMariaDbSchema(mariadb, schemas);
   await migrated({ kind: 'sqlite', path: join(schemas, SQLITE_SCHEMA) });
   recordAnswers();
 }
 
 /**
- * A folder in memory, where there is plenty. MariaDB flushes each new table's files to disk whatever its settings are: a new
- * database of 49 tables, 5 MB, takes 0.8 to 3 s and 0.13 s of CPU on a disk, and 0.2 s and 0.06 s of CPU in memory.
+ * Returns a folder in memory, if there is enough. MariaDB flushes each new table's files to disk with all settings: a
+ * new database of 49 tables, 5 MB, takes 0.8 to 3 s and 0.13 s of CPU on a disk, and 0.2 s and 0.06 s of CPU in memory.
  */
 function inMemory(): string {
   const memory = '/dev/shm';
@@ -76,7 +76,7 @@ async function writeMariaDbSchema(mariadb: MariaDb, folder: string): Promise<voi
   const url = await mariadb.createDatabase();
   await migrated(parseDatabaseUrl(url, tmpdir()));
   const database = new URL(url).pathname.slice(1);
-  // Without locks, and tables that are dropped first.
+  // Leave out locks, and statements that drop tables.
   const args = ['--user=root', `--socket=${mariadb.socket}`, '--compact', database];
   const dump = execFileSync('mariadb-dump', args, { encoding: 'utf8' });
   const before = "SET NAMES utf8mb4, foreign_key_checks = 0, time_zone = '+00:00';";
@@ -89,10 +89,10 @@ async function migrated(settings: DatabaseSettings): Promise<void> {
   await db.destroy();
 }
 
-/** The service's answers are compared with its document, in this process and in Jest's workers. */
+/** Compares the service's answers with its document, in this process and in Jest's workers. */
 function recordAnswers(): void {
   const folder = mkdtempSync(join(tmpdir(), 'licensing-answers-'));
-  // Some tests run the service as another user.
+  // Let all users write, because some tests run the service as another user.
   chmodSync(folder, 0o777);
   process.env.TEST_ANSWERS = folder;
   createRequire(__filename)('./answer-recorder.cjs');

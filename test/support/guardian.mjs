@@ -16,12 +16,12 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (word === 'done') pids.delete(Number(value));
   if (word === 'dir') dirs.add(value);
 }
-// Each process leads its own group, because the workers of nginx and PHP-FPM outlive their master.
+// Kill the group that each process leads, because the workers of nginx and PHP-FPM outlive their master.
 for (const pid of pids)
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // already ended
+    // The process has already ended.
   }
 if (pids.size > 0) await sleep(300);
 for (const dir of dirs) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });

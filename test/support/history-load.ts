@@ -23,35 +23,35 @@ import { giveLicense, givePlan, PREFIX, TIMEOUTS, type TestLicense } from './ser
 export interface HotLicense extends TestLicense, History {}
 
 export interface Round {
-  /** the service's instances, shared among the clients */
+  /** the service's instances, which the clients share */
   urls: string[];
   db: Db;
-  /** one for each licence; 0: unlimited */
+  /** a limit for each licence; 0 for unlimited */
   limits: number[];
   /** the total number of calls; by default the round ends with `meanwhile` */
   calls?: number;
   clients?: number;
-  /** runs during the calls: a fault, or a planted error */
+  /** runs during the calls: a fault, or a deliberate error */
   meanwhile?: (licenses: HotLicense[]) => unknown;
   /** falsifies an answer before it is recorded */
   tamper?: (call: Call) => void;
 }
 
 const CLIENTS = 16;
-/** Numbers of the two recorders that are not clients of the service. */
+/** The numbers of the two recorders that are not clients of the service. */
 const OPERATOR = 28;
 const READER = 29;
-/** The service answers within 4 s, on a busy machine a multiple. Clients with a shorter time-out never learn the outcome. */
+/** The clients' time-outs. The service answers within 4 s (more on a busy machine): shorter ones miss outcomes. */
 const PATIENCES_MS = [1_000, 2_000, 8_000].map((ms) => ms * Number(TIMEOUTS.LICENSING_TIMEOUT_FACTOR));
-/** The search tries every possible effect of these calls. */
+/** The maximum number of unknown outcomes, because the search tries every possible effect of these calls. */
 const MOST_UNKNOWN = 16;
 
-/** Few licences, so that many calls meet; every other round only licences with few slots. */
+/** Returns the limits of few licences, so that many calls meet; in every other round only of few slots. */
 export function hotLimits(round: number): number[] {
   return round % 2 === 0 ? [1, 2, 3, 5] : [1, 2, 4, 7, 10, 0];
 }
 
-/** Runs clients on new licences. Returns their records and what is stored at the end. */
+/** Runs clients on new licences. Returns their records and the stored state at the end. */
 export async function recordRound(round: Round): Promise<HotLicense[]> {
   const { urls, db, limits, clients = CLIENTS, meanwhile = () => undefined } = round;
   const planId = await givePlan(db);
@@ -94,7 +94,7 @@ export async function recordRound(round: Round): Promise<HotLicense[]> {
     connection.close();
   }
 
-  /** Suspends licences for a moment each. */
+  /** Suspends licences briefly, one after the other. */
   async function operator(): Promise<void> {
     while (running && (round.calls === undefined || noted < round.calls)) {
       const license = pick(licenses);
@@ -136,7 +136,7 @@ export async function recordRound(round: Round): Promise<HotLicense[]> {
   }
   for (const license of licenses) {
     const startedAt = now();
-    // The last calls may still be queued for a lock.
+    // Wait, because the last calls may still be queued for a lock.
     const answer = await eventually(() => readStored(db, license));
     license.calls.push({
       client: READER,
@@ -151,7 +151,7 @@ export async function recordRound(round: Round): Promise<HotLicense[]> {
   return licenses;
 }
 
-/** Prefers calls that change or show slots. */
+/** Picks a kind of call, mostly one that changes or shows slots. */
 function pickKind(): Kind {
   return pick(['activate', 'activate', 'activate', 'deactivate', 'deactivate', 'validate', 'validate']);
 }
@@ -166,7 +166,7 @@ interface StoredRow {
   identifier: string | null;
 }
 
-/** Reads with one statement, for a consistent state. */
+/** Reads a licence with one statement, for a consistent state. */
 async function readStored(db: Db, { id }: TestLicense): Promise<string> {
   const rows = await db({ l: table(db, 'licenses') })
     .leftJoin({ a: table(db, 'activations') }, 'a.license_id', 'l.id')
@@ -179,7 +179,7 @@ async function readStored(db: Db, { id }: TestLicense): Promise<string> {
 
 type Seen = Pick<Call, 'answer' | 'known'>;
 
-/** A client's connection, reopened after it is cut. */
+/** Returns a client's connection, which reopens after it is cut. */
 function createConnection(url: string, patience: number) {
   let connection: RawConnection | undefined;
   return {
@@ -188,7 +188,7 @@ function createConnection(url: string, patience: number) {
       const body = JSON.stringify({
         license_key: key,
         ...(identifier === undefined ? {} : { identifier: identifierName(identifier) }),
-        // A changing label makes a repeated activation write too.
+        // Change the label, so that a repeated activation writes too.
         ...(kind === 'activate' && Math.random() < 0.3 ? { name: pick(['Desk', 'Shop']) } : {}),
       });
       let failure = 'cut';
@@ -211,13 +211,13 @@ function createConnection(url: string, patience: number) {
 
 export interface Judgement {
   calls: number;
-  /** calls with an unknown outcome that may have written */
+  /** the number of calls with an unknown outcome that may have written */
   unknown: number;
   histories: number;
   undecided: string[];
   /** tables of the calls around each unexplained answer */
   violations: string[];
-  /** the longest search for one history, ms */
+  /** the ms of the longest search for one history */
   slowest: number;
 }
 
@@ -248,7 +248,7 @@ export async function judgeRounds(
   return judgement;
 }
 
-/** The time-out of tests that call `judgeRounds`, ms. A slower service than 100 calls a second hangs. */
+/** Returns the time-out of tests that call `judgeRounds`, in ms. A service slower than 100 calls a second hangs. */
 export function historiesTimeout(operations: number): number {
   const run = lengthOfRun(operations);
   return 120_000 + (run.minutes === undefined ? run.operations * 10 : run.minutes * 60_000);
@@ -263,7 +263,7 @@ function newJudgement(): Judgement {
   return { calls: 0, unknown: 0, histories: 0, undecided: [], violations: [], slowest: 0 };
 }
 
-/** @returns the judgement, extended by the results for these histories */
+/** Checks histories. @returns the judgement with the results for these histories */
 export function judge(histories: History[], judgement = newJudgement()): Judgement {
   for (const history of histories) {
     const began = performance.now();
@@ -279,7 +279,7 @@ export function judge(histories: History[], judgement = newJudgement()): Judgeme
   return judgement;
 }
 
-/** @throws Error with the first tables if a history has no valid order or was not decided */
+/** Requires valid histories. @throws Error with the first tables if one has no valid order or was not decided */
 export function requireExplained(judgement: Judgement): void {
   const { violations, undecided, histories, calls } = judgement;
   if (violations.length + undecided.length === 0) return;

@@ -4,18 +4,18 @@ import { startManaged, type Managed, type Thing } from './manage';
 import type { OwnSettings } from './service';
 import { sendHook, type Signed } from './shop-senders';
 
-/** A receiver of a kind, with one plan of a month that its articles are mapped to. */
+/** A receiver of a kind, with one plan for a month, to which its articles are mapped. */
 export interface HookShop {
   service: Managed;
   plan: number;
-  /** takes a message, and answers what became of it */
+  /** sends a message, and returns its outcome */
   take(signed: Signed): Promise<Thing>;
   order(number: string): Promise<Thing>;
-  /** of the order's first line */
+  /** returns the licence of the order's first line */
   license(number: string): Promise<Thing | undefined>;
 }
 
-/** Ends are what was paid; test/manage/subscriptions.test.ts has the grace. */
+/** Settings without a grace period: licences end with the paid time (else test/manage/subscriptions.test.ts). */
 export const WITHOUT_GRACE = { LICENSING_GRACE_DAYS: '0' };
 
 export async function startHookShop(

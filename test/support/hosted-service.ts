@@ -7,14 +7,14 @@ import { sharedFolder } from './processes';
 import type { TestService } from './service';
 import { testConfig } from './service';
 
-/** With TEST_PASSENGER, the contract's tests reach the service through Apache, as a seller's customers do. */
+/** With TEST_PASSENGER, the contract's tests reach the service through Apache, like a seller's customers. */
 
-/** Passenger's, in the log. */
+/** A line of the application in Passenger's log. */
 const OUTPUT = /^App \d+ output: (\{.*\})$/;
 
 /**
- * As startTestService(), with a site, Apache and Passenger of its own. Like a host with another proxy in front, it believes
- * the header of who connects from this machine.
+ * Works like startTestService(), with its own site, Apache and Passenger. Like a host behind another proxy, it trusts
+ * the header of clients on this machine.
  */
 export async function startHostedService(settings: Settings, now: Date): Promise<TestService> {
   const home = sharedFolder();
@@ -77,7 +77,7 @@ export async function startHostedService(settings: Settings, now: Date): Promise
   };
 }
 
-/** A clock that another process reads. */
+/** Returns a clock that another process reads. */
 function readableClock(file: string, at: Date): { now: Date } {
   let current = at;
   const write = () => writeFileSync(file, current.toISOString());

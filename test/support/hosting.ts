@@ -30,20 +30,20 @@ import { startPhp } from './php-fpm';
 import { giveLicense, givePlan, PREFIX, type TestLicense } from './service';
 import { startProgram, type Ended } from './service-process';
 
-/** Shared hosting: the zip's content, and a private Apache with Debian's Passenger that serves a site and this in it. */
+/** Shared hosting: the zip's content, and a private Apache with Debian's Passenger that serves it within a site. */
 
 const ROOT = join(__dirname, '../..');
 const MODULES = '/usr/lib/apache2/modules';
 const LOCATIONS = '/usr/lib/ruby/vendor_ruby/phusion_passenger/locations.ini';
-/** Where panels put the application. */
+/** The address at which panels put the application. */
 export const BASE = '/licensing-app';
 
-/** The user that the panel runs the seller's programs as. */
+/** The user as whom the panel runs the seller's programs. */
 export const SELLER = userInfo().uid === 0 ? 'www-data' : userInfo().username;
 
 /**
- * As `npm run release` packs it: what a start needs, and no SQLite. TEST_HOSTING_FOLDER names an unpacked zip instead.
- * @param isBuild this build all the same
+ * Unpacks a zip like that of `npm run release`: the parts for a start, without SQLite. If TEST_HOSTING_FOLDER names an
+ * unpacked zip, it is used instead. @param isBuild true to use this build even then
  */
 export function unpackHosting(folder: string, { isBuild = false } = {}): string {
   const unpacked = isBuild ? undefined : process.env.TEST_HOSTING_FOLDER;
@@ -70,7 +70,7 @@ export function giveToSeller(path: string): void {
   if (userInfo().uid === 0) execFileSync('chown', ['-R', SELLER, path]);
 }
 
-/** Like Joomla's htaccess.txt, with our two lines above its own. */
+/** Returns the rules of Joomla's htaccess.txt, with our two lines above them. */
 export function htaccess(lines: string): string {
   return `RewriteEngine On
 ${lines}
@@ -90,11 +90,11 @@ RewriteRule .* index.php [L]
 export interface Hosting {
   url: string;
   port: number;
-  /** Passenger's and the application's */
+  /** returns the log of Passenger and the application */
   log(): string;
-  /** the ids of the application's processes */
+  /** returns the ids of the application's processes */
   processes(): number[];
-  /** as the panel's button does */
+  /** restarts like the panel's button */
   restart(): void;
   stop(): Promise<void>;
 }
@@ -104,17 +104,17 @@ export interface HostingOptions {
   root: string;
   /** the unpacked zip */
   app: string;
-  /** as the panel's form has them */
+  /** the variables of the panel's form */
   variables?: (url: string) => Record<string, string>;
   /** the program that runs app.js */
   node?: string;
-  /** how many Passenger keeps at least */
+  /** the minimum number of processes that Passenger keeps */
   processes?: number;
-  /** seconds after which Passenger ends one that has nothing to do */
+  /** the seconds after which Passenger ends an idle process */
   idle?: number;
-  /** how the panel writes it: cPanel's Application Manager a location, others the folder of the address in the site */
+  /** the panel's configuration: cPanel's Application Manager has a location, others the address's folder in the site */
   as?: 'location' | 'folder';
-  /** where the site is served by https alone */
+  /** for a site with https only */
   certificate?: Certificate;
 }
 
@@ -198,7 +198,7 @@ ${as === 'location' ? '</Location>' : '</Directory>'}
   const stopPhp = await startPhp(folder);
   const child = startProcess('apache2', ['-f', conf, '-D', 'FOREGROUND'], {
     stdio: 'ignore',
-    // Nothing of the tests' own reaches the application.
+    // Pass no variable of the tests to the application.
     env: { PATH: process.env.PATH },
   });
   const log = () =>
@@ -254,15 +254,15 @@ export interface HostedShop {
   hosting: Hosting;
   db: Db;
   license: TestLicense;
-  /** runs the command as the seller's cron does: without the panel's variables */
+  /** runs the command like the seller's cron, without the panel's variables */
   licensing(args: string[]): Promise<Ended>;
   close(): Promise<void>;
 }
 
-/** A site whose pages say what they were asked, with our two lines in its .htaccess. */
+/** Creates a site whose pages return the request, with our two lines in its .htaccess. */
 export async function openSite(): Promise<TestSite> {
   const tested = await startTestSite();
-  // As panels have it: the database by its socket, which the seller can reach.
+  // Use the database's socket, as panels do, and let the seller reach it.
   const socket = process.env.TEST_MARIADB_SOCKET as string;
   chmodSync(dirname(socket), 0o755);
   const configure: TestSite['configure'] = (values) =>
@@ -281,7 +281,7 @@ export async function openSite(): Promise<TestSite> {
   return site;
 }
 
-/** From the unpacked zip and two variables to a shop with a product, a version and a licence of three slots. */
+/** Creates a shop with a product, a version and a licence of three slots, from the unpacked zip and two variables. */
 export async function openHostedShop({
   variables = {},
   ...options
@@ -301,7 +301,7 @@ export async function openHostedShop({
     variables: (url) => ({
       LICENSING_JOOMLA_ROOT: site.root,
       LICENSING_PUBLIC_URL: url,
-      // The seller of the tests has no home of his own.
+      // The seller of the tests has no home.
       LICENSING_PACKAGES_DIR: packagesDir,
       ...variables,
     }),
@@ -345,7 +345,7 @@ export async function firstAnswer(hosting: Hosting): Promise<void> {
     throw new Error(`The first answer is ${answer.status}: ${text}\n${hosting.log()}`);
 }
 
-/** As a panel's cron: by the seller, with nothing of the form in the environment. */
+/** Runs the command like a panel's cron: as the seller, without the form's variables. */
 export async function runLicensing(app: string, args: string[]): Promise<Ended> {
   const { PATH } = process.env;
   const command = [process.execPath, join(app, 'dist/src/cli.js'), ...args];

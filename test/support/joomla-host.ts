@@ -6,7 +6,7 @@ import { eachEntry } from '../../src/packages/zip';
 import { startPhp, type PhpProcess } from './php-process';
 import { temporaryFolder } from './processes';
 
-/** A customer's site: PHP with the parts of Joomla that plugins meet (test/joomla/host). */
+/** A customer's site: PHP with the parts of Joomla that plugins use (test/joomla/host). */
 
 export const JOOMLA_VERSIONS = ['4.4', '5.0', '5.3', '6.1', '7.0'] as const;
 export type JoomlaVersion = (typeof JOOMLA_VERSIONS)[number];
@@ -15,36 +15,36 @@ const HOST = join(__dirname, '../joomla/host/joomla.php');
 
 export type Step =
   | { download: string }
-  /** for updates, at the address of the update site */
+  /** a search for updates, at the address of the update site */
   | { search: string }
-  /** on Update */
+  /** a click on Update */
   | { click: true }
   | { install: string }
   | { uninstall: string }
-  /** in which application; by default as the options say */
+  /** an event in an application; by default that of the options */
   | { event: string; arguments?: object; client?: HostOptions['client'] }
-  /** a visit of the shop, in the words of its file in test/joomla/host */
+  /** a visit of the shop, in the form of its file in test/joomla/host */
   | { shop: object; client?: HostOptions['client'] }
   | { sql: string };
 
 export interface Downloaded {
   messages: [type: string, text: string][];
-  /** after the event */
+  /** the address after the event */
   url: string;
   headers: Record<string, string>;
-  /** of the event */
+  /** the duration of the event */
   seconds: number;
-  /** of the download that follows, or what went wrong */
+  /** the status of the download that follows, or its failure */
   status: number | string;
 }
 
-/** Of a search: what was asked, and what is offered. */
+/** The result of a search: the request, and the offered update. */
 export interface Searched {
   url: string;
   version: string;
 }
 
-/** Of a click: what would be fetched. */
+/** The result of a click: the download that would follow. */
 export interface Clicked {
   version: string;
   download: string;
@@ -57,11 +57,11 @@ export interface SentMail {
   alt: string;
 }
 
-/** Of a visit of the shop. */
+/** The result of a visit of the shop. */
 export interface Visited {
   /** the order */
   result: number;
-  /** on the page */
+  /** the text on the page */
   shown: string;
   mails: SentMail[];
   log: string[];
@@ -83,15 +83,15 @@ export interface HostOptions {
 
 const started: PhpProcess[] = [];
 
-/** For the end of a test file. */
+/** Stops all sites at the end of a test file. */
 export async function stopJoomlaSites(): Promise<void> {
   await Promise.all(started.splice(0).map((site) => site.stop()));
 }
 
 /**
- * @param reach the certificate authority, and where the shop's host is, as curl's --resolve has it
- * @param shop the shop that the site has, or a component of the administrator
- * @param folder another process's site, for requests at the same time
+ * Creates a site. @param reach the authority, and the address of the shop's host, in the form of curl's --resolve
+ * @param shop the site's shop, or a component of the administrator
+ * @param folder another process's site, for concurrent requests
  */
 export async function createJoomlaSite(
   version: JoomlaVersion,
@@ -117,7 +117,7 @@ export async function createJoomlaSite(
   return site;
 }
 
-/** As in Joomla's installation/sql. */
+/** The tables of Joomla's installation/sql. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS jos_extensions (extension_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, type TEXT NOT NULL,
     element TEXT NOT NULL, folder TEXT NOT NULL, client_id INTEGER NOT NULL, enabled INTEGER NOT NULL,
@@ -130,7 +130,7 @@ const SCHEMA = `
     element TEXT, folder TEXT, client_id INTEGER, version TEXT, detailsurl TEXT);
 `;
 
-/** Unpacks a package, and each zip in it into a folder of its name. @returns the files' paths, relative to the folder */
+/** Unpacks a package, and each zip in it into a folder of its name. @returns the files' paths below the folder */
 export async function unpack(path: string, folder: string): Promise<string[]> {
   const names: string[] = [];
   await eachEntry(path, async (zip, entry) => {

@@ -5,7 +5,7 @@ import { createConnection, type Connection } from 'mysql2/promise';
 import { temporaryFolder } from './processes';
 import { createMariaDbDatabase } from './service';
 
-/** The part of a Joomla site that says who may use its API: six tables and configuration.php. */
+/** The part of a Joomla site that decides who may use its API: six tables and configuration.php. */
 
 export const SITE_PREFIX = 'jos_';
 
@@ -55,7 +55,7 @@ CREATE TABLE jos_assets (
   rules varchar(5120) NOT NULL
 );`;
 
-/** As installed: 1 Public has 2 Registered, 6 Manager and 8 Super Users; 7 Administrator is below Manager. */
+/** Groups after installation: 1 Public has 2 Registered, 6 Manager, 8 Super Users; 7 Administrator is below Manager. */
 const ROWS = `
 INSERT INTO jos_usergroups (id, parent_id, lft, rgt, title) VALUES
   (1, 0, 1, 12, 'Public'), (2, 1, 2, 3, 'Registered'), (6, 1, 4, 7, 'Manager'), (7, 6, 5, 6, 'Administrator'),
@@ -71,7 +71,7 @@ INSERT INTO jos_assets (id, parent_id, name, rules) VALUES
 
 export interface TestSite {
   root: string;
-  /** of its database, for LICENSING_DATABASE_URL */
+  /** the address of its database, for LICENSING_DATABASE_URL */
   url: string;
   database: string;
   connection: Connection;
@@ -91,7 +91,7 @@ export interface TestUser {
   token: string;
 }
 
-/** As Joomla's form shows it. */
+/** Returns a token as Joomla's form shows it. */
 export function siteToken(
   id: number | string,
   seed: Buffer,

@@ -8,18 +8,18 @@ export interface Call {
   kind: Kind;
   /** index of the identifier (`identifierName`); undefined for a call without an identifier */
   identifier: number | undefined;
-  /** ms */
+  /** in ms */
   startedAt: number;
   endedAt: number;
-  /** in the words of `step`, or what happened instead of an answer */
+  /** the answer in the words of `step`, or the reason for no answer */
   answer: string;
-  /** false: a time-out, 503 or cut connection; the call may take effect at any time after its start, or never */
+  /** false after a time-out, 503 or cut connection: the call may take effect at any time after its start, or never */
   known: boolean;
 }
 
 /** All calls on one licence. The last call, of the kind `stored`, is the final stored state. */
 export interface History {
-  /** 0: unlimited */
+  /** 0 for unlimited */
   limit: number;
   calls: Call[];
 }
@@ -32,7 +32,7 @@ export function identifierName(index: number): string {
   return `${String.fromCharCode(97 + index)}.example`;
 }
 
-/** docs/contract.md as a function: a call's answer in a state, and the next state. */
+/** Returns a call's answer in a state, and the next state: docs/contract.md as a function. */
 export function step(
   limit: number,
   state: State,
@@ -67,7 +67,7 @@ export function step(
   }
 }
 
-/** Whether a call with this answer leaves every state unchanged. */
+/** Reports whether a call with this answer leaves every state unchanged. */
 export function isRead({ kind, answer, known }: Call): boolean {
   if (kind === 'validate' || kind === 'stored') return true;
   return known && (/^4\d\d /.test(answer) || answer === 'refused');
@@ -79,7 +79,7 @@ export function describeState(state: State): string {
   return describeStored(state & SUSPENDED ? 'suspended' : 'active', names);
 }
 
-/** @param identifiers in any order */
+/** Describes a stored state. @param identifiers in any order */
 export function describeStored(status: string, identifiers: string[]): string {
   return `${status} [${[...identifiers].sort().join(' ')}]`;
 }
@@ -100,7 +100,7 @@ interface Body {
   error?: { code: string; activations_used?: number; activation_limit?: number };
 }
 
-/** The service's answer in the words of `step`. An answer outside the contract matches none of them. */
+/** Describes the service's answer in the words of `step`. An answer outside the contract matches none of them. */
 export function describeAnswer(kind: Kind, status: number, text: string): string {
   const other = `${status} ${text.slice(0, 60)}`;
   let body: Body;

@@ -9,12 +9,12 @@ import {
 } from './license-history';
 
 /**
- * Searches for an order of a licence's calls, each between its start and its end, in which every answer is the model's.
+ * Searches for an order of a licence's calls, each between its start and its end, in which all answers match the model.
  *
  * This is Wing and Gong's search in the just-in-time form of Lowe's "Testing for linearizability" (2017), with his
  * cache of visited configurations. It processes starts and ends in order, and keeps every configuration (a state, and
  * the pending calls placed to reach it) that explains all answers so far. A call is placed only when an answer requires
- * it. The first answer that leaves no configuration is the unexplained one.
+ * it. The first answer that leaves no configuration is unexplained.
  */
 export type Verdict =
   | { explained: true }
@@ -23,18 +23,18 @@ export type Verdict =
 
 interface Configuration {
   state: State;
-  /** clients whose pending call is placed, as bits: calls that may write */
+  /** the clients whose pending call is placed, as bits: calls that may write */
   writes: number;
-  /** the same for calls that only read */
+  /** the clients whose pending read is placed, as bits */
   reads: number;
-  /** calls of unknown outcome that took effect, as bits of their index */
+  /** the calls of unknown outcome that took effect, as bits of their index */
   unknown: number;
 }
 
 const MOST_UNKNOWN = 30;
 const DEFAULT_PATIENCE_MS = 10_000;
 
-/** @param patience ms after which the search gives up, undecided */
+/** Searches for a valid order of calls. @param patience the ms after which the search gives up, undecided */
 export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_MS): Verdict {
   const until = performance.now() + patience;
   const events = calls.flatMap((call) => [
@@ -50,7 +50,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
   for (const { call, isEnd } of events) {
     if (!isEnd) {
       if (call.known) underWay.set(call.client, call);
-      // A read without an answer does not matter.
+      // Ignore a read without an answer.
       else if (!isRead(call)) unknown.push(call);
       if (unknown.length > MOST_UNKNOWN)
         return { explained: undefined, why: `more than ${MOST_UNKNOWN} unknown outcomes` };
@@ -65,7 +65,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
   }
   return { explained: true };
 
-  /** @returns the configurations with the call placed, after any other calls; undefined: out of time */
+  /** Places the call after any other calls. @returns the configurations; undefined if the time is up */
   function place(call: Call, from: Configuration[]): Configuration[] | undefined {
     const bit = 1 << call.client;
     const reads = isRead(call);
@@ -118,7 +118,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
     return { ...from, state, reads };
   }
 
-  /** Of equal unknown calls, the earlier take effect first. */
+  /** Reports whether an equal unknown call exists that must take effect first. */
   function hasEarlierTwin(index: number, used: number): boolean {
     const { kind, identifier } = unknown[index]!;
     return unknown
@@ -134,7 +134,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
 function createMemory() {
   const buckets = new Map<number, Configuration[]>();
   return {
-    /** @returns false when a stored configuration covers it */
+    /** Adds a configuration. @returns false if a stored one covers it */
     add(added: Configuration): boolean {
       const key = added.state * 2 ** 30 + added.writes;
       const bucket = buckets.get(key) ?? [];
@@ -153,7 +153,7 @@ function standsFor(one: Configuration, other: Configuration): boolean {
 const SHOWN_BEFORE = 12;
 const SHOWN_STATES = 6;
 
-/** A table of the calls around the unexplained call, which is marked. */
+/** Formats a table of the calls around the unexplained call, which is marked. */
 export function describeViolation({ limit, calls }: History, call: Call, states: State[]): string {
   const around = calls.filter(
     ({ startedAt, endedAt }) => startedAt <= call.endedAt && endedAt >= call.startedAt,

@@ -10,27 +10,27 @@ import { startMariaDb, startRedis, type MariaDb, type PrivateServer } from './se
 import { countTimes, giveLicense, givePlan, PREFIX, type TestLicense } from './service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './service-process';
 
-/** The load that faults are tried under, and a record of it: nothing acknowledged may be lost. */
+/** The load during faults, and its record: no acknowledged change may be lost. */
 
 export type Kind = 'validate' | 'activate' | 'repeat' | 'download';
 
 export interface Call {
   kind: Kind;
-  /** index in the load's licences */
+  /** the index of the licence in the load */
   license: number;
-  /** ms since the load began */
+  /** the ms since the load began */
   sentAt: number;
   answeredAt: number;
-  /** undefined: the connection failed, was cut, or stayed silent */
+  /** undefined if the connection failed, was cut, or remained silent */
   status: number | undefined;
-  /** the JSON error's code, or the text of a refused download */
+  /** the code of the JSON error, or the text of a refused download */
   code: string | undefined;
   retryAfter: string | undefined;
-  /** what happened instead of an answer */
+  /** the reason for no answer */
   failure: string | undefined;
 }
 
-/** What the load uses: licences of product 42, the last ones with few slots, and its package. */
+/** The goods of the load: licences of product 42, the last ones with few slots, and its package. */
 export interface Goods {
   licenses: TestLicense[];
   bytes: Buffer;
@@ -38,9 +38,9 @@ export interface Goods {
 }
 
 export interface LoadOptions {
-  /** a change does not affect running clients */
+  /** the number of clients; a change does not affect running ones */
   clients?: number;
-  /** ms between a client's calls, on average */
+  /** the average ms between a client's calls */
   pause?: number;
   /** receives each call instead of `calls`, which then stays empty */
   onCall?: (call: Call) => void;
@@ -49,13 +49,13 @@ export interface LoadOptions {
 export interface Load {
   calls: Call[];
   book: Book;
-  /** ms since the load began */
+  /** returns the ms since the load began */
   now: () => number;
   /** Waits for pending calls to end. */
   stop(): Promise<void>;
 }
 
-/** What was sent and acknowledged, by licence. */
+/** The sent and acknowledged calls by licence. */
 export interface Book {
   goods: Goods;
   checks: { sent: number; acknowledged: number }[];
@@ -70,7 +70,7 @@ export const CLIENT_PATIENCE_MS = 30_000;
 const FEW_SLOTS = 5;
 const SHOWN_LOSSES = 20;
 
-/** A product with a published 20 kB package, and licences for it. */
+/** Creates a product with a published 20 kB package, and licences for it. */
 export async function giveGoods(db: Db, packagesDir: string): Promise<Goods> {
   const licenses = await giveLicenses(db);
   const { path, bytes } = await makePackage({}, 20_000);
@@ -92,10 +92,10 @@ export async function giveLicenses(db: Db, count = 12): Promise<TestLicense[]> {
 }
 
 /**
- * @param urls the service's instances, shared among the clients
+ * Starts clients that call one after another, each on a kept connection: half of the calls validate, a quarter activate
+ * something new, the others repeat an activation or download. Each call has a new address, to avoid rate limits.
  *
- * Clients that call one after another, each on a kept connection: half of the calls validate, a quarter activate
- * something new, the rest repeat an activation or download. Each call has a new address, to stay below rate limits.
+ * @param urls the service's instances, which the clients share
  */
 export function startLoad(urls: string | string[], goods: Goods, options: LoadOptions = {}): Load {
   const { clients = 24, pause = 20, onCall } = options;
@@ -188,7 +188,7 @@ export function startLoad(urls: string | string[], goods: Goods, options: LoadOp
       const done = await call(url, agent);
       if (onCall) onCall(done);
       else calls.push(done);
-      // A refused client waits a little; others continue after their pause.
+      // Let a refused client wait a little; others continue after their pause.
       await sleep(done.status === 200 ? pause * (0.5 + Math.random()) : pause + 50);
     }
     agent.destroy();
@@ -207,7 +207,7 @@ export function startLoad(urls: string | string[], goods: Goods, options: LoadOp
 /**
  * Compares the record with the database.
  *
- * @returns what is lost or in excess, in sentences
+ * @returns sentences about lost and superfluous data
  */
 export async function findLosses(db: Db, { goods, checks, activations, wrong }: Book): Promise<string[]> {
   const losses = [...wrong];
@@ -255,12 +255,12 @@ export function outcomeOf({ status, code, failure }: Call): string {
   return code === undefined ? String(status) : `${status} ${code}`;
 }
 
-/** Whether a healthy service gives this answer to the load. */
+/** Reports whether a healthy service gives this answer to the load. */
 export function isHealthy({ status, code }: Call): boolean {
   return status === 200 || code === 'ACTIVATION_LIMIT_REACHED';
 }
 
-/** Whether this is the documented refusal while the database is unavailable. */
+/** Reports whether this is the documented refusal while the database is unavailable. */
 export function isUnavailable({ kind, status, code, retryAfter }: Call): boolean {
   const text =
     kind === 'download'
@@ -269,7 +269,7 @@ export function isUnavailable({ kind, status, code, retryAfter }: Call): boolean
   return status === 503 && code === text && Number(retryAfter) > 0;
 }
 
-/** ms from sending to the answer */
+/** Returns the ms from sending to the answer. */
 export function duration({ sentAt, answeredAt }: Call): number {
   return answeredAt - sentAt;
 }
@@ -278,7 +278,7 @@ export function slowest(calls: Call[]): number {
   return Math.max(0, ...calls.map(duration));
 }
 
-/** Resident memory (MB) and open descriptors of a process. */
+/** Returns the resident memory (MB) and open descriptors of a process. */
 export function usage(pid: number): { memory: number; descriptors: number } {
   return { memory: residentMemory(pid), descriptors: readdirSync(`/proc/${pid}/fd`).length };
 }
@@ -288,20 +288,17 @@ export interface Stand {
   mariadb: MariaDb;
   redis: PrivateServer & { url: string };
   settings: Settings;
-  /** the test's own handle */
+  /** the test's own connection */
   db: Db;
   packagesDir: string;
-  /** The package, and licences without load. */
+  /** Creates the package, and licences without load. */
   newGoods(): Promise<Goods>;
   /** Starts a process of the service, which ends with the stand. */
   start(settings?: Settings): Promise<ServiceProcess & { admin: string }>;
   close(): Promise<void>;
 }
 
-/**
- * @param options MariaDB's options
- * @param data MariaDB's data folder; by default a new one
- */
+/** Starts the servers. @param options MariaDB's options @param data MariaDB's data folder; by default a new one */
 export async function openStand(
   more: Settings = {},
   { options, data }: { options?: string[]; data?: string } = {},

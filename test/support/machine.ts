@@ -13,16 +13,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { eventually } from './processes';
 
-/** A Debian with systemd of its own, booted by systemd-nspawn, with MariaDB, nginx and Apache from its packages. */
+/** A Debian with its own systemd, booted by systemd-nspawn, with MariaDB, nginx and Apache from its packages. */
 
 const ROOT = join(__dirname, '../..');
-/** Made once, and copied for each machine. */
+/** The folder that is created once, and copied for each machine. */
 const BASE = process.env.TEST_SETUP_BASE ?? join(tmpdir(), 'licensing-setup-base');
 const PACKAGES = 'mariadb-server nginx-light apache2 openssl ca-certificates adduser sudo'.split(' ');
 
 export interface Ended {
   code: number;
-  /** standard output and standard error in one */
+  /** standard output and standard error together */
   text: string;
   stdout: string;
   ms: number;
@@ -30,11 +30,11 @@ export interface Ended {
 
 export interface Machine {
   folder: string;
-  /** runs a shell's line as root inside */
+  /** runs a shell's line inside as root */
   sh(line: string): Promise<Ended>;
-  /** the same; throws with what it printed when it does not end with 0 */
+  /** runs a line; throws with its output unless it ends with 0 */
   well(line: string): Promise<string>;
-  /** a file's text */
+  /** returns a file's text */
   read(path: string): string;
   write(path: string, text: string): void;
   /** copies a file or folder of this machine into it */
@@ -138,7 +138,7 @@ function enter(folder: string, nspawn: ChildProcess): Machine {
   };
 }
 
-/** A Joomla site's configuration, database and web server, on https with an authority of its own. */
+/** Creates a Joomla site's configuration, database and web server, with https by its own authority. */
 export async function giveSite(machine: Machine, root = '/var/www/shop'): Promise<void> {
   machine.write(
     '/etc/ssl/shop/make',
@@ -202,7 +202,7 @@ server {
 `;
 }
 
-/** The production dependencies, as the lock file has them. */
+/** Returns the production dependencies in the lock file. */
 function productionPackages(): string[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; optional?: boolean }>;
@@ -213,7 +213,7 @@ function productionPackages(): string[] {
 }
 
 /**
- * A release's tree of the build, with a Node of its own. @param isNext with one more migration and another nginx file
+ * Creates a release's tree from the build, with Node. @param isNext true for one more migration and another nginx file
  */
 export function makeTree(to: string, version: string, isNext = false): string {
   rmSync(to, { recursive: true, force: true });
@@ -248,7 +248,7 @@ export function makeTree(to: string, version: string, isNext = false): string {
   return to;
 }
 
-/** As `npm run release` packs it. */
+/** Packs a release like `npm run release`. */
 export function makeArchive(folder: string, version: string, isNext = false): string {
   const top = `licensing-gateway-${version}-linux-x64`;
   makeTree(join(folder, top), version, isNext);
@@ -267,7 +267,7 @@ export function makeArchive(folder: string, version: string, isNext = false): st
   return file;
 }
 
-/** All files below folders with their modes and sizes: what a dry run must not change. */
+/** Lists all files below folders with modes and sizes, which a dry run must not change. */
 export function listing(machine: Machine, ...folders: string[]): string[] {
   return folders.flatMap((folder) =>
     (readdirSync(join(machine.folder, folder), { recursive: true }) as string[])

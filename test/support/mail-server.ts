@@ -4,12 +4,12 @@ import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Certificate } from './certificates';
 
-/** A real mail server, whose manners a test can change. */
+/** A real mail server, whose behaviour a test can change. */
 
 export interface ReceivedMail {
   to: string[];
   from: string;
-  /** as it was sent, decoded from quoted-printable */
+  /** the sent text, decoded from quoted-printable */
   text: string;
   messageId: string;
   subject: string;
@@ -17,21 +17,21 @@ export interface ReceivedMail {
 
 export interface MailServer {
   port: number;
-  /** those that it answered with 250, or would have */
+  /** the mails that it answered with 250, or would have */
   received: ReceivedMail[];
   manners: Manners;
-  /** how often a password was refused */
+  /** the number of refused passwords */
   refusedLogins: number;
   stop(): Promise<void>;
 }
 
 interface Manners {
-  /** addresses that it refuses, by the reply, with or without its text */
+  /** the replies to addresses that it refuses, with or without a text */
   refuses: Record<string, number | string>;
   password: string;
-  /** it says nothing after the mail: its 250 is held back */
+  /** true if it holds back its 250 after the mail */
   holds: boolean;
-  /** it accepts connections and says nothing at all */
+  /** true if it accepts connections and sends nothing */
   hangs: boolean;
 }
 
@@ -84,7 +84,7 @@ export async function startMailServer({
         });
         if (!manners.holds) done();
       };
-      // A sender that is killed in the middle leaves a mail that never came.
+      // Ignore the incomplete mail of a sender that is killed.
       text(stream).then(take, () => undefined);
     },
   };

@@ -7,7 +7,7 @@ import type { Settings } from '../../src/settings/config';
 import type { Db } from '../../src/store/engine/database';
 import { PREFIX, startTestService, type OwnSettings, type TestService } from './service';
 
-/** The operator's API over HTTP, as a shop or a script calls it. */
+/** The operator's API over HTTP, as a shop or a script uses it. */
 
 export const MANAGE = `${PREFIX}/manage`;
 export const NOW = new Date('2026-11-24T12:00:00Z');
@@ -20,7 +20,7 @@ export interface ManageAnswer {
   body: Body;
 }
 
-/** What tests read of answers; anything else fails there. */
+/** The fields of answers that tests read; a missing one fails there. */
 export type Thing = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
 interface Body {
   data: Thing;
@@ -29,22 +29,22 @@ interface Body {
 }
 
 export interface Sent {
-  /** an object becomes JSON; a text or bytes are sent as they are */
+  /** an object becomes JSON; a text or bytes are sent unchanged */
   body?: unknown;
   headers?: Record<string, string>;
-  /** for a body that a service reads as it arrives */
+  /** for a body that the service reads as it arrives */
   stream?: AsyncIterable<Uint8Array>;
 }
 
 export interface ManageClient {
   token: string;
-  /** `send('POST /licenses', { body })`; the path is below `P/manage` */
+  /** sends `send('POST /licenses', { body })`; the path is below `P/manage` */
   send(call: string, sent?: Sent): Promise<ManageAnswer>;
   /** Expects a success. @returns its `data` */
   ok(call: string, body?: unknown, status?: number): Promise<Thing>;
-  /** Expects a refusal with this code, and this field. @returns its message */
+  /** Expects a refusal with this code and field. @returns its message */
   refused(call: string, body: unknown, refusal: Refusal, field?: string): Promise<string>;
-  /** All things of a list, by pages of `limit`. */
+  /** Lists all items by pages of `limit`. */
   all(path: string, limit?: number): Promise<Thing[]>;
 }
 
@@ -65,12 +65,12 @@ const REFUSALS = {
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 
-/** Whether an answer says to try again: the service had no time, or the first request with its key is under way. */
+/** Reports whether an answer asks for a retry: the service is busy, or a first request with its key is running. */
 export function isLate({ status, headers }: Pick<ManageAnswer, 'status' | 'headers'>): boolean {
   return (status === 503 || status === 409) && headers.has('retry-after');
 }
 
-/** Sends again what the service says to send again, as a client does: on a busy machine a request may be late. */
+/** Retries when the service asks for it, as a client does: on a busy machine a request may be late. */
 export async function sendAgain<A extends Pick<ManageAnswer, 'status' | 'headers'>>(
   send: () => Promise<A>,
 ): Promise<A> {
@@ -82,7 +82,7 @@ export async function sendAgain<A extends Pick<ManageAnswer, 'status' | 'headers
   return answer;
 }
 
-/** @param heard receives everything that was said, for `expectNoSecrets` */
+/** Returns a client of the API. @param heard receives all texts, for `expectNoSecrets` */
 export function manageClient(
   url: string,
   token: string,
@@ -120,7 +120,7 @@ export function manageClient(
       };
     },
     async ok(call, body, status = 200) {
-      // With the key it is done once.
+      // The key makes the retry safe (idempotency).
       const headers: Record<string, string> = call.startsWith('POST ')
         ? { 'Idempotency-Key': randomUUID() }
         : {};
@@ -143,7 +143,7 @@ export function manageClient(
         );
         expect(answer.status).toBe(200);
         const data = answer.body.data as Thing[];
-        // A page before the last is full.
+        // Every page but the last is full.
         if (answer.body.next !== null) expect(data).toHaveLength(limit);
         things.push(...data);
         after = answer.body.next;
@@ -167,22 +167,22 @@ export function expectRefusal(
   expect(headers.get('cache-control')).toBe('no-store');
 }
 
-/** Searching a megabyte of one letter for addresses would take hours. */
+/** The maximum text, because searching a megabyte of one letter for addresses would take hours. */
 const MOST_HEARD = 10_000;
 
 export interface Managed extends TestService {
   read: ManageClient;
   issue: ManageClient;
   write: ManageClient;
-  /** a client with a new token */
+  /** returns a client with a new token */
   withToken(scope: Scope, name: string, expiresAt?: Date | null): Promise<ManageClient & { id: number }>;
-  /** a client with this text as its token */
+  /** returns a client with this text as its token */
   as(token: string): ManageClient;
-  /** every text that was sent and answered */
+  /** every text that was sent or received */
   heard: string[];
 }
 
-/** A service with a token of each scope (`reader`, `shop`, `admin`); the clock stands at NOW. */
+/** Starts a service with a token of each scope (`reader`, `shop`, `admin`); the clock stays at NOW. */
 export async function startManaged(
   settings: Settings = {},
   now = NOW,
@@ -225,12 +225,12 @@ export async function giveToken(
 const SECRETS = [
   /lgw_[\w-]{49}/g,
   /[0-9A-F]{8}(?:-[0-9A-F]{8}){3}/gi,
-  // From a word's first character: a search from each one takes the square of a long word's time.
+  // Search from a word's first character: a search from each one takes the square of a long word's time.
   /(?<![\w.+-])[\w.+-]+@[\w.-]+\.\w+/g,
   /(?<="Idempotency-Key":")[^"]+/g,
 ];
 
-/** Nothing that was said is in the log: no token, key, e-mail address or Idempotency-Key. Call it at a suite's end. */
+/** Expects no secret of these texts in the log: token, key, address or Idempotency-Key. Call it at a suite's end. */
 export function expectNoSecrets({ heard, logLines, read, issue, write }: Managed): void {
   const secrets = new Set(
     heard.flatMap((text) => SECRETS.flatMap((secret) => text.replaceAll('%40', '@').match(secret) ?? [])),
@@ -238,7 +238,7 @@ export function expectNoSecrets({ heard, logLines, read, issue, write }: Managed
   for (const { token } of [read, issue, write]) secrets.add(token);
   expect(logLines.filter((line) => line.includes('"endpoint":"manage"')).length).toBeGreaterThan(0);
   const log = logLines.join('\n').toLowerCase().replaceAll('%40', '@');
-  // A short Idempotency-Key may be a word of the log.
+  // Skip a short Idempotency-Key, which may be a word of the log.
   expect([...secrets].filter((secret) => secret.length > 5 && log.includes(secret.toLowerCase()))).toEqual(
     [],
   );

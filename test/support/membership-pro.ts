@@ -1,6 +1,6 @@
 import { isSqlite, type Db } from '../../src/store/engine/database';
 
-/** Tables of Membership Pro as its installer makes them: columns and types that a move in reads, and some that it does not. */
+/** Tables of Membership Pro in the form of its installer: columns and types that a move reads, and some others. */
 
 const TABLES: Record<string, string> = {
   osmembership_plans: `
@@ -39,7 +39,7 @@ export async function makeMembershipPro(db: Db, prefix: string): Promise<void> {
     );
 }
 
-/** Without the indexes of columns. */
+/** Returns the columns without indexes. */
 function forSqlite(columns: string): string {
   return columns
     .replace('int UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY', 'integer PRIMARY KEY')
@@ -48,7 +48,7 @@ function forSqlite(columns: string): string {
 
 export const MEMBERSHIP_PRO_TABLES = Object.keys(TABLES);
 
-/** Some rows: undefined columns have their defaults. */
+/** Inserts rows: undefined columns have their defaults. */
 export async function fillTable(
   db: Db,
   prefix: string,

@@ -9,7 +9,7 @@ import { checkConfiguration, startWebServer, type TestWebServer } from './web-se
 const FILES = join(__dirname, '../../nginx');
 const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].find((path) => existsSync(path)) ?? 'nginx';
 
-/** The values an operator changes in the files of nginx/. */
+/** The values that an operator changes in the files of nginx/. */
 const PLACEHOLDERS = {
   packagesDir: '/var/lib/licensing/packages/',
   xmlDir: '/var/lib/licensing/xml;',
@@ -22,17 +22,17 @@ const PLACEHOLDERS = {
 };
 
 export interface NginxOptions {
-  /** where each instance listens: `127.0.0.1:3080` or `unix:/path` */
+  /** the address of each instance: `127.0.0.1:3080` or `unix:/path` */
   upstream: string | string[];
-  /** the folder the internal location serves */
+  /** the folder that the internal location serves */
   packagesDir?: string;
-  /** the folder of the update XMLs */
+  /** the folder of the update XML files */
   xmlDir?: string;
-  /** use the whole site.example.conf, over TLS; by default a small plain HTTP site that includes licensing.conf */
+  /** true for the whole site.example.conf over TLS; by default a small plain HTTP site that includes licensing.conf */
   example?: boolean;
-  /** the pages on a host name of their own, pages.shop.example; needs the whole site */
+  /** true to serve the pages on their own host name, pages.shop.example; needs the whole site */
   pagesHost?: boolean;
-  /** edits a file's text as an operator would */
+  /** edits a file's text like an operator */
   edit?: (text: string, file: string) => string;
 }
 
@@ -45,7 +45,7 @@ export async function startNginx(options: NginxOptions): Promise<TestWebServer> 
   return startWebServer([NGINX, '-p', folder, '-c', conf], folder, { url, port, httpPort });
 }
 
-/** The upstream of deploy/cluster/nginx.conf, with these addresses for those of its hosts, in their order. */
+/** Returns the upstream of deploy/cluster/nginx.conf, with these addresses instead of its hosts, in their order. */
 export function ofCluster(addresses: string[]): NonNullable<NginxOptions['edit']> {
   const upstream = addresses.reduce(
     (text, address, i) => text.replace(`10.0.0.1${i + 1}:3080`, address),
@@ -62,7 +62,7 @@ export function checkNginx(options: NginxOptions): { ok: boolean; output: string
   return checkConfiguration([NGINX, '-t', '-p', folder, '-c', conf]);
 }
 
-/** The site's PHP page returns the request it received. */
+/** The site's PHP page, which returns the request that it received. */
 const PAGE = `<?php
 header('Content-Type: application/json');
 echo json_encode(['php' => basename(__FILE__), 'uri' => $_SERVER['REQUEST_URI'], 'path_info' => $_SERVER['PATH_INFO'] ?? '']);

@@ -8,24 +8,24 @@ import { processEnvironment, type Ended } from './service-process';
 export interface RunOptions {
   /** its standard input; empty by default */
   stdin?: string;
-  /** in addition to the settings */
+  /** variables in addition to the settings */
   env?: NodeJS.ProcessEnv;
-  /** runs the released program in a process of its own: always with `command`, and with an `env` that Node reads at its start */
+  /** true for the released program in its own process; always with `command`, and if Node reads `env` at its start */
   ownProcess?: boolean;
-  /** the working directory; of one command at a time */
+  /** the working directory, for one command at a time */
   cwd?: string;
-  /** another build's command */
+  /** the command of another build */
   command?: string;
 }
 
 export interface Operator {
-  /** Runs the command to its end. */
+  /** Runs the command until it ends. */
   run: (args: string[], options?: RunOptions) => Promise<Ended>;
-  /** Runs it with --json, expects success, and returns what it printed. */
+  /** Runs the command with --json, expects success, and returns its output. */
   json: <T = Record<string, unknown>>(args: string[], options?: RunOptions) => Promise<T>;
 }
 
-/** An operator with these settings in the environment. */
+/** Returns an operator with these settings in the environment. */
 export function operator(settings: Settings): Operator {
   async function run(
     args: string[],
@@ -43,7 +43,7 @@ export function operator(settings: Settings): Operator {
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const)
       child[name]!.setEncoding('utf8').on('data', (text: string) => (output[name] += text));
-    // A command that does not read its input ends before the input is written.
+    // Ignore the error of a command that ends without reading its input.
     child.stdin!.on('error', () => undefined).end(stdin);
     const [code] = (await once(child, 'close')) as [number | null];
     return { code, ...output };

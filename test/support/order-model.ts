@@ -6,8 +6,8 @@ import { sendHook, signStandard } from './shop-senders';
 import { rows } from './service';
 
 /**
- * Orders with events made by chance, told in any order and more than once, and a model that says what each licence has to
- * be at the end. The model is written after the contract, without the code that it judges.
+ * Generates orders with random events, sent in any order and repeatedly, and has a model of each licence's final state.
+ * The model is written from the contract, without the code that it checks.
  */
 
 export const PLAN_DAYS = 300;
@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 /** The slots of the plans that licences are sold on and upgraded to. */
 const SLOTS = [3, 5, 9];
 
-/** The plans of a sale, of one product. */
+/** Creates the plans of a sale, all of one product. */
 export async function giveModelPlans(db: Db): Promise<number[]> {
   const now = new Date('2026-01-01T00:00:00Z');
   const { id: productId } = await addProduct(db, { name: 'Model', element: null }, now);
@@ -31,18 +31,18 @@ export async function giveModelPlans(db: Db): Promise<number[]> {
 interface Told {
   order: string;
   event: string;
-  /** seconds after the first that may be */
+  /** seconds after the earliest possible event */
   at: number;
   id: string;
   partial: boolean;
-  /** the payment that it is about: of a payment its own; of a refund one of the order's, or undefined: all of them */
+  /** the payment of the event: a payment's own; for a refund one of the order's, or undefined for all of them */
   payment: string | undefined;
-  /** of an upgrade: which of the plans */
+  /** the plan after an upgrade */
   plan: number;
   renews: string | undefined;
 }
 
-/** An order that issues a licence, and those that renew it. */
+/** An order that issues a licence, and the orders that renew it. */
 interface Group {
   base: Told[];
   renewals: Told[][];
@@ -50,13 +50,13 @@ interface Group {
 
 export interface Sale {
   groups: Group[];
-  /** what is sent, in the order of sending: each event at least once */
+  /** the messages in the order of sending, each event at least once */
   messages: Thing[];
-  /** what each event of an order is called */
+  /** the number of events, without repetitions */
   distinct: number;
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed. */
+/** Returns numbers from 0 to 1 that are the same for the same seed. */
 export function chance(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -69,7 +69,7 @@ export function chance(seed: number): () => number {
   };
 }
 
-/** How likely each event is, the payment aside; so many that most orders have a conflict of some kind. */
+/** The probability of each event except the payment, high enough that most orders have a conflict of some kind. */
 const LIKELY: [event: string, likely: number][] = [
   ['paid', 0.25],
   ['renewed', 0.4],
@@ -86,10 +86,10 @@ const LIKELY: [event: string, likely: number][] = [
   ['subscription_ended', 0.15],
   ['cancelled', 0.1],
 ];
-/** So few seconds that events often share one. */
+/** The number of seconds, low enough that events often have the same one. */
 const SECONDS = 12;
 
-/** @param plans ids of plans of one product: `PLAN_DAYS` long, with 3, 5 and 9 slots */
+/** Generates a sale. @param plans the ids of one product's plans: `PLAN_DAYS` long, with 3, 5 and 9 slots */
 export function makeSale(
   random: () => number,
   { orders, shop, plans, first }: { orders: number; shop: string; plans: number[]; first: Date },
@@ -106,11 +106,11 @@ export function makeSale(
       .filter((event) => renews === undefined || event !== 'upgraded')
       .map((event, i) => {
         let at = pick(SECONDS);
-        // Which of two upgrades or refunds in one second comes last is left open.
+        // Use another second, because the order of two upgrades or refunds in one second is undefined.
         while (taken.get(event)?.has(at)) at = (at + 1) % SECONDS;
         taken.get(event)?.add(at);
         const partial = event === 'refunded' && random() < 0.25;
-        // Payments have the name of their event.
+        // Name payments after their event.
         const names = wanted.flatMap((one, k) => (/^(paid|renewed)$/.test(one) ? [`pay_${k}`] : []));
         const payment = /^(paid|renewed)$/.test(event)
           ? `pay_${i}`
@@ -162,20 +162,20 @@ const RANK = [
 interface Fate {
   isCancelled: boolean;
   isPaid: boolean;
-  /** when the refunds of everything happened that nothing has undone */
+  /** the times of full refunds that were not reversed */
   refunds: number[];
-  /** when the last payment was given back that something was still paid by; undefined: something is */
+  /** the time at which the last remaining payment was refunded; undefined if a payment remains */
   givenBackAt: number | undefined;
   isChargedBack: boolean;
-  /** when payments were made that stand */
+  /** the times of payments that were not refunded */
   payments: number[];
-  /** when the paid times begin to count, and how many there are */
+  /** the time from which the paid periods count, and their number */
   begins: number;
   terms: number;
   plan: number;
 }
 
-/** What an order's own events come to, by when they happened. */
+/** Returns the outcome of an order's own events, by the time at which they happened. */
 function fateOf(events: Told[]): Fate {
   const sorted = [...events].sort(
     (a, b) => a.at - b.at || RANK.indexOf(a.event) - RANK.indexOf(b.event) || (a.id < b.id ? -1 : 1),
@@ -184,7 +184,7 @@ function fateOf(events: Told[]): Fate {
   const isPayment = ({ event }: Told, i: number) =>
     first !== -1 && i >= first && /^(paid|renewed)$/.test(event);
   const isRefund = ({ event, partial }: Told) => event === 'refunded' && !partial;
-  /** the refund of a payment that nothing has undone */
+  /** Returns the refund of a payment that was not reversed. */
   const returnOf = (payment: string | undefined): number => {
     const about = sorted.findLastIndex(
       (told) =>
@@ -196,7 +196,7 @@ function fateOf(events: Told[]): Fate {
   const lastPayment = sorted.findLastIndex((told, i) => isPayment(told, i) && stands(told));
   const lastReversal = sorted.findLastIndex(({ event }) => event === 'chargeback_reversed');
   const lastFailure = sorted.findLastIndex(({ event }) => event === 'refund_failed');
-  // A renewal before the payment pays for nothing.
+  // Ignore a renewal before the payment, which pays for nothing.
   const paying = sorted.filter(isPayment);
   const isAnyLeft = paying.some(stands);
   const returns = paying.map(({ payment }) => returnOf(payment));
@@ -211,7 +211,7 @@ function fateOf(events: Told[]): Fate {
     refunds: sorted.flatMap((told, i) =>
       isRefund(told) && told.payment === undefined && i > lastPayment && i > lastFailure ? [told.at] : [],
     ),
-    // Each paid time is longer than all the seconds in which something happens.
+    // Each paid period is longer than the time in which all events happen.
     givenBackAt: isAnyLeft ? undefined : sorted[Math.max(...returns)]?.at,
     isChargedBack: sorted.some(({ event }, i) => event === 'charged_back' && i > lastReversal),
     payments: paying.filter(stands).map(({ at }) => at),
@@ -225,7 +225,7 @@ const isInForce = ({ isPaid, isCancelled, refunds, givenBackAt, isChargedBack }:
   isPaid && !isCancelled && refunds.length === 0 && givenBackAt === undefined && !isChargedBack;
 
 interface Expected {
-  /** `none` or that state: whether the licence was ever issued depends on what was told first */
+  /** `none` or this state: whether the licence was ever issued depends on the first message */
   states: string[];
   days: number | undefined;
   /** the second from which the days count */
@@ -251,15 +251,15 @@ function expectedOf({ base, renewals }: Group): Expected {
   };
 }
 
-/** Whoever takes an order's event: a token's client, or a receiver. @returns the status */
+/** A client that sends an order's event, by a token or to a receiver. @returns the status */
 export type Teller = (message: Thing) => Promise<number>;
 
-/** By the operator's API. */
+/** Returns a client of the operator's API. */
 export function byToken(client: Pick<ManageClient, 'send'>): Teller {
   return async (message) => (await client.send('POST /orders', { body: message })).status;
 }
 
-/** By Standard Webhooks, to the receiver of the shop. */
+/** Returns a sender by Standard Webhooks to the shop's receiver. */
 export function bySignature(url: string, secret: string): Teller {
   return async ({ event, ...data }) => {
     const { shop, order, event_id: id } = data as Record<string, string>;
@@ -269,7 +269,7 @@ export function bySignature(url: string, secret: string): Teller {
   };
 }
 
-/** Sends each message until it is taken, several at once, each again with the chance that its answer was lost. */
+/** Sends each message until it is accepted, several at once, each again with the chance that its answer was lost. */
 export async function tellAll(
   messages: Thing[],
   tellers: () => Teller[],
@@ -283,7 +283,7 @@ export async function tellAll(
       const tell = open[count.sent++ % open.length]!;
       const status = await tell(message).catch(() => 0);
       if (status === 200) continue;
-      // Nobody was there, or is busy: a shop keeps what was not taken, and comes again.
+      // Without an answer, or if the service is busy, send the message again, as a shop does.
       expect([0, 429, 503]).toContain(status);
       count.lost++;
       left.unshift(message);
@@ -302,7 +302,7 @@ interface StoredLicense {
   activation_limit: number;
 }
 
-/** Compares what is stored with what the model says. @returns how many licences are in each state */
+/** Compares the stored data with the model. @returns the number of licences in each state */
 export async function judgeSale(
   db: Db,
   { groups, distinct }: Sale,
@@ -331,11 +331,11 @@ export async function judgeSale(
     const hasTerms = is === undefined || (is.days === days && is.plan === plan && is.slots === SLOTS[plan]);
     if (!expected.states.includes(state) || (state !== 'cancelled' && !hasTerms))
       wrong.push({ expected, state, is, events: [group.base, ...group.renewals] });
-    // Each line has a plan: an order that renews nothing waits for nothing.
+    // Each line has a plan, so an order that renews nothing does not wait.
     if (waiting.has(order)) wrong.push({ order, waits: true });
   }
   expect(wrong).toEqual([]);
-  // Each event is stored once, whatever was told again, and each licence was issued once.
+  // Each event must be stored once, even if it was repeated, and each licence must be issued once.
   expect(await rows(db, 'order_events')).toHaveLength(distinct);
   const events = await rows<{ action: string; license_id: number }>(db, 'events');
   const issued = events.filter(({ action }) => action === 'issue');
@@ -344,7 +344,7 @@ export async function judgeSale(
   return counts;
 }
 
-/** The days that a licence runs from a second on. */
+/** Returns the days of a licence from a second on. */
 function daysAfter(first: Date, begins: number, end: string | null): number | null {
   if (end === null) return null;
   return (Date.parse(`${end.replace(' ', 'T')}Z`) - first.getTime() - begins * 1_000) / DAY_MS;

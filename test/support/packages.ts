@@ -33,7 +33,7 @@ export async function makePackage(
   return { path, bytes: readFileSync(path) };
 }
 
-/** A zip of these files; a name that ends in `/` is an empty folder. */
+/** Returns a zip of these files; a name that ends in `/` is an empty folder. */
 export async function zipOf(entries: Record<string, string | Buffer>): Promise<Buffer> {
   const zip = new ZipFile();
   for (const [name, content] of Object.entries(entries))
@@ -43,7 +43,7 @@ export async function zipOf(entries: Record<string, string | Buffer>): Promise<B
   return buffer(zip.outputStream);
 }
 
-/** Publishes a version as the operator would, with a new package unless `file` is given. */
+/** Publishes a version like an operator, with a new package unless `file` is given. */
 export async function giveRelease(
   service: Pick<TestService, 'db' | 'packagesDir'> & Partial<Pick<TestService, 'clock'>>,
   release: Partial<PublishRequest> & { version: string; file?: string },

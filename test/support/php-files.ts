@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Engine } from 'php-parser';
 
-/** What this machine's PHP says is wrong with files. */
+/** Returns the errors that this machine's PHP reports in files. */
 export function phpFaults(files: string[]): string[] {
   return files.flatMap((file) => {
     const { status, stdout, stderr } = spawnSync('php', ['-l', file], { encoding: 'utf8' });
@@ -10,7 +10,7 @@ export function phpFaults(files: string[]): string[] {
   });
 }
 
-/** What the parser takes in spite of its version: functions, types and spellings that PHP 7.2 lacks. */
+/** Functions, types and spellings that PHP 7.2 lacks, although the parser accepts them for this version. */
 const LATER = [
   /\b(?:array_is_list|array_key_(?:first|last)|array_(?:find|any|all)|fdiv|get_debug_type|hrtime|is_countable)\b/g,
   /\b(?:mb_str_split|str_(?:contains|starts_with|ends_with)|JSON_THROW_ON_ERROR|WeakMap|WeakReference)\b/g,
@@ -24,7 +24,7 @@ const LATER = [
   /\[\s*&\s*\$\w+[^\]]*\]\s*=[^=>]/g,
 ];
 
-/** What PHP 7.2 would not read in files, or does not have. */
+/** Returns the parts of files that PHP 7.2 cannot read, or does not have. */
 export function php72Faults(files: string[]): string[] {
   const parser = new Engine({
     parser: { version: '7.2', suppressErrors: false },

@@ -4,7 +4,7 @@ import { connects, endProcess, eventually, hasEnded, startProcess } from './proc
 
 const IS_ROOT = process.getuid?.() === 0;
 
-/** Starts a private PHP-FPM on php.sock in the folder. It serves two requests at once: a page may ask its own site. */
+/** Starts a private PHP-FPM on php.sock in the folder. It serves two requests at once: a page may call its own site. */
 export async function startPhp(folder: string): Promise<() => Promise<void>> {
   const socket = join(folder, 'php.sock');
   const conf = join(folder, 'php-fpm.conf');
@@ -30,7 +30,7 @@ pm.max_children = 2
   return () => endProcess(child);
 }
 
-/** Its name contains PHP's version. */
+/** Returns the path of PHP-FPM, whose name contains PHP's version. */
 function phpFpm(): string {
   const [name] = existsSync('/usr/sbin')
     ? readdirSync('/usr/sbin').filter((one) => one.startsWith('php-fpm'))

@@ -2,21 +2,21 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { endProcess, startProcess } from './processes';
 
-/** PHP that answers each line of JSON on its standard input by one on its standard output: a start of it takes 0.1 s. */
+/** A PHP process that answers each line of JSON with one line of JSON, because a start of PHP takes 0.1 s. */
 export interface PhpProcess {
-  /** @throws with what PHP said when it fails */
+  /** Sends a line. @throws with PHP's output if it fails */
   ask<T>(input: object): Promise<T>;
   stop(): Promise<void>;
 }
 
-/** @param args options of PHP */
+/** Starts PHP. @param args options of PHP */
 export function startPhp(script: string, args: string[] = []): PhpProcess {
   const child = startProcess('php', [...args, '-d', 'display_errors=stderr', script], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
   const said = text(child.stderr!);
-  // A process that failed reads no more.
+  // Ignore errors, because a failed process no longer reads.
   child.stdin!.on('error', () => undefined);
   return {
     async ask<T>(input: object) {

@@ -1,7 +1,7 @@
 'use strict';
 /*
- * Loaded first by the process that Passenger starts (hosted-service.ts): the service of this build reads the clock that the
- * test sets, as it does in the tests' own process, and its answers are compared with the document.
+ * Preloaded into the process that Passenger starts (hosted-service.ts): the service of this build reads the clock of
+ * the test, as in the tests' own process, and its answers are compared with the document.
  */
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');

@@ -1,5 +1,5 @@
 /**
- * Makes the build that loads this first (next-version.ts) a later version: with a third migration, which adds a
+ * Makes the build that preloads this file (next-version.ts) a later version: with a third migration, which adds a
  * table, a column and an index, and fills both from the licences.
  */
 const { migrations } = require('../../dist/migrations');

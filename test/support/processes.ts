@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IS_WHOLE } from './extent';
 
-/** Private processes and folders of the tests, removed even when a test fails or is interrupted. */
+/** Private processes and folders of the tests, which are removed even when a test fails or is interrupted. */
 
 let guardian: ChildProcessWithoutNullStreams | undefined;
 
@@ -25,14 +25,14 @@ function guard(line: string): void {
   guardian.stdin.write(`${line}\n`);
 }
 
-/** A folder that is removed when this process ends. */
+/** Creates a folder that is removed when this process ends. */
 export function temporaryFolder(name = 'licensing-test', parent = tmpdir()): string {
   const path = mkdtempSync(join(parent, `${name}-`));
   guard(`dir ${path}`);
   return path;
 }
 
-/** A folder that a web server's workers can read: under root they run as another user, as in production. */
+/** Creates a folder that a web server's workers can read: under root they run as another user, as in production. */
 export function sharedFolder(): string {
   const folder = temporaryFolder('licensing-shared');
   chmodSync(folder, 0o755);
@@ -63,21 +63,21 @@ export async function endProcess(
   if (hasEnded(child)) return;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill(signal);
-  // A stopped process does not act on other signals.
+  // A stopped process ignores other signals.
   if (signal !== 'SIGKILL') child.kill('SIGCONT');
   const late = setTimeout(() => child.kill('SIGKILL'), patience);
   await ended;
   clearTimeout(late);
 }
 
-/** Ports below those that Linux, macOS and Windows give to a connection or to `listen(0)`: 32,768 upwards. */
+/** The ports below those that Linux, macOS and Windows give to a connection or to `listen(0)`: 32,768 upwards. */
 const PORTS = { from: 10_240, to: 32_768, workers: 16 };
 const PORTS_OF_WORKER = Math.floor((PORTS.to - PORTS.from) / PORTS.workers);
 let nextPort = Math.floor(Math.random() * PORTS_OF_WORKER);
 
 /**
- * Returns a port at which nothing listens. It stays free until the caller takes it: the system gives ports of this range to
- * nobody, each of Jest's workers picks from its own part, and a worker gets the same port again after all others.
+ * Returns a port without a listener. It remains free until the caller takes it: the system never assigns ports of this
+ * range, each of Jest's workers has its own part, and a worker reuses a port only after all others.
  */
 export async function freePort(): Promise<number> {
   const worker = Number(process.env.JEST_WORKER_ID ?? 0) % PORTS.workers;
@@ -91,7 +91,7 @@ export async function freePort(): Promise<number> {
   return free ? port : freePort();
 }
 
-/** Rejects when nothing listens there. */
+/** Connects, and rejects without a listener. */
 export function connects(to: { port: number } | { path: string }): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect('port' in to ? { ...to, host: '127.0.0.1' } : to)
@@ -103,7 +103,7 @@ export function connects(to: { port: number } | { path: string }): Promise<void>
   });
 }
 
-/** Drops all connections to a free port until something has tried `times` times to connect; then the port is free again. */
+/** Drops all connections to a free port until `times` connections were attempted; then the port is free again. */
 export async function untilTried(port: number, times: number): Promise<void> {
   const server = createServer();
   const tried = new Promise<void>((resolve) => {
@@ -130,10 +130,10 @@ export async function eventually<T>(attempt: () => Promise<T> | T, patience = 30
   }
 }
 
-/** The seconds that a person may wait: in `npm run test:faults`, which runs alone; beside other tests ten times as many. */
+/** Returns a time for a person's patience: these seconds in `npm run test:faults`, which runs alone, else ten times. */
 export const inTime = (seconds: number): number => (IS_WHOLE ? seconds : 10 * seconds);
 
-/** Resident memory (MB) of a process. */
+/** Returns the resident memory (MB) of a process. */
 export function residentMemory(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1024;

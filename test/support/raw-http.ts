@@ -19,7 +19,7 @@ export interface RawConnection {
    * @returns undefined when the connection was closed without an answer
    */
   send(bytes: Buffer | string, options?: { head?: boolean; last?: boolean }): Promise<RawAnswer | undefined>;
-  /** whether it can take another request */
+  /** reports whether the connection can take another request */
   isOpen(): boolean;
   close(): void;
 }
@@ -84,7 +84,7 @@ export function sendRaw(url: string, bytes: Buffer | string, head = false): Prom
   return connection.send(bytes, { head }).finally(() => connection.close());
 }
 
-/** @returns undefined until the answer is complete */
+/** Reads an answer. @returns undefined until it is complete */
 function readAnswer(bytes: Buffer, head: boolean): (RawAnswer & { length: number }) | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

@@ -1,19 +1,19 @@
 import { createServer } from 'mysql2';
 import { freePort } from './processes';
 
-/** The error answered for a server that cannot be run here. */
+/** The error of a server that cannot run here. */
 export interface Refusal {
   code: number;
   message: string;
 }
 
-/** Of an answer without rows, which needs one column. */
+/** The column of an answer without rows, which needs one. */
 const COLUMN = {
   ...{ catalog: 'def', schema: '', table: '', orgTable: '', name: 'none', orgName: '' },
   ...{ characterSet: 33, columnLength: 1, columnType: 253, flags: 0, decimals: 0 },
 };
 
-/** MySQL's protocol and nothing behind it: every statement succeeds but those that are refused. */
+/** Starts a server with MySQL's protocol and no data: every statement succeeds except those that are refused. */
 export async function startRefusingServer({
   login,
   statement = () => undefined,
@@ -31,7 +31,7 @@ export async function startRefusingServer({
       connectionId: 1,
       statusFlags: 2,
       characterSet: 8,
-      // all except CLIENT_SSL
+      // All flags except CLIENT_SSL
       capabilityFlags: 0xff_f7_ff,
       authCallback(_credentials: unknown, done: (error: null, refusal?: Refusal) => void) {
         done(null, login);
@@ -43,11 +43,11 @@ export async function startRefusingServer({
       if (refusal !== undefined) connection.writeError(refusal);
       else if (/^(?:SELECT|SHOW)\b/i.test(sql)) connection.writeTextResult([], [COLUMN]);
       else connection.writeOk();
-      // Each statement counts its packets anew.
+      // Restart the packet numbers for each statement.
       connection.sequenceId = 0;
     };
     connection.on('query', answer);
-    // The driver prepares every SET.
+    // Answer this too, because the driver prepares every SET.
     connection.on('stmt_prepare', answer);
   });
   server.listen(port);

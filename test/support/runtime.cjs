@@ -6,8 +6,8 @@ const { transformFileSync } = require('@swc/core');
 const { default: Runtime } = require('jest-runtime');
 
 /*
- * Node itself loads the service, the packages and the tests' servers, once in a worker. Loading their 1,800 modules in the
- * sandbox of each test file, as Jest does it, took longer than most files' tests.
+ * Lets Node load the service, the packages and the tests' servers once in a worker. Loading their 1,800 modules in the
+ * sandbox of each test file, like Jest, took longer than the tests of most files.
  */
 
 const SUPPORT = ['command', 'operator', 'processes', 'servers', 'service', 'service-process'];
@@ -15,7 +15,7 @@ const OUTSIDE = new RegExp(
   `^${join(__dirname, '../..')}/(?:(?:node_modules|src|migrations)/|test/support/(?:${SUPPORT.join('|')})\\.ts$)`,
 );
 
-/** as jest.config.ts says: an expression for paths, the transformer, its options */
+/** The transforms of jest.config.ts: an expression for paths, the transformer, its options. */
 let transforms = [];
 
 function compile(path) {
@@ -23,7 +23,7 @@ function compile(path) {
   return transformFileSync(path, { ...options, sourceMaps: true });
 }
 
-/** The source map's file of each module that was in the stack of an error. */
+/** The source map's file of each module in an error's stack. */
 const maps = new Map();
 let mapsFolder;
 
@@ -40,14 +40,14 @@ function mapOf(path) {
 
 for (const type of ['.ts', '.tsx'])
   require.extensions[type] = (module, path) =>
-    // The command loads its parts by the names that they have in the build.
+    // Remove the extension: the command loads its parts by their names in the build.
     module._compile(compile(path).code.replaceAll(/(?<=require\("\.\.\/cli\/[\w-]+)\.js(?="\))/g, ''), path);
 
 module.exports = class extends Runtime {
   constructor(config, environment, ...others) {
     super(config, environment, ...others);
     transforms = config.transform;
-    // What the service prints is the test file's to see.
+    // Let the test file see the output of the service.
     globalThis.console = environment.global.console;
   }
 

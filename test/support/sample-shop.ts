@@ -22,28 +22,28 @@ import { generateSecret, sealSecret } from '../../src/webhooks/signing';
 import { PREFIX, type TestService } from './service';
 
 /**
- * A small shop as it stands after two years, always the same: two products, plans, licences in each state, sites, versions,
- * and the requests of the last weeks, which come by HTTP as customers' sites send them.
+ * A small shop after two years, always the same: two products, plans, licences in each state, sites, versions, and the
+ * requests of the last weeks, which are sent by HTTP like those of customers' sites.
  */
 
 /** A Monday morning; nothing in the shop is later. */
 export const SHOP_NOW = new Date('2026-11-23T09:02:00Z');
 const SECRET = createHash('sha256').update('sample').digest();
 
-/** What its service needs to be set. */
+/** Returns the settings that the shop's service needs. */
 export function shopSettings() {
   return {
     LICENSING_KEY_SECRET: SECRET.toString('base64'),
     LICENSING_PUBLIC_URL: 'https://shop.example',
     LICENSING_SHOP_NAME: 'Example Extensions',
     LICENSING_XML_DIR: temporaryFolder(),
-    // Mails become files.
+    // Write mails into files.
     LICENSING_MAIL_URL: `file:${temporaryFolder()}?from=shop@shop.example`,
     LICENSING_MANAGE_RATE_LIMIT: '100000',
   };
 }
 
-/** Of the licences that pages and tests are about. */
+/** The licences that pages and tests refer to. */
 export const SHOP = {
   gallery: 42,
   forms: 43,
@@ -62,25 +62,25 @@ export const SHOP = {
   plans: { single: 1, agency25: 2, agency60: 3, lifetime: 4, form: 5 },
 };
 
-/** Keys that are the same each time. */
+/** Returns a key that is the same each time. */
 function keyOf(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex').toUpperCase();
   return (hex.match(/.{8}/g) as string[]).slice(0, 4).join('-');
 }
 
-/** As for the whole shop: the same number each time for the same text. */
+/** Returns a number that is the same each time for the same text, like the whole shop. */
 function spread(text: string, below: number): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0) % below;
 }
 
 export interface ShopOptions {
-  /** sold besides those that have a name */
+  /** the number of licences without a name */
   licences?: number;
-  /** downloads of the last 30 days */
+  /** the number of downloads in the last 30 days */
   downloads?: number;
 }
 
-/** Fills a service's empty database. The service's clock stands at `SHOP_NOW` afterwards. @param xmlDir LICENSING_XML_DIR */
+/** Fills a service's empty database, and leaves its clock at `SHOP_NOW`. @param xmlDir LICENSING_XML_DIR */
 export async function giveSampleShop(
   service: TestService,
   xmlDir: string,
@@ -129,7 +129,7 @@ export async function giveSampleShop(
     const email = `${FIRST_NAMES[spread(name, FIRST_NAMES.length)]}${i}@example.${['com', 'org', 'net'][i % 3]}`;
     const id = await sell(planId, name, email, `order-${1000 + i * 3}`, ago);
     const isForm = planId === plans.form;
-    // Most renew after their year.
+    // Most customers renew after their year.
     if (ago > 365 && planId !== plans.lifetime && spread(`${name}-renews`, 10) < 7)
       await renew(
         db,
@@ -160,7 +160,7 @@ export async function giveSampleShop(
     now: daysAgo(20),
     reason: 'The payment bounced.',
   });
-  // Not by addKey, which makes another key each time.
+  // Do not use addKey, which creates another key each time.
   const terms = {
     licenseId: agency,
     label: 'Bakery',
@@ -195,7 +195,7 @@ export async function giveSampleShop(
     );
   }
   for (const ago of [10.4, 6.2, 2.7, 0.3, 0.04]) await site.download(jane.key, SHOP.gallery, ago, '2.1.0');
-  // One character differs from Jane's.
+  // Change one character of Jane's key.
   await site.download(
     jane.key.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
     SHOP.gallery,
@@ -207,7 +207,7 @@ export async function giveSampleShop(
   await site.download(keyOf('nobody'), SHOP.gallery, 4.6, '2.1.0');
   for (const { key, productId } of sold.filter(({ ago }) => ago > 366).slice(0, 6))
     await site.download(key, productId, 2, '2.1.0');
-  // Requests are recorded in batches.
+  // Wait, because requests are recorded in batches.
   await site.download(studio.key, SHOP.gallery, 0.02, '2.1.0');
   const ofLast = { license_id: agency, endpoint: 'download' };
   await eventually(async () => {
@@ -219,7 +219,7 @@ export async function giveSampleShop(
   await giveWebhook(db, agency);
 }
 
-/** A receiver that is switched off, with a delivery of each state. */
+/** Adds a receiver that is switched off, with a delivery of each state. */
 async function giveWebhook(db: Db, licenseId: number): Promise<void> {
   const at = daysAgo(3);
   const id = await insertWebhook(db, {
@@ -243,7 +243,7 @@ async function giveWebhook(db: Db, licenseId: number): Promise<void> {
   await rows('webhook.test').update({ next_attempt_at: null, attempts: 1, last_error: 'TIMEOUT' });
 }
 
-/** What the service does each minute; a test's clock stands still. */
+/** Sums up figures like the service each minute, because a test's clock does not advance. */
 async function keepFigures(db: Db): Promise<void> {
   const lease = { name: 'housekeeping', holder: 'sample' };
   const now = () => SHOP_NOW;
@@ -256,7 +256,7 @@ async function keepFigures(db: Db): Promise<void> {
   await db(table(db, 'leases')).del();
 }
 
-/** Moments before SHOP_NOW, to the minute. */
+/** Returns a time before SHOP_NOW, to the minute. */
 function daysAgo(days: number): Date {
   return new Date(SHOP_NOW.getTime() - Math.round(days * 1440) * 60_000);
 }
@@ -292,13 +292,13 @@ async function giveVersions(service: TestService, xmlDir: string): Promise<void>
     const { path } = await makePackage({ [`${element}.xml`]: manifestOf(element, version) }, 200_000);
     const request = { productId, version, file: path, changelog, draft, date: undefined };
     await publish(service.db, { packagesDir: service.packagesDir, home }, request, daysAgo(ago));
-    // The latest version of the gallery is published, and not offered yet.
+    // Publish the gallery's latest version without offering it yet.
     if (version !== '2.1.0' && !draft) await followUpdateXml(service.db, home, productId);
   }
   await withdrawRelease(service.db, SHOP.gallery, '2.0.8', new Date());
 }
 
-/** The manifest of a package that Joomla would install. */
+/** Returns the manifest of a package that Joomla would install. */
 export function manifestOf(element: string, version: string): string {
   return `<?xml version="1.0" encoding="utf-8"?>
 <extension type="package" method="upgrade">
@@ -311,7 +311,7 @@ export function manifestOf(element: string, version: string): string {
 `;
 }
 
-/** Customers' sites: each request at its time, from an address of its own. */
+/** Returns customers' sites, which send each request at a given time, from a different address. */
 function client({ url, clock }: TestService) {
   const send = async (path: string, key: string, ago: number, body?: object) => {
     clock.now = daysAgo(ago);

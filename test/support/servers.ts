@@ -14,9 +14,9 @@ export interface PrivateServer {
   process: ChildProcess;
   /** SIGTERM by default */
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Restarts it on the same port and data. `more`: options for this start only */
+  /** Restarts the server on the same port and data. `more`: options for this start only */
   start(more?: string[]): Promise<void>;
-  /** SIGSTOP: it hangs, and its sockets stay open. */
+  /** Hangs the server by SIGSTOP; its sockets remain open. */
   hang(): void;
   resume(): void;
 }
@@ -25,11 +25,11 @@ export interface MariaDb extends PrivateServer {
   socket: string;
   /** its error log */
   log(): string;
-  /** While it is stopped: gives it a new data folder instead of its own. */
+  /** Gives the stopped server a new data folder. */
   empty(): void;
-  /** Runs it with `more` options until it ends by itself. @returns what it logged */
+  /** Runs the server with `more` options until its own end. @returns its log */
   runOnce(more: string[]): string;
-  /** for LICENSING_DATABASE_URL */
+  /** returns the address for LICENSING_DATABASE_URL */
   url(database: string): string;
   /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
@@ -43,7 +43,7 @@ const MARIADBD: Program = [
   ['/usr/sbin/mariadbd', '/usr/local/sbin/mariadbd'].find((path) => existsSync(path)) ?? 'mariadbd',
 ];
 
-/** With MySQL's folder in TEST_MYSQL (`npm run test:mysql`), MySQL stands wherever the tests say MariaDB. */
+/** The server of the tests. With MySQL's folder in TEST_MYSQL (`npm run test:mysql`), MySQL replaces MariaDB. */
 const SERVER: Program = ON_MYSQL ? mysqlProgram() : MARIADBD;
 
 /** An unusual character set, collation and time zone, because the service must not depend on them. */
@@ -59,7 +59,7 @@ const MARIADB_OPTIONS = [
   '--default-time-zone=+05:00',
 ];
 
-/** Data of a newly installed server, created once and copied for each. */
+/** Creates the data of a newly installed server once, to be copied for each server. */
 export function installMariaDb(): string {
   const parent = temporaryFolder('licensing-mariadb');
   const folder = join(parent, 'data');
@@ -90,15 +90,15 @@ export interface MariaDbStart {
   data?: string | undefined;
   /** options for the first start only */
   first?: string[];
-  /** has its folder */
+  /** the parent of its folder */
   parent?: string;
-  /** runs as this user instead of the tests' own */
+  /** the user that runs it; by default the tests' own */
   user?: string | undefined;
-  /** checked in addition to a connection before the server counts as started */
+  /** a check in addition to a connection before the server counts as started */
   ready?: (connection: Connection) => Promise<void>;
 }
 
-/** @param options added after the defaults, so they win */
+/** Starts MariaDB. @param options added after the defaults, so they win */
 export async function startMariaDb(
   options: string[] = [],
   { data: kept, first, parent, user = userInfo().username, ready: check }: MariaDbStart = {},
@@ -120,7 +120,7 @@ export async function startMariaDb(
     ...(ON_MYSQL ? before : ['--no-defaults']),
     ...MARIADB_OPTIONS,
     `--datadir=${data}`,
-    // A starting server deletes files that look like temporary tables, even another server's in a shared folder.
+    // Use a separate folder: a starting server deletes files that look like temporary tables, even another server's.
     `--tmpdir=${folder}`,
     `--socket=${socket}`,
     `--port=${port}`,
@@ -170,17 +170,17 @@ export async function startMariaDb(
   });
 }
 
-/** Of the shared Redis: so many that suites do not share one by chance, where their requests would count together. */
+/** The databases of the shared Redis, so many that suites do not share one by chance and count requests together. */
 export const REDIS_DATABASES = 4_096;
 
-/** With another data folder, because Redis goes into each that a configuration names. */
+/** Copies a configuration with another data folder, because Redis changes into the folder that it names. */
 function copyConf(conf: string, folder: string): string {
   const copy = join(folder, 'redis.conf');
   writeFileSync(copy, readFileSync(conf, 'utf8').replace(/^dir .*$/m, `dir ${folder}`));
   return copy;
 }
 
-/** @param conf a configuration file, which the options override */
+/** Starts Redis. @param conf a configuration file, which the options override */
 export async function startRedis(
   options: string[] = [],
   { conf, password }: { conf?: string; password?: string } = {},
@@ -212,7 +212,7 @@ export async function startRedis(
       await client.connect();
       await client.ping();
     } catch (error) {
-      // With a password set, NOAUTH also shows that it answers.
+      // NOAUTH also shows that it answers, if a password is set.
       if (!(error as Error).message.includes('NOAUTH')) throw error;
     } finally {
       client.disconnect();
@@ -226,16 +226,16 @@ export async function startRedis(
 }
 
 export interface RedisNode extends PrivateServer {
-  /** including the password */
+  /** the address, including the password */
   url: string;
   /** a connection that ends with the node */
   commander: Redis;
 }
 
-/** What a seller copies to each node. */
+/** The file that a seller copies to each node. */
 const CLUSTER_CONF = join(__dirname, '../../deploy/cluster/redis-cluster.conf');
 
-/** Masters that share the slots and require a password; then, in their order, their replicas. */
+/** Starts masters that share the slots and require a password, and then, in their order, their replicas. */
 export async function startRedisCluster(
   masters: number,
   password: string,

@@ -8,7 +8,7 @@ import { endProcess, startProcess, temporaryFolder } from './processes';
 import { entry } from './program';
 import { createMariaDbDatabase, migrateNew, testConfig, TIMEOUTS } from './service';
 
-/** The released program as in production: separate processes, reached over HTTP and observed by their logs. */
+/** The released program as in production: separate processes, used over HTTP and observed by their logs. */
 
 const START_PATIENCE_MS = 30_000;
 
@@ -25,14 +25,14 @@ export interface ServiceProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** For a process that runs the service: its answers are compared with the document at the end of the run. */
+/** Returns the environment of a service's process: its answers are compared with the document at the end of the run. */
 export function recorded(): NodeJS.ProcessEnv {
   const { TEST_ANSWERS } = process.env;
   const recorder = join(__dirname, 'answer-recorder.cjs');
   return { TEST_ANSWERS, TEST_ANSWERS_LATER: '1', NODE_OPTIONS: `--require ${JSON.stringify(recorder)}` };
 }
 
-/** Settings that isolate it from this machine: free ports, its own folders, no rate limit. */
+/** Returns settings that isolate a process from this machine: free ports, its own folders, no rate limit. */
 export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
   return {
@@ -51,7 +51,7 @@ export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessE
 /**
  * Starts the service and waits until it reports that it listens.
  *
- * @param env besides the settings, such as TZ
+ * @param env variables in addition to the settings, such as TZ
  * @throws Error with its output if it ends before
  */
 export async function startServiceProcess(
@@ -66,7 +66,7 @@ export async function startServiceProcess(
   });
   const lines: string[] = [];
   const log = () => lines.flatMap(parseEntry);
-  // "exit" may come before its last lines.
+  // Wait for "close", because "exit" may come before the last lines.
   const closed = once(child, 'close');
   const address = await new Promise<string>((resolve, reject) => {
     const fail = (what: string) => reject(new Error(`The service ${what}.\n${lines.join('\n')}`));
@@ -104,7 +104,7 @@ export async function startServiceProcess(
   };
 }
 
-/** Several such processes on a new MariaDB database, and the test's own handle on it. */
+/** Starts several such processes on a new MariaDB database, and opens the test's own connection to it. */
 export async function startServicesOnMariaDb(count: number) {
   const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
   const db = await openMigrated(settings);
@@ -120,7 +120,7 @@ export async function startServicesOnMariaDb(count: number) {
   };
 }
 
-/** The test's own handle on such a process's migrated database. */
+/** Opens the test's own connection to such a process's migrated database. */
 export async function openMigrated(settings: Settings): Promise<Db> {
   const { database, tablePrefix } = testConfig(settings);
   const db = openDatabase(database, tablePrefix, 4);
@@ -135,7 +135,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** A program that ends by itself or is ended by the test. */
+/** A program that the test may end. */
 export interface Running {
   process: ChildProcess;
   ended: Promise<Ended>;

@@ -40,12 +40,12 @@ export async function createMariaDbDatabase(): Promise<string> {
 }
 
 export type DatabaseKind = 'SQLite' | 'MariaDB';
-/** For what differs by SQL: locks, lists, transfers, sums. */
+/** The databases for tests that differ by SQL: locks, lists, transfers, sums. */
 export const DATABASE_KINDS: DatabaseKind[] = ON_MYSQL ? ['MariaDB'] : ['SQLite', 'MariaDB'];
-/** For the rest; the other database in `npm run test:databases`. */
+/** The database of all other tests; both in `npm run test:databases`. */
 export const ONE_KIND = ON_BOTH ? DATABASE_KINDS : DATABASE_KINDS.slice(-1);
 
-/** A new database and packages folder, shared by a service and the operator's command. */
+/** Creates a database and packages folder, which a service and the operator's command share. */
 export async function newPlace(
   kind: DatabaseKind,
 ): Promise<{ LICENSING_DATABASE_URL: string; LICENSING_PACKAGES_DIR: string }> {
@@ -70,7 +70,7 @@ const ON_SERVERS: Backend = [
   }),
 ];
 
-/** Its own database, by the site's configuration.php. */
+/** A service whose database comes from the site's configuration.php. */
 const HOSTED: Backend = ['shared hosting, limits in the database', () => Promise.resolve({})];
 
 export const BACKENDS = backends();
@@ -95,23 +95,23 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/** What no variable sets. */
+/** Settings without a variable. */
 export type OwnSettings = Pick<Config, 'shopApiUrl'>;
 
 export const USUAL_TIMEOUTS: Settings = { LICENSING_TIMEOUT_FACTOR: '1' };
 /**
- * Timeouts for a slow or busy machine, which with the usual ones refuses requests, and counts limits in memory, although nothing
- * hangs. Tests about timeouts have the usual ones: those of `npm run test:faults`, which run alone, and those that ask for them.
+ * Timeouts for a slow or busy machine. With the usual ones, it refuses requests and counts limits in memory although
+ * nothing hangs. Tests of timeouts use the usual ones: `npm run test:faults`, which runs alone, and some others.
  */
 export const TIMEOUTS: Settings =
   process.env.TEST_FAULTS === 'all' ? USUAL_TIMEOUTS : { LICENSING_TIMEOUT_FACTOR: '10' };
 
-/** What a service or command of a test reads of its settings, with the timeouts of tests and without a file. */
+/** Returns a test's configuration from its settings, with the timeouts of tests and without a file. */
 export function testConfig(settings: Settings): Config {
   return readConfig({ LICENSING_ENV_FILE: '/dev/null' }, { ...TIMEOUTS, ...settings });
 }
 
-/** Runs the service, on its own migrated database and a settable clock: in this process, or with TEST_PASSENGER behind Apache. */
+/** Runs the service with its own migrated database and a settable clock: here, or with TEST_PASSENGER behind Apache. */
 export async function startTestService(
   settings: Settings = {},
   now = new Date(),
@@ -152,7 +152,7 @@ export async function startTestService(
 export const MARIADB_SCHEMA = 'mariadb.sql';
 export const SQLITE_SCHEMA = 'migrated.sqlite';
 
-/** Migrates a new database. In Jest, a SQLite file or a database of the shared MariaDB begins as a copy of a migrated one. */
+/** Migrates a new database. In Jest, a SQLite file or a database of the shared MariaDB begins as a migrated copy. */
 export async function migrateNew(db: Db, database: DatabaseSettings): Promise<void> {
   const folder = process.env.TEST_SCHEMAS;
   if (folder !== undefined && tablePrefix(db) === '')
@@ -179,18 +179,18 @@ async function loadMariaDb(db: Db, database: MysqlSettings, folder: string): Pro
   await connection.end();
 }
 
-/** All rows of a table, by id. */
+/** Returns all rows of a table by id. */
 export function rows<T = Record<string, unknown>>(db: Db, name: TableName): Promise<T[]> {
   return db(table(db, name) as string).orderBy('id');
 }
 
-/** A licence's row, with the columns of its main key. */
+/** Returns a licence's row, with the columns of its main key. */
 export async function storedLicense(db: Db, id: number): Promise<Record<string, unknown>> {
   const license = (await rows(db, 'licenses')).find((row) => row.id === id);
   return { ...(await rows(db, 'license_keys')).find((key) => key.id === license?.main_key_id), ...license };
 }
 
-/** The number of accesses or events in a table, where equal ones share a row. */
+/** Returns the number of accesses or events in a table, in which equal ones share a row. */
 export async function countTimes(
   db: Db,
   name: 'access_log' | 'events',
@@ -226,7 +226,7 @@ export async function givePlan(
       { id: productId, name: productId === 42 ? 'Example Shop' : `Product ${productId}` },
       now,
     );
-  // All plans have the same name, which operators cannot do; tests refer to them by id.
+  // Give all plans the same name, which operators cannot do; tests refer to them by id.
   return insertPlan(db, {
     ...PLAN_DEFAULTS,
     ...options,
@@ -239,7 +239,7 @@ export async function givePlan(
   });
 }
 
-/** Issues a licence on a plan as the operator would. */
+/** Issues a licence on a plan like an operator. */
 export async function giveLicense(
   db: Db,
   planId: number,
@@ -265,7 +265,7 @@ export async function giveLicense(
   return { id: issued!.license.id, key: issued!.key! };
 }
 
-/** An address where nothing listens. */
+/** Returns an address without a listener. */
 export async function unusedAddress(): Promise<string> {
   return `127.0.0.1:${await freePort()}`;
 }

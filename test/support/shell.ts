@@ -6,18 +6,18 @@ import { buffer } from 'node:stream/consumers';
 import { operator } from './operator';
 import type { Ended } from './service-process';
 
-/** A shell that has the operator's command. */
+/** A shell with the operator's command. */
 export interface Shell {
-  /** Runs a program to its end. */
+  /** Runs a program until it ends. */
   run(program: string, ...args: string[]): Promise<Ended>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a shell for the commands of a guide. Its `licensing`, a program in `bin`, runs in this process: it takes a tenth of the
- * CPU of a process of its own, and a guide has up to 60 of them.
+ * Starts a shell for the commands of a guide. Its `licensing`, a program in `bin`, runs in this process: it takes a
+ * tenth of the CPU of a separate process, and a guide has up to 60 of them.
  *
- * @param cwd where the programs run
+ * @param cwd the programs' working directory
  */
 export async function startShell(bin: string, env: NodeJS.ProcessEnv, cwd = bin): Promise<Shell> {
   const at = join(bin, 'licensing');

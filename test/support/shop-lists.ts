@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Thing } from './manage';
 
 /**
- * The lists of Stripe, Paddle and WooCommerce on loopback, by pages of a few, as their documentation says
+ * The lists of Stripe, Paddle and WooCommerce on loopback, with small pages, as their documentation describes them
  * (test/hooks/fixtures/README.md).
  */
 export interface ShopLists {
@@ -12,13 +12,13 @@ export interface ShopLists {
   stripe: Thing[];
   paddle: Thing[];
   orders: Thing[];
-  /** undefined: the shop has no WooCommerce Subscriptions */
+  /** undefined if the shop has no WooCommerce Subscriptions */
   subscriptions: Thing[] | undefined;
-  /** of Stripe's invoices, by id */
+  /** the lines of Stripe's invoices by id */
   lines: Map<string, Thing[]>;
-  /** what comes instead of the next answers, one after the other; undefined: the answer itself */
+  /** replacements for the next answers, in order; undefined for the regular answer */
   faults: ({ status: number; headers?: Record<string, string>; body?: Thing } | undefined)[];
-  /** paths with their queries, as they were asked */
+  /** the requested paths with their queries */
   asked: URL[];
   stop(): Promise<void>;
 }
@@ -75,7 +75,7 @@ export async function startShopLists(): Promise<ShopLists> {
     });
   }
 
-  /** From the item behind `cursor` on. */
+  /** Returns a page of items after `cursor`. */
   const pageOf = (items: Thing[], idOf: (one: Thing) => unknown, cursor: string | null) => {
     const start = cursor === null ? 0 : items.findIndex((one) => idOf(one) === cursor) + 1;
     return { data: items.slice(start, start + PAGE), more: start + PAGE < items.length };

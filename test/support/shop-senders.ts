@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { PREFIX } from './service';
 
-/** Shops that send signed messages, as their documentation says. */
+/** Shops that send signed messages, as their documentation describes them. */
 
 const FIXTURES = join(__dirname, '../hooks/fixtures');
 
-/** A documented message. @param path such as `stripe/invoice.paid` */
+/** Reads a documented message. @param path such as `stripe/invoice.paid` */
 export function fixture(path: string): object {
   return JSON.parse(readFileSync(join(FIXTURES, `${path}.json`), 'utf8')) as object;
 }
@@ -48,20 +48,20 @@ export function signLemonSqueezy(message: object, secret: string): Signed {
   return { body, headers: { ...JSON_TYPE, 'X-Signature': hex(body, secret) } };
 }
 
-/** @param events of one message */
+/** Signs a message. @param events the events of one message */
 export function signFastSpring(events: object[], secret: string): Signed {
   const body = JSON.stringify({ events });
   return { body, headers: { ...JSON_TYPE, 'X-FS-Signature': base64(body, secret) } };
 }
 
-/** @param topic such as `order.updated` */
+/** Signs a message. @param topic such as `order.updated` */
 export function signWooCommerce(object: object, topic: string, secret: string): Signed {
   const body = JSON.stringify(object);
   const headers = { 'X-WC-Webhook-Topic': topic, 'X-WC-Webhook-Signature': base64(body, secret) };
   return { body, headers: { ...JSON_TYPE, ...headers } };
 }
 
-/** @param signed the values that the signature is made of; those that are sent by default */
+/** Signs a message. @param signed the values to sign; by default those that are sent */
 export function signDigistore24(
   fields: Record<string, string>,
   secret: string,

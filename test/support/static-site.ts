@@ -12,7 +12,7 @@ export interface StaticSite {
   stop(): Promise<void>;
 }
 
-/** An operator's own web server on loopback, with answers from the test. */
+/** Starts an operator's own web server on loopback, with answers from the test. */
 export async function startStaticSite(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<StaticSite> {
@@ -24,7 +24,7 @@ export async function startStaticSite(
   return { requests, ...(await listen(server, 'http')) };
 }
 
-/** The same site over TLS. */
+/** Serves the same site over TLS. */
 export async function startTlsFront(
   site: string,
   { cert, key }: Certificate,

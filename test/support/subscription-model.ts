@@ -5,17 +5,17 @@ import type { ManageClient, Thing } from './manage';
 import { rows } from './service';
 
 /**
- * A year and more of a subscription as its shop sees it: renewals on time and late, failed cards, seats up and down,
- * monthly to yearly and back, refunds of any payment, disputes, ended and taken up again. The model says what the licence
- * has to be at the end. It is written after the contract, without the code that it judges.
+ * Generates more than a year of a subscription from its shop's view: renewals on time and late, failed cards, changes
+ * of seats, monthly to yearly and back, refunds of any payment, disputes, and resumption after an end. The model gives
+ * the licence's final state. It is written from the contract, without the code that it checks.
  */
 
 export const GRACE_DAYS = 3;
-/** The articles with the days and the slots of a seat that their plans have. */
+/** The articles with the days of their plans and the slots of a seat. */
 export const ARTICLES = { M: { days: 30, slots: 3 }, Y: { days: 365, slots: 5 } };
 export type Article = keyof typeof ARTICLES;
 
-/** What the shop tells; times are seconds after the first payment. */
+/** An event of the shop; times are seconds after the first payment. */
 export interface ToldEvent {
   event: string;
   id: string;
@@ -29,7 +29,7 @@ export interface ToldEvent {
 
 export interface Expected {
   state: 'active' | 'suspended';
-  /** until when it is paid */
+  /** the end of the paid time */
   paid: number;
   renewsItself: boolean;
   sku: Article;
@@ -44,12 +44,12 @@ export interface Year {
 const DAY = 86_400;
 const YEAR = 400 * DAY;
 
-/** A payment of a time, as the shop's books have it. */
+/** A payment for a period in the shop's books. */
 interface Payment {
   id: string;
   at: number;
   until: number;
-  /** its refund that stands */
+  /** the time of its refund, if that was not reversed */
   refundedAt?: number;
 }
 
@@ -61,27 +61,27 @@ interface Change {
   quantity?: number;
 }
 
-/** What a sender has no words for, or tells in another way. */
+/** The events that a sender lacks, or reports differently. */
 export interface Dialect {
-  /** each payment says until when it pays */
+  /** true if each payment states its paid-through date */
   saysEnds?: true;
-  /** a subscription that has ended is not taken up again */
+  /** true if an ended subscription cannot be resumed */
   endsForGood?: true;
   neverFailsToRefund?: true;
   neverDisputes?: true;
-  /** nothing is paid for a change: the next payment is another one */
+  /** true if nothing is paid for a change, and only the next payment differs */
   changesWithNextPayment?: true;
-  /** a change says its seats again, or all: another article, or other seats */
+  /** the values that a change reports: its seats, or all: another article, or other seats */
   tells?: 'seats' | 'all';
-  /** a period begins when it is paid, which may be late */
+  /** true if a period begins with its payment, which may be late */
   countsFromPayment?: true;
 }
 
-/** @param random numbers from 0 to 1 */
+/** Generates a year. @param random returns numbers from 0 to 1 */
 export function makeYear(random: () => number, dialect: Dialect = {}): Year {
   const events: ToldEvent[] = [];
   const taken = new Set<number>();
-  // No two in one second: their order would be the contract's, which test/units/order-fold.test.ts tries.
+  // Give each event its own second: test/units/order-fold.test.ts tests the order within one.
   const free = (at: number, takes = true) => {
     let second = Math.round(at);
     while (taken.has(second)) second++;
@@ -104,7 +104,7 @@ export function makeYear(random: () => number, dialect: Dialect = {}): Year {
     names.add(name);
     return name;
   };
-  /** Where ends are counted by the plans, a refund moves them all: then the shop says each. */
+  /** If plans determine ends, a refund moves all of them: then the shop states each end. */
   const saysEnds = dialect.saysEnds ?? maybe(0.7);
   let renewsItself = true;
   let sku: Article = 'M';
@@ -122,7 +122,7 @@ export function makeYear(random: () => number, dialect: Dialect = {}): Year {
     return until;
   };
   let end = pay('paid', 0, 0, { sku, quantity: seats });
-  // The period begins when it was paid, which may be late.
+  // Begin the period with its payment, which may be late.
   let begin = 0;
   while (end < YEAR) {
     if (maybe(0.3)) {
@@ -148,7 +148,7 @@ export function makeYear(random: () => number, dialect: Dialect = {}): Year {
       } else changes.push({ at: tell('upgraded', at, { renewsItself: true, ...change }), ...change });
       if (end >= YEAR) break;
     }
-    // The card: it works, works after some tries, or never again.
+    // The card works, works after some tries, or never again.
     const tries = maybe(0.3) ? 1 + Math.floor(random() * 2) : 0;
     for (let i = 0; i < tries; i++) tell('payment_failed', end + i * DAY, { payment: nameOf('try') });
     if (maybe(0.85)) {
@@ -159,7 +159,7 @@ export function makeYear(random: () => number, dialect: Dialect = {}): Year {
     tell('subscription_ended', end + tries * DAY + between(0, DAY / 2));
     renewsItself = false;
     if (dialect.endsForGood || !maybe(0.5)) break;
-    // Taken up again: what was not paid for was not given.
+    // Resume the subscription without the unpaid time.
     begin = Math.round(end + tries * DAY + between(DAY, 40 * DAY));
     renewsItself = true;
     end = pay('renewed', begin, begin);
@@ -188,7 +188,7 @@ export function makeYear(random: () => number, dialect: Dialect = {}): Year {
     const standing = payments.filter(({ refundedAt }) => refundedAt === undefined);
     const refunds = payments.flatMap(({ refundedAt }) => refundedAt ?? []);
     const lastRefund = Math.max(-Infinity, ...refunds);
-    // What was given back last stays the end of what is not paid any more.
+    // Without a remaining payment, the last refund decides the end.
     const paid =
       standing.length > 0
         ? Math.max(...standing.map(({ until }) => until))
@@ -211,7 +211,7 @@ export function makeYear(random: () => number, dialect: Dialect = {}): Year {
   }
 }
 
-/** What a shop posts for these events. @param first when the first payment was */
+/** Returns a shop's messages for these events. @param first the time of the first payment */
 export function messagesOf(
   events: ToldEvent[],
   { shop, order, first }: { shop: string; order: string; first: Date },
@@ -232,7 +232,7 @@ export function messagesOf(
   });
 }
 
-/** In another order. */
+/** Returns the items in random order. */
 export function shuffled<T>(all: T[], random: () => number): T[] {
   const told = [...all];
   for (let i = told.length - 1; i > 0; i--) {
@@ -252,7 +252,7 @@ interface StoredLicense {
   activation_limit: number;
 }
 
-/** Gives `shop` the articles' plans. @returns the plans by article */
+/** Creates the articles' plans for `shop`. @returns the plans by article */
 export async function givePlans(
   db: Db,
   write: ManageClient,
@@ -271,7 +271,7 @@ export async function givePlans(
   return plans;
 }
 
-/** Compares each licence with what the model says. @param referenceOf of a year's licence */
+/** Compares each licence with the model. @param referenceOf returns the reference of a year's licence */
 export async function judgeYears<T extends Year>(
   db: Db,
   years: T[],
@@ -283,7 +283,7 @@ export async function judgeYears<T extends Year>(
     plans: Map<Article, number>;
     first: Date;
     now: Date;
-    /** that money went back may be heard of before it was paid: then nothing is issued */
+    /** true if a refund may be received before its payment, so that no licence is issued */
     mayMiss?: boolean;
   },
 ): Promise<void> {
@@ -302,7 +302,7 @@ export async function judgeYears<T extends Year>(
       paid: (end - of.first.getTime()) / 1_000 - license.grace_days * DAY,
       ...{ grace: license.grace_days, renewsItself: license.renews_itself === 1 },
       ...{ plan: license.plan_id, slots: license.activation_limit },
-      // What has ended is not suspended, so its state depends on what was told first.
+      // An ended licence is not suspended, so its state depends on the first message.
       state: hasEnded ? 'ended' : license.status,
     };
     expect({ ...year, events, ...is }).toEqual({

@@ -3,21 +3,21 @@ import type { Thing } from './manage';
 import { fixture, signPaddle, signStripe, signWooCommerce, type Signed } from './shop-senders';
 import type { Article, Dialect, ToldEvent, Year } from './subscription-model';
 
-/** Years of subscriptions in the messages of Stripe, Paddle and WooCommerce, and as these shops list them afterwards. */
+/** Years of subscriptions in the messages of Stripe, Paddle and WooCommerce, and in these shops' lists afterwards. */
 
 export interface Sender {
   kind: 'stripe' | 'paddle' | 'woocommerce';
   secret: string;
-  /** what a catch-up needs */
+  /** the access that a catch-up needs */
   access: Thing;
   dialect: Dialect;
   skuOf: (article: Article) => string;
-  /** of the subscription's only licence */
+  /** returns the reference of the subscription's only licence */
   referenceOf: (n: number) => string;
-  /** what is sent of the `n`th subscription, by time */
+  /** returns the messages of the `n`th subscription in chronological order */
   speak(n: number, year: Year, first: Date): Said[];
   sign(said: Said, now: Date): Signed;
-  /** what the shop's own lists have from then on */
+  /** updates the shop's own lists after a message */
   keep(lists: ShopLists, said: Said): void;
 }
 
@@ -28,14 +28,14 @@ export interface Said {
   topic?: string;
 }
 
-/** An event, and the subscription as it is from then on. */
+/** An event, and the state of the subscription after it. */
 interface Moment extends ToldEvent {
   article: Article;
-  /** what it was before */
+  /** the article before the event */
   from: Article;
   seats: number;
   paidUntil: number;
-  /** the name of what pays; of a change that costs nothing, the name of its own invoice */
+  /** the name of the payment; for a free change, the name of its own invoice */
   bill: string;
 }
 
@@ -96,7 +96,7 @@ const stripe: Sender = {
       switch (name) {
         case 'paid': {
           const made = invoice(moment, 'subscription_create', [line(article, seats, paidUntil)]);
-          // Some are bought by a session, some are made by the shop.
+          // Half of the subscriptions are bought by a session, the others are created by the shop.
           if (n % 2 === 0) return [made];
           const metadata = { sku: `price_${article}`, quantity: String(seats) };
           const session = event('checkout.session.completed', moment, 'stripe/checkout.session.completed', {
@@ -165,14 +165,14 @@ const paddle: Sender = {
     const event = (type: string, { at }: Moment, path: string, data: Thing): Said => {
       const message = { ...copyOf(path), event_type: type, occurred_at: timeOf(first, at) };
       Object.assign(message.data, data);
-      // Ids ascend with time.
+      // Let ids ascend with time.
       return { at, message: { ...message, event_id: `evt_${String(at).padStart(9, '0')}_${n}` } };
     };
     const transaction = (moment: Moment, origin: string, type = 'transaction.completed') => {
       const { article, seats, paidUntil, bill, until } = moment;
       const data = copyOf('paddle/transaction.completed').data as unknown as { items: [{ price: Thing }] };
       const price = { ...data.items[0].price, id: `pri_${article}` };
-      // What is changed within a period is paid for the rest of it.
+      // Pay a change within a period for its remaining time (proration).
       const proration = origin === 'subscription_update' && until === undefined ? { rate: '0.4' } : null;
       return event(type, moment, 'paddle/transaction.completed', {
         ...{ id: `txn_${n}_${bill}`, origin, subscription_id: `sub_${n}` },
@@ -210,7 +210,7 @@ const paddle: Sender = {
   keep: (lists, { message }) => void lists.paddle.push(message),
 };
 
-/** The orders of a WooCommerce subscription are numbered from its first one on. */
+/** Numbers the orders of a WooCommerce subscription from its first one. */
 const wooOrder = (n: number) => 10_000 * (n + 1);
 
 const woocommerce: Sender = {
@@ -284,7 +284,7 @@ const woocommerce: Sender = {
   },
 };
 
-/** A list of objects has each as it is now. */
+/** Returns a list of objects, each in its current state. */
 function asNow(all: Thing[], changed: Thing): Thing[] {
   return [...all.filter(({ id }) => id !== changed.id), changed];
 }

@@ -9,7 +9,7 @@ const namesOf = (paths) =>
     .sort()
     .join(', ');
 
-/** Prints a machine-readable last line, and before it what a full run skipped. */
+/** Prints a machine-readable last line, and before it the tests that a full run skipped. */
 export default class SummaryReporter {
   constructor({ rootDir, nonFlagArgs }) {
     this.rootDir = rootDir;
@@ -34,13 +34,13 @@ export default class SummaryReporter {
     this.compareAnswers();
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests > 0 ? `, ${numPendingTests} skipped` : '';
-    // Printed at exit, because Jest's own summary comes later and on the other stream.
+    // Print at exit, because Jest's own summary comes later and on the other stream.
     process.once('exit', () =>
       process.stdout.write(`\n${numPassedTests} passed, ${failed} failed${skipped}\n`),
     );
   }
 
-  /** Answers that differ from the document fail the run; of a whole run, so do operations that nobody called. */
+  /** Fails the run for answers that differ from the document, and a full run also for operations without a call. */
   compareAnswers() {
     const folder = process.env.TEST_ANSWERS;
     if (folder === undefined) return;
@@ -57,7 +57,7 @@ export default class SummaryReporter {
     this.error = new Error('The answers and docs/openapi.json differ.');
   }
 
-  /** An error fails the run. */
+  /** Returns an error, which fails the run. */
   getLastError() {
     return this.error;
   }

@@ -20,7 +20,7 @@ import { openMigrated } from './service-process';
 export const SECRET = Buffer.alloc(32, 7).toString('base64');
 export const TYPES = Object.keys(RECORDS) as RecordType[];
 
-/** A migrated database of its own, the operator of it, and a folder for packages. */
+/** A migrated database with its operator, and a folder for packages. */
 export interface Place {
   settings: Settings;
   db: Db;
@@ -30,7 +30,7 @@ export interface Place {
 
 const open: Db[] = [];
 
-/** For the end of a test file. */
+/** Closes all databases at the end of a test file. */
 export async function closePlaces(): Promise<void> {
   await Promise.all(open.map((db) => db.destroy()));
 }
@@ -45,7 +45,7 @@ export async function place(
   return { settings: all, db, packagesDir: all.LICENSING_PACKAGES_DIR, operator: operator(all) };
 }
 
-/** A file with other records, its footer made to fit. */
+/** Returns a file with other records and a matching footer. */
 export function fileOf(records: Record<string, unknown>[]): string {
   const body = records.filter(({ type }) => type !== 'header' && type !== 'footer');
   const counts = Object.fromEntries(
@@ -72,7 +72,7 @@ const LISTED = {
 } as const;
 type Contents = Record<RecordType | keyof typeof LISTED, Record<string, unknown>[]>;
 
-/** All rows of all tables. */
+/** Returns all rows of all tables. */
 export async function contents(db: Db): Promise<Contents> {
   const all = {} as Contents;
   for (const [type, name] of Object.entries(LISTED)) all[type as keyof typeof LISTED] = await rows(db, name);
@@ -89,7 +89,7 @@ export interface Report {
 export const importJson = ({ operator: op }: Place, file: string, ...args: string[]) =>
   op.json<Report>(['import', file, ...args]);
 
-/** A key of a file. */
+/** Returns a key of a file. */
 export function newKey(id: number, terms: Partial<KeyRecord> = {}): KeyRecord {
   return {
     id,
@@ -108,7 +108,7 @@ export function newKey(id: number, terms: Partial<KeyRecord> = {}): KeyRecord {
   };
 }
 
-/** A file of many licences, with an activation and an event each. */
+/** Returns a file of many licences, with an activation and an event each. */
 export function largeFile(count: number): string {
   const time = '2026-01-01T00:00:00Z';
   const ids = Array.from({ length: count }, (_, index) => index + 1);

@@ -8,16 +8,16 @@ import type { WebServer } from './web-server';
 /** A private web server, and a private PHP-FPM that serves the site. */
 
 export interface TestWebServer extends WebServer {
-  /** plain HTTP; equals `port` where the site has no TLS */
+  /** the port of plain HTTP; equals `port` without TLS */
   httpPort: number;
-  /** a log file's text; empty when there is no file */
+  /** returns a log file's text; empty if the file does not exist */
   log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
-  /** everything it wrote to its logs and standard error */
+  /** returns everything that it wrote to its logs and standard error */
   allLogs(): string;
   stop(): Promise<void>;
 }
 
-/** Starts `command` with PHP-FPM, and waits until it listens. @param folder has its configuration, and `logs` */
+/** Starts `command` with PHP-FPM, and waits until it listens. @param folder contains its configuration, and `logs` */
 export async function startWebServer(
   command: string[],
   folder: string,

@@ -48,13 +48,13 @@ export function get({ url }: WebServer, path: string, options: RequestOptions = 
   return ask(url, path, options);
 }
 
-/** @param path below the API's prefix */
+/** Sends a POST. @param path below the API's prefix */
 export function post({ url }: WebServer, path: string, body: object): Promise<Answer> {
   const headers = { 'Content-Type': 'application/json' };
   return ask(url, PREFIX + path, { method: 'POST', headers }, JSON.stringify(body));
 }
 
-/** @param folder the site's sub-folder */
+/** Validates a key. @param folder the site's subfolder */
 export function validate(
   { url }: WebServer,
   key: string,
@@ -85,7 +85,7 @@ export function raw({ url, port }: WebServer, line: string): Promise<string> {
   });
 }
 
-/** All headers by name, including repeated ones, without those the web server adds to every answer. */
+/** Returns all headers by name, including repeated ones, without those that the web server adds to every answer. */
 export function withoutOwn({ rawHeaders }: Answer): [string, string][] {
   return rawHeaders
     .flatMap((name, at): [string, string][] =>
@@ -103,7 +103,7 @@ export async function everyEndpointAnswers(server: WebServer, key: string): Prom
   expect((await post(server, '/licenses/activate', activation)).status).toBe(200);
   expect((await post(server, '/licenses/deactivate', activation)).status).toBe(200);
   expect((await get(server, `${PREFIX}/downloads/42?dlid=${key}`)).status).toBe(200);
-  // There is no signing key.
+  // No signing key exists.
   const noFile = await post(server, '/licenses/token', activation);
   expect([noFile.status, noFile.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
   const keys = await get(server, `${PREFIX}/keys.json`);
@@ -111,13 +111,13 @@ export async function everyEndpointAnswers(server: WebServer, key: string): Prom
   expect(keys.headers['cache-control']).toBe('public, max-age=3600');
 }
 
-/** The client address at the latest validation of the service's only licence. */
+/** Returns the client address at the latest validation of the service's only licence. */
 export async function lastCheckIp({ service }: { service: TestService }): Promise<unknown> {
   const [license] = await rows(service.db, 'licenses');
   return license?.last_check_ip;
 }
 
-/** As a web server's configuration names it. */
+/** Returns the address in the form of a web server's configuration. */
 export function hostOf({ url }: TestService): string {
   return url.replace('http://', '');
 }
@@ -129,7 +129,7 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** A faulty upstream server, for what no healthy service would do. */
+/** Starts a faulty upstream server, for answers that a healthy service never gives. */
 export async function startUpstream(listener: RequestListener, port = 0): Promise<Upstream> {
   let connections = 0;
   const server = createServer(listener).on('connection', () => connections++);

@@ -18,42 +18,42 @@ type ServerOptions = Pick<
   'upstream' | 'packagesDir' | 'xmlDir' | 'edit' | 'example' | 'pagesHost'
 >;
 
-/** A web server, and where its answers are its own. */
+/** A web server, with the answers that it gives itself. */
 export interface Kind {
   name: string;
   start: (options: ServerOptions) => Promise<TestWebServer>;
-  /** requests for the site, and what its PHP sees of them */
+  /** requests for the site, and the form in which its PHP receives them */
   site: [uri: string, seen: object][];
-  /** the commented lines for a site behind a CDN in use, as an operator does it, with this network as the CDN's */
+  /** uncomments the lines for a site behind a CDN, like an operator, with this network as the CDN's */
   behindCdn: (text: string, network: string) => string;
-  /** the service below a site in the sub-folder /joomla */
+  /** moves the service below a site in the subfolder /joomla */
   inSubFolder: (text: string) => string;
-  /** pages on a host name of their own, pages.shop.example */
+  /** the pages on their own host name, pages.shop.example */
   withPagesHost: Pick<NginxOptions, 'edit' | 'example' | 'pagesHost'>;
-  /** who sends packages, and the settings for it */
+  /** the senders of packages, and their settings */
   senders: [string, Settings][];
-  /** the ids it gives requests */
+  /** the ids that it gives requests */
   id: RegExp;
-  /** whether what it answers itself has an id too */
+  /** whether its own answers also have an id */
   namesRefusals: boolean;
   /** its status when the service closes the connection instead of answering a POST */
   lost: number;
   /** the request, status and rest of a line in its log */
   logLine: RegExp;
-  /** how that line names a path that may have a key in it */
+  /** the form in which this line shows a path that may contain a key */
   hidden: string;
-  /** a request for the site that leaves a line in the error log, and that line */
+  /** a request for the site that writes a line to the error log, and that line */
   fails: [uri: string, line: RegExp];
   /** its own error messages that name a request to the service */
   ownErrors: RegExp[];
 }
 
-/** Takes the commented lines of nginx's files into use. */
+/** Uncomments the lines of nginx's files. */
 export function uncommentNginx(text: string): string {
   return text.replace(/^( *)#(?=(?:set_real_ip|real_ip|location|add_header) ?)/gm, '$1');
 }
 
-/** Takes the commented lines for a CDN of Apache's file into use. */
+/** Uncomments the lines for a CDN in Apache's file. */
 export function uncommentApache(text: string): string {
   return text.replace(/^( *)#(?=RemoteIP)/gm, '$1');
 }
@@ -98,7 +98,7 @@ export const NGINX: Kind = {
     '/none.php?v=1',
     /FastCGI sent in stderr: "Primary script unknown".* request: "GET \/none\.php\?v=1 /,
   ],
-  // nginx.test.ts says why there are none.
+  // nginx.test.ts explains why there are no such messages.
   ownErrors: [],
 };
 
@@ -131,18 +131,18 @@ export const APACHE: Kind = {
 };
 
 export const UNAVAILABLE = 'The service is not available at the moment; please try again';
-/** For raw request lines. */
+/** Characters for raw request lines. */
 export const NBSP = Buffer.from('\u00a0').toString('latin1');
 export const EMOJI = Buffer.from('🔑').toString('latin1');
 
-/** A service that has one licence and a published package of 5 MB, behind a web server of its own. */
+/** A service with one licence and a published package of 5 MB, behind its own web server. */
 export interface Shop {
   service: TestService;
   server: TestWebServer;
   key: string;
-  /** where the service looks for packages, and by default nginx too */
+  /** the folder in which the service looks for packages, and by default nginx too */
   packagesDir: string;
-  /** where update XMLs are written, and served from */
+  /** the folder in which update XML files are written, and from which they are served */
   xmlDir: string;
   sha256: string;
 }
@@ -151,16 +151,16 @@ export interface WebShops {
   zip: TestPackage;
   open(settings?: Settings): Promise<Shop>;
   start(options: ServerOptions): Promise<TestWebServer>;
-  /** The web server before a server that does what no healthy service would. */
+  /** Starts the web server in front of a server that behaves like no healthy service. */
   behind(
     listener: RequestListener,
     edit?: ServerOptions['edit'],
   ): Promise<{ server: TestWebServer; connections: () => number }>;
-  /** For what a test starts by itself. */
+  /** Adds a server that the test itself started. */
   closing(upstream: Upstream): void;
-  /** of all that was started here */
+  /** returns the logs of all servers that were started here */
   logs(): string;
-  /** The last test: the logs of all that was started here have each of these lines, and no part of any key. */
+  /** Expects these lines, and no part of any key, in the logs of all servers that were started here. Call it last. */
   expectNoKeyInLogs(keys: number, lines: RegExp[]): void;
   close(): Promise<void>;
 }
@@ -219,7 +219,7 @@ export function download({ server, key }: Shop, options: RequestOptions = {}): P
   return get(server, `${PREFIX}/downloads/42?dlid=${key}`, options);
 }
 
-/** The headers of an answer that must be the same whoever sends a package. */
+/** Returns the headers of an answer that must be the same for every sender of packages. */
 export function masked(answer: Answer): [string, string][] {
   return withoutOwn(answer).map(([name, value]) => [name, name === 'x-request-id' ? 'an id' : value]);
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import type { Certificate } from './certificates';
 
-/** A receiver of webhooks on loopback, which takes what the public library verifies, and misbehaves when it is told to. */
+/** A receiver of webhooks on loopback, which accepts what the public library verifies, and misbehaves if asked. */
 
 export interface Received {
   id: string;
@@ -14,9 +14,9 @@ export interface Received {
   type: string;
   timestamp: string;
   data: ReceivedData;
-  /** the body as it came */
+  /** the received body */
   text: string;
-  /** performance.now() */
+  /** the time by performance.now() */
   at: number;
 }
 
@@ -37,11 +37,11 @@ export interface WebhookReceiver {
   url: string;
   port: number;
   received: Received[];
-  /** answers a request; undefined: 204 */
+  /** answers a request; undefined answers 204 */
   answer: ((response: ServerResponse, received: Received) => void) | undefined;
-  /** verifies with this secret by npm's `standardwebhooks`; undefined: not at all */
+  /** the secret for verification by npm's `standardwebhooks`; undefined verifies nothing */
   secret: string | undefined;
-  /** requests whose signature was wrong */
+  /** the number of requests with a wrong signature */
   forged: number;
   stop(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export async function startReceiver(certificate?: Certificate): Promise<WebhookR
       try {
         new Webhook(receiver.secret).verify(text, headers);
       } catch (error) {
-        // Tests move the clock.
+        // Ignore this error, because tests move the clock.
         if (!/timestamp/i.test((error as Error).message)) receiver.forged++;
       }
     const body = JSON.parse(text) as Pick<Received, 'type' | 'timestamp' | 'data'>;

@@ -2,14 +2,14 @@ import type { CauseCode, StateCode } from '../../src/support/finding-model';
 
 /** A finding as data and as a sentence, with numbers, times and addresses masked. */
 export interface Shown {
-  /** without the request */
+  /** the facts without the request */
   facts: object;
   action: object | null;
   en: string;
   de: string;
 }
 
-/** For each code the first finding of test/operator/why.test.ts. */
+/** The first finding of test/operator/why.test.ts for each code. */
 export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
   ACTIVE: {
     facts: {

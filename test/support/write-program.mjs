@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { AS_THEY_ARE, buildCommon } from '../../scripts/release/tree.mjs';
 
 /**
- * Writes the program as a release has it, without Node and SQLite's compiled files, unless it is newer than everything that it
- * is made of. A command of it loads a few files; one of the ordinary build loads 1,143, which takes three times the CPU.
+ * Writes the program like a release, without Node and SQLite's compiled files, unless it is newer than all its sources.
+ * One of its commands loads a few files; one of the ordinary build loads 1,143, which takes three times the CPU.
  */
 
 const root = join(import.meta.dirname, '../..');
@@ -21,7 +21,7 @@ function newest(path) {
 const began = new Date();
 const written = statSync(to, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 if (Math.max(...MADE_OF.map((path) => newest(join(root, path)))) > written) {
-  // In a folder of its own first: another run of the tests may be starting programs from the old one.
+  // Write into a separate folder first: another run of the tests may be starting programs from the old one.
   const [next, old] = [`${to}.${process.pid}`, `${to}.${process.pid}.old`];
   await buildCommon(next);
   utimesSync(next, began, began);

@@ -7,7 +7,7 @@ import { readText, writeText } from '../../setup/files';
 import { STATE } from '../../setup/journal';
 import { authorities, fileName } from '../arguments';
 
-/** The file with the authorities of `--ca`, which the doctor of later runs uses again, for example after an upgrade. */
+/** Keeps the authorities of `--ca`, because the doctor of later runs needs them again, for example after an upgrade. */
 
 const FILE = 'ca.pem';
 

@@ -9,7 +9,7 @@ import { run } from '../../setup/machine';
 import { unitVariable } from '../../setup/units';
 import type { Output } from '../command';
 
-/** The paths of an installation, the same as those of docs/production.md for an installation by hand. */
+/** The paths of an installation, which are those of docs/production.md for an installation by hand. */
 
 /** The program: a folder, or a link to the tree of the running version. The unit names this path. */
 export const HOME = '/opt/licensing-gateway';

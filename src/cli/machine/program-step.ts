@@ -18,7 +18,7 @@ import {
 import type { Change } from './step';
 import { copyTree, freeTree, isForAll, isLink, replaceLink } from './trees';
 
-/** Returns the changes for the program's folder, the link to it, and the command. */
+/** A step of setup: the program's folder, the link to it, and the command. */
 
 export async function program(): Promise<Change[]> {
   const there = treeAtHome();

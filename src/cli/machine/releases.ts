@@ -15,7 +15,7 @@ import { lastLines, run, runWell } from '../../setup/machine';
 import { commandIn, HOME, lineIn, SETTINGS, TREES, versionOf } from './place';
 import { copyTree, freeTree, isLink, replaceLink } from './trees';
 
-/** The tree or package of a new version, from the argument of `upgrade`. */
+/** Places and packs the trees and packages of versions, for `upgrade` and its rollback. */
 
 export interface NewTree {
   path: string;

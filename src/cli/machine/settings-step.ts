@@ -14,7 +14,7 @@ import { DATA, HOME, lineIn, ownTree, SETTINGS, USER } from './place';
 import type { Change, Setup } from './step';
 import { isLink } from './trees';
 
-/** Returns the changes for the service's user. The file also has the steps for its settings, tables and permissions. */
+/** Steps of setup: the service's user, its settings and tables, and the permissions that this user needs. */
 
 export function account(): Promise<Change[]> {
   if (idOf(USER, '/etc/passwd') !== undefined) return Promise.resolve([]);

@@ -3,7 +3,7 @@ import type { Made } from '../../setup/journal';
 import type { Output } from '../command';
 import type { WebServer } from './web-servers';
 
-/** A step of setup. */
+/** The types that the steps of setup share. */
 
 export interface Step {
   title: string;

@@ -7,7 +7,7 @@ import { runWell } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
 import { HOME, TREES } from './place';
 
-/** Reports whether a path is a link, such as the one that leads to the tree of the running version. */
+/** The folders of the program's versions, and the links that lead to them. */
 
 export function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;

@@ -7,7 +7,7 @@ import { run, runWell, succeeds } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
 import { isLink, replaceLink } from './trees';
 
-/** Describes how a change of setup is undone. */
+/** Describes and undoes the changes of setup. */
 
 export function describeUndo(made: Made): string {
   switch (made.kind) {

@@ -20,7 +20,7 @@ import { DROP_IN, hasOwnNode, HOME, ownTree, packagedUnit, SERVICE_SCRIPT, UNIT,
 import { configOf } from './settings-step';
 import { PUBLIC, type Change, type Setup } from './step';
 
-/** Returns the changes for the systemd unit and its instances. */
+/** A step of setup: the systemd unit and its instances. */
 
 export async function unit(setup: Setup): Promise<Change[]> {
   const changes: Change[] = [];

@@ -14,7 +14,7 @@ import { PUBLIC, type Change, type Setup } from './step';
 import { wantedInstances } from './unit-step';
 import type { WebServer } from './web-servers';
 
-/** Returns the changes for the web server's files, and for the site's own file that includes them. */
+/** A step of setup: the web server's files for the service, and the site's own file that includes them. */
 
 export async function webFiles(setup: Setup): Promise<Change[]> {
   const { webServer, url, output } = setup;

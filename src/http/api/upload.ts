@@ -8,7 +8,7 @@ import { hasBody, unsupported } from './body';
 import { invalid, ManageError } from '../../operations/kit/failures';
 import type { Upload, UploadRules } from '../../operations/kit/upload';
 
-/** The type of a form with the file in its part `file`, next to other parts. Otherwise the body is only the file. */
+/** Receives an upload: a body that is only the file, or a form with the part `file`, next to which it may have more. */
 
 const FORM = 'multipart/form-data';
 /** The maximum number of fields, which a plan of a former system needs. */

@@ -3,7 +3,7 @@ import { exactly, Id, oneOf, orNull, TextOrNull } from '../../operations/kit/sch
 import { jsonAnswer, manageFailure, manageFailures, textContent } from './answers';
 import type { Components, Json } from './components';
 
-/** The address of inbound webhooks, to which shops send signed messages, in the OpenAPI document. */
+/** The addresses of inbound webhooks, to which shops send signed messages, in the OpenAPI document. */
 
 const TAG = "Shops' messages";
 

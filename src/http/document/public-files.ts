@@ -6,7 +6,7 @@ import { compress, once, serveFile, typeOf } from '../static-file';
 import { buildDocument } from './openapi';
 import { PAGE_FILES } from './page-files';
 
-/** The settings of `openapi.json` and of the page `docs` that shows it. Both are public, and built on first request. */
+/** Serves `openapi.json` and the page `docs` that shows it. Both are public, and built at the first request. */
 
 export interface DocumentSettings {
   /** the program's version */

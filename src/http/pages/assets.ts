@@ -4,7 +4,7 @@ import type Router from '@koa/router';
 import type { State } from '../context';
 import { etagOf, serveFile, typeOf, type StaticFile } from '../static-file';
 
-/** A style or script of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs). */
+/** Serves the style and script of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs). */
 
 export type AssetName = 'licensing.css' | 'licensing.js';
 

@@ -1,4 +1,4 @@
-/** A cell of a CSV table (RFC 4180). Files are in UTF-8, with the byte order mark that Excel needs. */
+/** Writes tables as CSV (RFC 4180), in UTF-8 with the byte order mark that Excel needs. */
 
 export type Cell = string | number | boolean | null | undefined;
 

@@ -18,7 +18,7 @@ import {
 import { signInAddress } from './sign-in/again';
 import type { View } from './view';
 
-/** Admits every visitor. The functions of this file decide who may see a page, and otherwise lead to a sign-in. */
+/** Decides who may see a page: every visitor, an operator or a customer. All others are redirected to a sign-in. */
 
 export function enterOpen(call: PageCall): Promise<PageCall> {
   return Promise.resolve(call);

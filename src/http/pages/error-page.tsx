@@ -6,7 +6,7 @@ import { Form, Submit } from './kit/fields';
 import { TitledPage } from './kit/operator-page';
 import { useView } from './view';
 
-/** The failure that an error page shows, to operators and customers. */
+/** The page for a failed request of an operator or a customer. */
 
 export interface Trouble {
   status: number;

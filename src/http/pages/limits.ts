@@ -10,7 +10,7 @@ import type { TakeTurn } from '../limits/turns';
 import { languageOf } from './browser-choices';
 import { isOfCustomers } from './call';
 
-/** Does nothing. The limits of page views apply before a page is built: a refusal must cost far less than a page. */
+/** Rate limits of the pages. They apply before a page is built, because a refusal must cost far less than a page. */
 
 export const noTurn = (): void => undefined;
 

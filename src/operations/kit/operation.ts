@@ -10,8 +10,8 @@ import type { ManageSettings } from '../settings';
 import type { UploadRules } from './upload';
 
 /**
- * An operation is something that a seller can do, declared once: reading, types and `openapi.json` follow from its
- * schemas. The API mounts it, the pages and the command call it. It calls a function of the domain and maps the result.
+ * Declares operations. An operation is something that a seller can do, declared once: reading, types and `openapi.json`
+ * follow from its schemas. The API mounts it, the pages and the command call it. It calls one domain function.
  */
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';

@@ -8,7 +8,7 @@ import type { ManageSettings } from '../settings';
 import { signInAgain } from './sign-in-again';
 import type { Upload, UploadRules } from './upload';
 
-/** The refusals of idempotency. This file performs an operation for a request of the API, a page or the command. */
+/** Performs an operation for a request of the API, a page or the command, with idempotency. */
 
 const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
 const RUNNING = 'The first request with this Idempotency-Key is still under way.';

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** MySQL itself, as unpack.sh leaves it: with its own loader and C library, so the system's own do not matter. */
+/** MySQL as unpack.sh leaves it, with its own loader and C library instead of those of the system. */
 
-/** Whether the tests run on MySQL in MariaDB's place. */
+/** True if the tests run on MySQL instead of MariaDB. */
 export const ON_MYSQL = process.env.TEST_MYSQL !== undefined;
 
-/** @returns the loader and what makes it run `mysqld`, up to the options of a server */
+/** Returns the loader with its options to run `mysqld`, before the server's own options. */
 export function mysqlProgram(): [command: string, ...before: string[]] {
   const root = resolve(process.env.TEST_MYSQL as string);
   const libraries = join(root, 'usr/lib');
@@ -28,7 +28,7 @@ export function mysqlProgram(): [command: string, ...before: string[]] {
   ];
 }
 
-/** A table of the numbers from..to in a column `seq`, for the FROM of a statement: MySQL has no engine for it. */
+/** Returns a table of the numbers from..to in a column `seq` for a FROM, because MySQL has no engine for it. */
 export function sequence(from: number, to: number): string {
   return ON_MYSQL
     ? `(WITH RECURSIVE numbers AS (SELECT ${from} AS seq UNION ALL SELECT seq + 1 FROM numbers WHERE seq < ${to}) SELECT seq FROM numbers) AS numbers`

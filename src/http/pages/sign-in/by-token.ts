@@ -3,7 +3,7 @@ import { ManageError } from '../../../operations/kit/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { PageCall } from '../page';
 
-/** A successful sign-in by an API token, for a new or renewed session. */
+/** Signs an operator in by an API token, for a new session or step-up authentication. */
 
 export type SignedIn = Extract<OperatorSignIn, { cookie: string }>;
 

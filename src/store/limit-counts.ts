@@ -109,7 +109,12 @@ interface Asked {
 }
 
 /** Adds points to a key's count, with a window of the given seconds, and returns the count. */
-type Count = (key: string, seconds: number, points: -1 | 0 | 1) => { count: number; endsIn: number };
+type Count = (
+  key: string,
+  seconds: number,
+  points: -1 | 0 | 1,
+  renews?: boolean,
+) => { count: number; endsIn: number };
 
 async function changeCounts<T>(trx: Transaction, { lock, keys, now }: Asked, change: (count: Count) => T) {
   // Inserts a row whose window has ended: the first count begins a new window.
@@ -123,9 +128,11 @@ async function changeCounts<T>(trx: Transaction, { lock, keys, now }: Asked, cha
   );
   const stored = new Map(found.map((row) => [row.key, row]));
   const changed = new Map<string, LimitCount>();
-  const result = change((key, seconds, points) => {
-    const row = changed.get(key) ?? stored.get(key) ?? { key, points: 0, expire: now + seconds * 1000 };
-    const next = { ...row, points: Math.max(0, row.points + points) };
+  const result = change((key, seconds, points, renews = false) => {
+    const begun = { key, points: 0, expire: now + seconds * 1000 };
+    const row = changed.get(key) ?? stored.get(key) ?? begun;
+    const { expire } = renews && points > 0 ? begun : row;
+    const next = { key, points: Math.max(0, row.points + points), expire };
     if (points !== 0) changed.set(key, next);
     return { count: next.points, endsIn: Number(next.expire) - now };
   });

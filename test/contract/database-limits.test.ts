@@ -147,6 +147,25 @@ describe('downloads', () => {
     expect((await limiters[0]!('download', '203.0.113.5')).allowed).toBe(false);
   });
 
+  test.each([
+    ['refused', { is: 'refused' } as const, 6],
+    ['granted', { is: 'granted', unit: '42 2.1.0' } as const, 60],
+  ])('of more at once over two processes, as many of a key are %s as may be', async (full, outcome, most) => {
+    settings.limits.download = 6;
+    const statuses = await Promise.all(
+      Array.from({ length: most + 20 }, async (_, i) => {
+        const { downloads } = limiters[i % 2]!;
+        for (;;) {
+          const taken = await downloads.take(asked(1));
+          if (taken.full === undefined) await downloads.settle(asked(1), outcome);
+          if (taken.full !== 'doubt') return taken.full;
+        }
+      }),
+    );
+    expect(statuses.filter((one) => one === undefined)).toHaveLength(most);
+    expect(statuses.filter((one) => one === full)).toHaveLength(20);
+  });
+
   test('what a page counts with a key counts as a guess', async () => {
     for (let i = 0; i < LIMIT; i++) await limiters[0]!('download', '203.0.113.6');
     const taken = await limiters[1]!.downloads.take({ client: '203.0.113.6', key: 'k', isCheck: false });

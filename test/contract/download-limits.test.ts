@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Outcome } from '../../src/http/limits/download-counts';
@@ -12,8 +13,9 @@ import { connectRedis, type RedisConnection } from '../../src/http/limits/redis'
 import { generateKey } from '../../src/licensing/core/keys';
 import { rekey } from '../../src/licensing/license-keys';
 import { giveRelease } from '../support/packages';
-import { eventually } from '../support/processes';
+import { eventually, temporaryFolder } from '../support/processes';
 import {
+  createMariaDbDatabase,
   ONE_BACKEND,
   giveLicense,
   givePlan,
@@ -170,6 +172,88 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
     expect((await first.downloads.take(asked)).full).toBe('doubt');
     await first.downloads.settle(asked, granted('42 1.0'));
     expect((await first.downloads.take(asked)).full).toBeUndefined();
+  });
+
+  it.each<[string, Outcome, number]>([
+    ['refused', { is: 'refused' }, LIMIT],
+    ['granted', granted('42 1.0'), 10 * LIMIT],
+  ])('of more at once over two processes, as many of a key are %s as may be', async (full, outcome, most) => {
+    const url = newUrl();
+    const one = await newLimiter(url);
+    const other = url === undefined ? one : await newLimiter(url);
+    const asked = { client: newAddress(), key: 'own', isCheck: false };
+    const letIn = await Promise.all(
+      Array.from({ length: 2 * most }, async (_, i) => {
+        const { downloads } = i % 2 === 0 ? one : other;
+        for (;;) {
+          const taken = await downloads.take(asked);
+          if (taken.full === undefined) {
+            await sleep(Math.random() * 3);
+            await downloads.settle(asked, outcome);
+            return true;
+          }
+          if (taken.full !== 'doubt') return taken.full;
+          await sleep(1);
+        }
+      }),
+    );
+    expect(letIn.filter((one) => one === true)).toHaveLength(most);
+    expect(letIn.filter((one) => one === full)).toHaveLength(most);
+  });
+
+  it('let in one download for a check, though several arrive at once', async () => {
+    const { downloads } = await newLimiter();
+    const client = newAddress();
+    const ask = (isCheck: boolean) => ({ client, key: 'a', isCheck });
+    for (let i = 0; i < 10 * LIMIT; i++) {
+      expect((await downloads.take(ask(true))).full).toBeUndefined();
+      await downloads.settle(ask(true), granted(i === 0 ? '42 1.0' : '42 2.0'));
+    }
+    for (let i = 1; i < 10 * LIMIT; i++) {
+      expect((await downloads.take(ask(false))).full).toBeUndefined();
+      await downloads.settle(ask(false), granted('42 2.0'));
+    }
+    const first = await downloads.take(ask(false));
+    expect([first.full, (await downloads.take(ask(false))).full]).toEqual([undefined, 'doubt']);
+    await downloads.settle(ask(false), granted('42 1.0'));
+    expect((await downloads.take(ask(false))).full).toBe('granted');
+  });
+});
+
+describe('two services that share their counts in Redis', () => {
+  const LIMIT = 20;
+
+  it('answer exactly as many refusals and downloads of a key, one by one and at once', async () => {
+    const settings = {
+      LICENSING_DATABASE_URL: await createMariaDbDatabase(),
+      LICENSING_REDIS_URL: newRedisUrl(),
+      LICENSING_TRUSTED_PROXIES: '127.0.0.1',
+      LICENSING_DOWNLOAD_RATE_LIMIT: String(LIMIT),
+      LICENSING_PACKAGES_DIR: temporaryFolder(),
+    };
+    const services = [await startTestService(settings), await startTestService(settings)] as const;
+    try {
+      const [{ db }] = services;
+      const plan = await givePlan(db);
+      await giveRelease(services[0], { version: '2.0.0' });
+      const ask = async (i: number, key: string, address: string) => {
+        const { url } = services[i % 2]!;
+        const asked = request(url).get(`${PREFIX}/downloads/42?dlid=${key}&check=1`);
+        return (await asked.set('X-Forwarded-For', address)).status;
+      };
+      const ended = (await giveLicense(db, plan, { expiresAt: new Date(Date.now() - 86_400_000) })).key;
+      const { key } = await giveLicense(db, plan);
+      const all = (count: number, of: string, address: string) =>
+        Promise.all(Array.from({ length: count }, (_, i) => ask(i, of, address)));
+      const letIn = (statuses: number[]) => statuses.filter((status) => status !== 429).length;
+      const slow: number[] = [];
+      for (let i = 0; i < LIMIT + 5; i++) slow.push(await ask(i, ended, '198.18.8.1'));
+      expect(letIn(slow)).toBe(LIMIT);
+      expect(letIn(await all(3 * LIMIT, ended, '198.18.8.2'))).toBe(LIMIT);
+      expect(letIn(await all(11 * LIMIT, key, '198.18.8.3'))).toBe(10 * LIMIT);
+    } finally {
+      for (const service of services) await service.stop();
+    }
   });
 });
 

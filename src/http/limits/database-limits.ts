@@ -151,9 +151,7 @@ function changeStored<T>(
     return storedKey('key', `${name}:${key}:${client}`);
   };
   const asked = { lock: keyOf('unknown'), keys: names.map(keyOf), now: Date.now() };
-  return shared.change(asked, (count) =>
-    change((name, seconds, points) => count(keyOf(name), seconds, points)),
-  );
+  return shared.change(asked, (count) => change((name, ...added) => count(keyOf(name), ...added)));
 }
 
 /** Returns a counter that collects a client's requests while a statement runs. The next one counts them in order. */

@@ -3,8 +3,8 @@ import type { Counted, createMemoryCounters } from './memory-counters';
 
 /**
  * Limits of downloads and of the checks before them (docs/api-errors.md, "Limits"): unknown keys by address, refusals
- * and granted requests by key and address. A request is in doubt from its first step until it is decided, so that
- * concurrent guesses are limited like successive ones.
+ * and granted requests by key and address. A request is in doubt from its first step until it is decided, for its
+ * address and for its key there, so that concurrent requests are limited like successive ones.
  */
 
 export interface Asked {
@@ -50,8 +50,8 @@ const DOUBT = 10;
 interface Counts {
   /** counts the unknown keys of the address, and the requests of pages that count with them */
   unknown: (points: 0 | 1) => Counted;
-  /** counts the address's requests in doubt */
-  doubt: (points: -1 | 0 | 1) => number;
+  /** counts the requests in doubt: of the address, and of the key there */
+  doubt: (points: -1 | 0 | 1) => { address: number; key: number };
   /** counts by key and address */
   of: (name: string, points?: -1 | 0 | 1) => Counted;
 }
@@ -62,14 +62,19 @@ function take(counts: Counts, { isCheck }: Asked, limit: number): Taken {
     const { count: refused, endsIn } = count(1);
     return { full, endsIn, first: refused === most + 1 };
   };
-  const isOpen = !isCheck && counts.of('checked').count > 0;
+  const checked = isCheck ? 0 : counts.of('checked').count;
   const full =
     isFull('unknown', limit, counts.unknown) ??
     isFull('refused', limit, (points) => counts.of('refused', points)) ??
-    (isOpen ? undefined : isFull('granted', GRANTED * limit, (points) => counts.of('granted', points)));
+    (checked > 0 ? undefined : isFull('granted', GRANTED * limit, (points) => counts.of('granted', points)));
   if (full) return full;
   const { count, endsIn } = counts.unknown(0);
-  if (count + counts.doubt(0) >= limit) return { full: 'doubt', endsIn, first: false };
+  const { address, key } = counts.doubt(0);
+  const hasRoom =
+    count + address < limit &&
+    counts.of('refused').count + key < limit &&
+    (counts.of('granted').count + key < GRANTED * limit || checked > key);
+  if (!hasRoom) return { full: 'doubt', endsIn, first: false };
   counts.doubt(1);
   return { full: undefined, endsIn, first: false };
 }
@@ -96,15 +101,15 @@ export function countInMemory(
   counters: ReturnType<typeof createMemoryCounters>,
 ): DownloadCounts {
   const inDoubt = new Map<string, number>();
-  const doubt = (client: string, points: -1 | 0 | 1) => {
-    const count = (inDoubt.get(client) ?? 0) + points;
-    if (count > 0) inDoubt.set(client, count);
-    else inDoubt.delete(client);
+  const doubt = (name: string, points: -1 | 0 | 1) => {
+    const count = (inDoubt.get(name) ?? 0) + points;
+    if (count > 0) inDoubt.set(name, count);
+    else inDoubt.delete(name);
     return count;
   };
   const countsOf = ({ client, key = '' }: Asked): Counts => ({
     unknown: (points) => unknown(client, points),
-    doubt: (points) => doubt(client, points),
+    doubt: (points) => ({ address: doubt(client, points), key: doubt(`${key}:${client}`, points) }),
     of: (name, points = 0) => counters(`${name}:${key}:${client}`, points),
   });
   return {
@@ -113,8 +118,8 @@ export function countInMemory(
   };
 }
 
-/** Adds points to a count, whose window has the given seconds, and returns the count. */
-export type Count = (name: string, seconds: number, points: -1 | 0 | 1) => Counted;
+/** Adds points to a count, whose window has the given seconds, and returns the count. With `renews`, a point begins the window again. */
+export type Count = (name: string, seconds: number, points: -1 | 0 | 1, renews?: boolean) => Counted;
 
 /** Changes stored counts by name. `unknown` and `doubt` belong to an address, the others to a key at this address. */
 export type ChangeStored = <T>(asked: Asked, names: string[], change: (count: Count) => T) => Promise<T>;
@@ -123,11 +128,15 @@ export type ChangeStored = <T>(asked: Asked, names: string[], change: (count: Co
 export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadCounts {
   const step = <T>(asked: Asked, more: string[], run: (counts: Counts, limit: number) => T) => {
     const { limit, window } = limitsNow();
-    return change(asked, ['unknown', 'doubt', 'refused', 'granted', 'checked', ...more], (count) =>
+    const names = ['unknown', 'doubt', 'undecided', 'refused', 'granted', 'checked', ...more];
+    return change(asked, names, (count) =>
       run(
         {
           unknown: (points) => count('unknown', window, points),
-          doubt: (points) => count('doubt', DOUBT, points).count,
+          doubt: (points) => ({
+            address: count('doubt', DOUBT, points, true).count,
+            key: count('undecided', DOUBT, points, true).count,
+          }),
           of: (name, points = 0) => count(name, window, points),
         },
         limit,
@@ -143,7 +152,7 @@ export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeS
   };
 }
 
-/** KEYS: the unknown keys of an address, its requests in doubt, and a hash of the counts of the key there. */
+/** KEYS: unknown keys of an address, a hash of the address's requests in doubt (`all`, and by key), a hash of the key's counts. */
 const TAKE = `
 local limit, granted = tonumber(ARGV[1]), tonumber(ARGV[2])
 local function refuse(name, key, count, most)
@@ -159,14 +168,25 @@ end
 if count(2) >= granted and (ARGV[3] == 'check' or count(3) <= 0) then
   return refuse('granted', KEYS[3], redis.call('hincrby', KEYS[3], 'granted', 1), granted)
 end
-if unknown + tonumber(redis.call('get', KEYS[2]) or '0') >= limit then return { 'doubt', 0, 0 } end
-redis.call('incr', KEYS[2])
+local doubt = redis.call('hmget', KEYS[2], 'all', KEYS[3])
+local all, own = tonumber(doubt[1] or '0'), tonumber(doubt[2] or '0')
+local isOpen = ARGV[3] ~= 'check' and count(3) > own
+if unknown + all >= limit or count(1) + own >= limit or (count(2) + own >= granted and not isOpen) then
+  return { 'doubt', 0, 0 }
+end
+redis.call('hincrby', KEYS[2], 'all', 1)
+redis.call('hincrby', KEYS[2], KEYS[3], 1)
 redis.call('expire', KEYS[2], ${DOUBT})
 return { '', 0, 0 }`;
 
 const SETTLE = `
 local granted, outcome, checked, window = tonumber(ARGV[2]), ARGV[3], 'checked ' .. ARGV[4], tonumber(ARGV[5])
-if tonumber(redis.call('get', KEYS[2]) or '0') > 0 then redis.call('decr', KEYS[2]) end
+local function decide(name)
+  if tonumber(redis.call('hget', KEYS[2], name) or '0') > 1 then redis.call('hincrby', KEYS[2], name, -1)
+  else redis.call('hdel', KEYS[2], name) end
+end
+decide('all')
+decide(KEYS[3])
 local function add(name, by)
   redis.call('hincrby', KEYS[3], name, by)
   if redis.call('ttl', KEYS[3]) < 0 then redis.call('expire', KEYS[3], window) end
@@ -209,7 +229,8 @@ export function countInRedis(
   >;
   const keysOf = ({ client: address, key = '' }: Asked) => {
     const name = nameOf(address);
-    return [name, `${name}:doubt`, `${name}:${key}`];
+    // In an earlier version `doubt` was a text.
+    return [name, `${name}:doubts`, `${name}:${key}`];
   };
   const limitsOf = ({ limit }: DownloadLimits) => [String(limit), String(GRANTED * limit)];
   return {

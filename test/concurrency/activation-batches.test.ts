@@ -20,9 +20,9 @@ import {
   type TestService,
 } from '../support/service';
 
-/** New activations that share a transaction: each as if it had come alone, and what one of them meets is its own. */
+/** New activations that share a transaction: each behaves as if it were alone, and an error of one affects no other. */
 
-/** A wait for a lock ends after it (store/engine/mysql.ts). */
+/** The time after which a wait for a lock ends (store/engine/mysql.ts). */
 const LOCK_WAIT_MS = 1_000;
 
 let service: TestService;
@@ -62,7 +62,7 @@ interface Change {
   name?: string | null;
 }
 
-/** What is stored about a licence, its activations by identifier, its history without the issue. */
+/** Returns the stored licence, its activations by identifier, and its history without the issue. */
 async function stored({ id }: TestLicense) {
   const of = <T extends { license_id: number }>(all: T[]) => all.filter((row) => row.license_id === id);
   const licenses = await rows<{ id: number; activations_used: number }>(db, 'licenses');
@@ -197,11 +197,11 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
   });
 });
 
-/** Triggers on a MariaDB of its own hold a batch up, so that the next one gathers behind it, or fail in its middle. */
+/** Triggers on a private MariaDB delay a batch, so that the next one gathers behind it, or fail in its middle. */
 describe('on a MariaDB of its own', () => {
   let mariadb: MariaDb;
   let database: string;
-  /** somebody else */
+  /** the connection of another program */
   let other: Connection;
 
   const [SLOW, BAD, WORSE] = ['slow.example', 'bad.example', 'worse.example'] as const;
@@ -234,7 +234,7 @@ describe('on a MariaDB of its own', () => {
 
   async function connect(): Promise<void> {
     other = await mariadb.connect(database);
-    // It may be killed with the server.
+    // Ignore errors, because it may be killed with the server.
     other.on('error', () => undefined);
   }
 
@@ -248,9 +248,9 @@ describe('on a MariaDB of its own', () => {
   }
 
   /**
-   * Begins something while a batch is held up, so that it waits for the next one together.
+   * Begins work while a batch is delayed, so that it is part of the next one.
    *
-   * @param meanwhile when that has been looked up, and before it is written
+   * @param meanwhile runs after the look-up of this work, and before it is written
    */
   async function behindSlow<T>(begin: () => Promise<T>, meanwhile?: () => Promise<unknown>): Promise<T> {
     const [license] = (await giveLicenses(1, 1)) as [TestLicense];
@@ -293,7 +293,7 @@ describe('on a MariaDB of its own', () => {
       async () => (before = await status('Com_commit')),
     );
     expect(statuses(answers)).toEqual([200]);
-    // That of the slow one, theirs, and on a slow machine some of those that came late.
+    // Count the slow batch, the next one, and on a slow machine some for late requests.
     expect((await status('Com_commit')) - before).toBeLessThan(20);
     await expectOneEach(licenses);
   });
@@ -308,7 +308,7 @@ describe('on a MariaDB of its own', () => {
       expect([...locked.keys()]).toEqual(batch);
       await other.beginTransaction();
       await other.query(`SELECT id FROM ${table(db, 'licenses')} WHERE id IN (?) FOR UPDATE`, [others]);
-      // The last row of all is locked; behind it goes the licence that is issued next.
+      // Lock the last row, behind which the next licence is inserted.
       await other.query(
         `INSERT INTO ${table(db, 'licenses')} (plan_id, status, activation_limit, created_at)
          SELECT plan_id, status, 3, created_at FROM ${table(db, 'licenses')} WHERE id = ?`,
@@ -342,14 +342,14 @@ describe('on a MariaDB of its own', () => {
     await hold(held);
     const waiting: Promise<Answer>[] = [];
     const times: number[] = [];
-    // One batch after the other, and more of them than there are connections.
+    // Send more batches than connections exist, one after the other.
     for (const { key } of free) {
       waiting.push(activate(held.key, `site-${waiting.length}.example`));
       const started = performance.now();
       expect(await activate(key, 'a.example')).toMatchObject({ status: 200 });
       times.push(performance.now() - started);
     }
-    // A busy machine may hold up one or another, and hardly most.
+    // A busy machine may delay a few of them, but hardly most.
     expect(times.filter((ms) => ms > LOCK_WAIT_MS).length).toBeLessThan(times.length / 2);
     expect(statuses(await Promise.all(waiting))).toEqual([503]);
     expect(await stored(held)).toEqual(NOTHING);

@@ -18,7 +18,7 @@ import {
 } from '../support/service';
 import { processEnvironment, startProgram } from '../support/service-process';
 
-/** Calls that share their statements: what one of them meets must not touch the others. */
+/** Calls that share their statements: an error of one must not affect the others. */
 
 afterEach(() => void jest.useRealTimers());
 
@@ -155,11 +155,11 @@ describe.each(BACKENDS)('downloads at the same moment, on %s', (_name, backend) 
       const plan = await givePlan(service.db, { productId });
       licenses.set(productId, [await giveLicense(service.db, plan), await giveLicense(service.db, plan)]);
     }
-    // The same versions of two products, and none of the third.
+    // Publish the same versions of two products, and none of the third.
     const packages = new Map<string, Buffer>();
     for (const productId of [42, 43])
       for (const version of ['1.0', '2.0', '2.1-beta1']) {
-        // No two of the same size: one that is not as large as it should be is refused.
+        // Give each another size, because a package with a wrong size is refused.
         const { path } = await makePackage({}, 1_000 + packages.size);
         const { bytes } = await giveRelease(service, { productId, version, file: path });
         packages.set(`${productId} ${version}`, bytes);
@@ -170,9 +170,9 @@ describe.each(BACKENDS)('downloads at the same moment, on %s', (_name, backend) 
       ),
     );
     const wanted = [...all, ...all];
-    // On one connection, in one go: they are read together, and decided together.
+    // Send them at once on one connection, so that they are read and decided together.
     const connection = openRaw(service.url);
-    // Each of a client of its own, so that each is written.
+    // Use a separate client for each, so that each is logged.
     const ask = ({ productId, version, key }: (typeof wanted)[number], i: number) =>
       `GET ${PREFIX}/downloads/${productId}?dlid=${key}${version === undefined ? '' : `&version=${version}`} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 198.51.100.${i}\r\n\r\n`;
     const answers = [await connection.send(wanted.map(ask).join(''))];
@@ -305,7 +305,7 @@ describe('validate calls on MariaDB', () => {
       await holder.rollback();
     }
     await validate(held.key).expect(200);
-    // A refused call was not counted, an answered one was, exactly once.
+    // A refused call must not be counted, and an answered one exactly once.
     expect(await countOf(held.id)).toBe(before.held + 1);
     expect(await countOf(free.id)).toBe(before.free + 60);
   });

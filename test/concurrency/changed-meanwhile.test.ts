@@ -39,7 +39,7 @@ import {
   testConfig,
 } from '../support/service';
 
-/** What an operator decides is judged as it is when it is written, whatever somebody else did since it was read. */
+/** An operator's change is judged by the state at its writing, whatever other programs changed since it was read. */
 
 const context = { actor: 'operator:test', now: new Date() };
 let service: TestService;
@@ -59,8 +59,8 @@ afterAll(async () => {
 });
 
 /**
- * The database for who has to be the first in a queue: a wait for a lock ends after a second elsewhere, and with it
- * the place, on a machine that pauses for that long.
+ * A database for a test that must be the first in a queue. Otherwise a wait for a lock ends after a second, and its
+ * place is lost on a machine that pauses for that time.
  */
 function openPatient(settings: Settings): Db {
   const { database, tablePrefix } = testConfig(settings);
@@ -71,10 +71,10 @@ function openPatient(settings: Settings): Db {
   return patient;
 }
 
-/** Until so many transactions stand in a queue for a row: who comes next stands behind them. */
+/** Waits until this number of transactions are queued for a row. The next one is queued behind them. */
 function untilWaiting(count: number): Promise<void> {
   return eventually(async () => {
-    // InnoDB tells it from a copy, which it makes anew when nobody has read that for 0.1 s.
+    // Wait for InnoDB's copy of this table, which it refreshes only if it was not read for 0.1 s.
     await sleep(150);
     const [waiting] = await db.raw<[object[]]>(
       `SELECT 1 FROM information_schema.innodb_trx JOIN information_schema.processlist ON id = trx_mysql_thread_id
@@ -84,7 +84,7 @@ function untilWaiting(count: number): Promise<void> {
   });
 }
 
-/** Holds a licence's row while `begin` starts what has to wait for it, and changes the licence before it goes on. */
+/** Locks a licence's row while `begin` starts work that waits for it, and changes the licence before unlocking it. */
 async function whileHeld<T>(
   license: TestLicense,
   begin: () => Promise<T>,
@@ -93,7 +93,7 @@ async function whileHeld<T>(
   const [begun] = await db.transaction(async (trx) => {
     await lockLicense(trx, license.id);
     const begun = begin();
-    // Its failure is the test's to judge, when it comes.
+    // The test checks its failure later.
     begun.catch(() => undefined);
     await untilWaiting(1);
     await change(trx);
@@ -147,7 +147,7 @@ test('an activation on its way while the plan learns to count by something else 
     license,
     () => editPlan(db, plan, { activationType: 'device' }),
     async () => {
-      // It has been looked up as a domain when it comes to the lock, behind the edit.
+      // It was looked up as a domain before it waits for the lock, behind the edit.
       activation = request(service.url)
         .post(`${PREFIX}/licenses/activate`)
         .send({ license_key: license.key, identifier: 'https://www.Example.com/' })
@@ -185,7 +185,7 @@ test('a plan learns to count by something else only after an activation that was
     expect(await stored('plans', plan)).toMatchObject({
       activation_type: edited.status === 'rejected' ? before : type,
     });
-    // Whoever was first: the activation is found by what the plan counts by now.
+    // In either order, the activation is found by the plan's present type.
     const validated = await request(service.url)
       .post(`${PREFIX}/licenses/validate`)
       .send({ license_key: license.key, identifier });
@@ -371,7 +371,7 @@ test('a licence that moved to another plan meanwhile does not follow the old one
 });
 
 describe('what is removed meanwhile', () => {
-  /** Removes a row of the catalogue while `begin` starts what has read it already. */
+  /** Deletes a row of the catalogue while `begin` starts work that has already read it. */
   async function whileRemoved(name: 'products' | 'plans', id: number, begin: () => Promise<unknown>) {
     const [begun] = await db.transaction(async (trx) => {
       await trx(table(db, name)).where({ id }).delete();
@@ -422,7 +422,7 @@ describe('what is removed meanwhile', () => {
 describe('a draft that is changed while it is being published', () => {
   let version = 0;
 
-  /** Publishes a draft, without a new package or changelog, while somebody else `change`s it. */
+  /** Publishes a draft, without a new package or changelog, while another program runs `change` on it. */
   async function publishWhile(change: (trx: Transaction, id: number) => Promise<unknown>) {
     const draft = { productId: 42, version: `1.0.${++version}`, changelog: undefined, date: undefined };
     const { release } = await giveRelease(service, { ...draft, changelog: 'Draft', draft: true });

@@ -9,7 +9,7 @@ import { startMariaDb, type MariaDb } from '../support/servers';
 import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** Several servers in LICENSING_DATABASE_URL: all use the first that can be written to. */
+/** Several servers in LICENSING_DATABASE_URL: all instances use the first one that can be written to. */
 
 let one: MariaDb;
 let other: MariaDb;
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 beforeEach(() => Promise.all([one, other].map((server) => setReadOnly(server, false))));
 
-/** The database has the same name on both. */
+/** Returns the address of a database that has the same name on both. */
 function listOf(...servers: { port: number }[]): string {
   const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return one.url('x').replace(/@.*/, `@${hosts}/test_${process.pid}_1`);
@@ -45,7 +45,7 @@ async function metric(admin: string, name: string): Promise<string[]> {
 
 test('a read-only replica is passed over until it is promoted; then it is used without a restart', async () => {
   const [primary, replica] = [handles.get(one)!, handles.get(other)!];
-  // The replica has the licence too; replication itself is the servers' part.
+  // Give the replica the licence too, because replication itself is not tested.
   for (const db of [replica, primary]) await givePlan(db, { limit: 0 });
   const { key, id } = await giveLicense(primary, 1);
   await replica(table(replica, 'licenses')).insert(await primary(table(primary, 'licenses')).where({ id }));
@@ -72,7 +72,7 @@ test('a read-only replica is passed over until it is promoted; then it is used w
         `licensing_database_node_used{node="127.0.0.1:${one.port}"} 0`,
       ]);
     });
-    // Neither is a Galera node.
+    // Neither server is a Galera node.
     expect(await metric(admin, 'licensing_database_cluster_size{')).toEqual([]);
     await activate('after.example').expect(200);
     await operator(settings).json(['product', 'add', '--name', 'After it']);
@@ -82,14 +82,14 @@ test('a read-only replica is passed over until it is promoted; then it is used w
   expect(await rows(replica, 'activations')).toMatchObject([{ identifier: 'after.example' }]);
   expect(await replica(table(replica, 'products')).pluck('name')).toContain('After it');
   expect(await rows(primary, 'activations')).toHaveLength(1);
-  // The start passed the first over, and the promotion led back to it.
+  // The start skipped the first server, and the promotion led back to it.
   expect(service.log().filter(({ msg }) => msg === 'another database server is used')).toMatchObject([
     { to: `127.0.0.1:${one.port}`, obstacle: 'is read-only' },
     { to: `127.0.0.1:${other.port}`, obstacle: 'is read-only' },
   ]);
 });
 
-/** As a service opens it, with a quicker way back. */
+/** Opens a database like a service, but returns to a server sooner. */
 function openWatched(
   servers: { port: number }[],
   onSwitch: (change: NodeSwitch) => void = () => undefined,

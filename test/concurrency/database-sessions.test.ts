@@ -14,7 +14,7 @@ import { startMariaDb, type MariaDb } from '../support/servers';
 import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** What a connection to the database is made to be, whatever its server does with others. */
+/** The session settings of a database connection, whatever the defaults of its server are. */
 
 let mariadb: MariaDb;
 let url: string;
@@ -24,7 +24,7 @@ beforeAll(async () => {
     '--autocommit=0',
     '--transaction-isolation=SERIALIZABLE',
     '--completion-type=CHAIN',
-    // MySQL 9 has dropped it.
+    // MySQL 9 no longer has this option.
     '--loose-skip-character-set-client-handshake',
   ]);
   url = await mariadb.createDatabase();
@@ -161,7 +161,7 @@ test('an error that the driver has no name for is known by its class, and named 
     );
     expect(isUnavailable(refused)).toBe(true);
     expect(reasonCode(refused)).toBe(ON_MYSQL ? 'ER_ACCOUNT_HAS_BEEN_LOCKED' : 'error 4151');
-    // A statement that is wrong is wrong tomorrow, too.
+    // Do not retry a wrong statement, which remains wrong.
     const wrong = Object.assign(new Error('as the server says it'), { errno: 4161, sqlState: '42000' });
     expect(isUnavailable(wrong)).toBe(false);
   } finally {
@@ -196,7 +196,7 @@ test('where the server has no connection to spare, callers wait for one that is 
   const other = open(url.replace('root:', 'few:secret'));
   try {
     await Promise.all(Array.from({ length: 100 }, () => few.raw('SELECT SLEEP(0.005)')));
-    // Whoever has none at all hears so at once.
+    // A pool without connections must refuse at once.
     await Promise.all([few.raw('SELECT SLEEP(0.005)'), few.raw('SELECT SLEEP(0.005)')]);
     await expect(other.raw('SELECT 1')).rejects.toMatchObject({ code: 'ER_USER_LIMIT_REACHED' });
   } finally {
@@ -205,7 +205,7 @@ test('where the server has no connection to spare, callers wait for one that is 
   }
 });
 
-// As the driver hands them on. A cluster, or a server that says so while it shuts down, cannot be had here.
+// Errors in the driver's form. A cluster, or a server that reports this during its shutdown, is not available here.
 test.each([
   ['MariaDB: the connection was killed', { errno: 1927, code: undefined }],
   ['Galera: this node has lost the others', { errno: 1047, code: 'ER_UNKNOWN_COM_ERROR' }],

@@ -13,7 +13,7 @@ import {
 } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** A process of its own: what nobody in it listens to any more would end it. */
+/** The service runs in a separate process, which an unhandled rejection would end. */
 
 let service: ServiceProcess;
 let db: Db;
@@ -39,12 +39,12 @@ const validate = (identifier?: string) =>
 
 test('a validation that failed before its held licence could be written does not end the process', async () => {
   const [moved, activations] = ['licensing_elsewhere', table(db, 'activations')];
-  // Before the row is held: MySQL renames a table only while nobody uses one that it refers to.
+  // Rename the table before locking the row: MySQL waits for users of the tables that it refers to.
   await db.schema.renameTable(activations, moved);
   const holder = await db.transaction();
   try {
     await lockLicense(holder, license.id);
-    // The look-up of the identifier fails at once. A write that waited for the row would fail later, with nobody to hear it.
+    // The look-up of the identifier fails at once. A write that waited for the row would fail later, without a handler.
     const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => validate(`site-${i}.example`)));
     expect(new Set(answers)).toEqual(new Set([503]));
     await eventually(async () => {
@@ -93,7 +93,7 @@ test.each([
     for (const [one, site] of calls) waiting.push(call(verb, one, site).finally(() => answered++));
     const others: number[] = [];
     for (let i = 0; i < 4; i++) others.push(await call('validate', free, 0), await call('activate', free, 0));
-    // With every connection waiting, the others would have been answered after those who wait, which are refused in the end.
+    // With all connections waiting, the others would be answered only after the waiting calls, which are refused.
     expect([answered, new Set(others)]).toEqual([0, new Set([200])]);
   } finally {
     await holder.rollback();

@@ -12,8 +12,8 @@ import {
 } from '../support/service';
 
 /**
- * Files, deactivations and activations at once never let one slot run two machines: whoever has a file, or is activated,
- * counts. On MariaDB through two instances.
+ * Concurrent files, deactivations and activations never let two machines use one slot: a file or an activation counts.
+ * On MariaDB through two instances.
  */
 
 const ROUNDS = 10;
@@ -60,7 +60,7 @@ describe.each([
       const take = async (request: typeof own) => {
         if ((await call('token', request!)) === 200) running.add(request!.identifier);
       };
-      // Each order of the first ones comes up.
+      // Let each of the first ones be the first in turn.
       const work = [
         () => take(own),
         () => call('deactivate', own!),
@@ -86,7 +86,7 @@ describe.each([
       const license = (await db(table(db, 'licenses')).where({ id }).first()) as { activations_used: number };
       expect(license.activations_used).toBe(activated.length);
     }
-    // Both ways came up.
+    // Both outcomes must occur.
     expect([files > 0, freed > 0]).toEqual([true, true]);
   });
 

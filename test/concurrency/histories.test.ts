@@ -18,13 +18,13 @@ import { DATABASE_KINDS, newPlace, startTestService, type TestService } from '..
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
 /**
- * Every answer is of one moment: whole histories of calls on hot licences have an order that explains them, without
- * faults. test/faults/histories.test.ts does the same under every fault. Ten minutes of it:
- * TEST_HISTORIES_MINUTES=10 npx jest test/concurrency/histories -t explains
+ * Linearizability: whole histories of calls on hot licences have an order that explains every answer, without faults.
+ * test/faults/histories.test.ts does the same under every fault. Ten minutes of it: TEST_HISTORIES_MINUTES=10 npx jest
+ * test/concurrency/histories -t explains
  */
 
 const OPERATIONS = runs(600, 10_000);
-/** At least two rounds: every other one has other limits. */
+/** The number of calls, for at least two rounds: every other one has other limits. */
 const CALLS = runs(300, 2_500);
 
 describe.each(DATABASE_KINDS)('%s', (kind) => {
@@ -52,7 +52,7 @@ describe.each(DATABASE_KINDS)('%s', (kind) => {
         (round) => recordRound({ urls, db, limits: hotLimits(round), calls: CALLS }),
         OPERATIONS,
       );
-      // Clients that do not wait as long as the service is allowed to take meet a busy machine too.
+      // Allow some: clients with a shorter patience than the service's deadline also meet a busy machine.
       expect(unknown).toBeLessThan(calls / 100);
     },
     historiesTimeout(OPERATIONS),
@@ -70,7 +70,7 @@ describe('a planted mistake is found', () => {
 
   afterAll(() => service.stop());
 
-  /** Lets clients call while a mistake is made on their licence, and has the history judged. */
+  /** Lets clients call while a mistake is made on their licence, and checks the history. */
   async function plant(mistake: {
     plant?: (license: HotLicense) => Promise<unknown>;
     tamper?: Round['tamper'];
@@ -118,12 +118,12 @@ describe('a planted mistake is found', () => {
 
   test('a limit overrun by one', () =>
     expectFound({
-      // Clients activate and free at random, so wait until they have taken the fourth slot.
+      // Clients activate and deactivate at random, so wait until they have taken the fourth slot.
       async plant(hot) {
         await license(hot).increment('activation_limit', 1);
         await eventually(() => expect(hot.calls.map(({ answer }) => answer).join('\n')).toContain('4 of 3'));
       },
-      // A service that overruns its limit still shows it.
+      // A service that exceeds its limit still reports it.
       tamper(call) {
         call.answer = call.answer.replace(' of 4', ' of 3');
       },
@@ -131,7 +131,7 @@ describe('a planted mistake is found', () => {
 
   test('a lost activation', () =>
     expectFound({
-      // Several times: a call under way at that moment may explain one.
+      // Repeat it, because a call in progress at this moment may explain one.
       async plant(hot) {
         for (let lost = 0; lost < 5; lost++) {
           await waitForCalls(hot, 20);

@@ -23,7 +23,7 @@ import {
 } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** Instances of the service, as processes of the build: how one starts and stops, and how several work together. */
+/** Instances of the service, as processes of the build: how one starts and stops, and how several cooperate. */
 
 let settings: Settings;
 let db: Db;
@@ -57,7 +57,7 @@ async function start(more: Settings = {}): Promise<ServiceProcess & { admin: str
 const validate = (url: string) =>
   request(url).post(`${PREFIX}/licenses/validate`).send({ license_key: license.key });
 
-/** A status, or the connection's error. */
+/** Returns a status, or the connection's error. */
 const outcome = (url: string) =>
   validate(url)
     .timeout(10_000)
@@ -121,7 +121,7 @@ describe('two instances behind nginx, on a Unix socket each', () => {
       expect(new Set(await all())).toEqual(new Set([200]));
       for (const { admin } of instances)
         expect(await metric(admin, 'licensing_requests_total')).toBeGreaterThan(0);
-      // Its socket stays, and refuses.
+      // Its socket remains, and refuses connections.
       await instances[0]!.stop('SIGKILL');
       expect(new Set(await all())).toEqual(new Set([200]));
       expect(await metric(instances[1]!.admin, 'licensing_requests_total')).toBeGreaterThan(20);
@@ -157,7 +157,7 @@ test.each(['a port', 'a Unix socket'])(
     const url = where === 'a port' ? service.url : `http+unix://${encodeURIComponent(socket)}`;
     service.process.kill('SIGSTOP');
     const outcomes = Array.from({ length: 6 }, () => outcome(url));
-    // Time to connect and to send, of which the stopped process tells nothing.
+    // Wait until they have connected and sent, which the stopped process cannot report.
     await sleep(300);
     service.process.kill('SIGTERM');
     service.process.kill('SIGCONT');
@@ -203,7 +203,7 @@ test('a socket cannot be made in a folder that does not exist, and that is what 
   );
 });
 
-/** An activation that waits for its licence's row. */
+/** Starts an activation that waits for its licence's row. */
 async function heldActivation(url: string) {
   const holder = await db.transaction();
   await holder.raw('SELECT 1');
@@ -292,7 +292,7 @@ test('readiness tells of a Redis that refuses writes, before a request finds out
       return body.checks.redis;
     };
     expect(await state()).toBe('ok');
-    // It answers, and takes no writes.
+    // It answers, and refuses writes.
     await client.config('SET', 'min-replicas-to-write', 1);
     expect(await state()).toBe('away: limits are counted in memory');
     await client.config('SET', 'min-replicas-to-write', 0);

@@ -5,7 +5,7 @@ import type { Db } from '../../src/store/engine/database';
 import { eventually, temporaryFolder } from '../support/processes';
 import { openMigrated } from '../support/service-process';
 
-/** Far more than a test takes: a round comes only when an instance starts. */
+/** An interval far longer than a test: a round runs only when an instance starts. */
 const EVERY_MS = 600_000;
 
 let db: Db;
@@ -30,11 +30,11 @@ function start(jobs: Job[], everyMs = EVERY_MS): () => Promise<void> {
   return stop;
 }
 
-/** What jobs did, in order. */
+/** The jobs' work, in order. */
 const done: string[] = [];
 afterEach(() => void done.splice(0));
 
-/** A job that notes that it ran. */
+/** Returns a job that records its run. */
 function job(name: string, more: Partial<Job> = {}, run: () => unknown = () => undefined): Job {
   const noteAndRun = () => {
     done.push(name);
@@ -92,7 +92,7 @@ test('a job in the background holds up neither the round nor its own next time, 
 });
 
 test('one instance runs the jobs, and the next one goes on at the place that a job keeps', async () => {
-  // In the database; a receiver of webhooks has `swept_at`.
+  // The place of the job, which a receiver of webhooks stores in `swept_at`.
   let place = 0;
   const walkTo = (end: number): Job => ({
     name: 'walk',
@@ -102,7 +102,7 @@ test('one instance runs the jobs, and the next one goes on at the place that a j
   });
   const stop = start([walkTo(2)]);
   await eventually(() => expect(done).toEqual(['2: 0', '2: 1']));
-  // This one does not get the lease.
+  // This instance does not get the lease.
   start([walkTo(4)], 1);
   await stop();
   await eventually(() => expect(done).toEqual(['2: 0', '2: 1', '4: 2', '4: 3']));

@@ -13,7 +13,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Races through several keys of one licence: neither its limit nor a key's is exceeded. */
+/** Races through several keys of one licence: no limit of the licence or of a key is exceeded. */
 
 const context = () => ({ actor: 'operator:test', now: new Date() });
 
@@ -111,7 +111,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     license = await giveLicense(service.db, await givePlan(service.db, { limit: 50 }));
     await send('activate', license.key, 'example.com');
     const client = await giveKey(1);
-    // One leading "www." is dropped, and so one is stored.
+    // Only one leading "www." is dropped, so one is stored.
     await send('activate', client.key, 'www.www.example.com');
     const { freed } = await endKey(service.db, license.id, client.stored.id, { free: true }, context());
     expect(freed).toEqual(['www.example.com']);

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { isRead, step, type Call, type History, type Kind } from '../support/license-history';
 import { describeViolation, explain } from '../support/linearizable';
 
-/** The checker of whole histories: what it must find, and that it agrees with a search that leaves nothing out. */
+/** The checker of whole histories: the mistakes that it must find, and its agreement with an exhaustive search. */
 
-/** A line is "START-END CALL: ANSWER"; each call has a client of its own. "?" as the answer: unknown outcome. */
+/** Reads a history. A line is "START-END CALL: ANSWER", each of a separate client. "?" is an unknown outcome. */
 function history(limit: number, lines: string[]): History {
   const calls = lines.map((line, client): Call => {
     const [, start, end, kind, name, answer] = /^(\d+)-(\d+) (\w+)(?: (\w))?: (.*)$/.exec(line)!;
@@ -22,7 +22,7 @@ function history(limit: number, lines: string[]): History {
   return { limit, calls };
 }
 
-/** The line whose answer nothing explains; undefined when all are explained. */
+/** Returns the line with the unexplained answer; undefined if all are explained. */
 function unexplained(limit: number, lines: string[]): string | undefined {
   const verdict = explain(history(limit, lines));
   return verdict.explained === false ? lines[verdict.call.client] : undefined;
@@ -187,7 +187,7 @@ test('it agrees with the search of every order', () => {
     start: fc.nat({ max: 20 }),
     before: fc.nat({ max: 6 }),
     after: fc.nat({ max: 6 }),
-    /** unknown outcome: never carried out, or late */
+    /** an unknown outcome: never carried out, or late */
     unknown: fc.option(fc.record({ late: fc.nat({ max: 20 }), happens: fc.boolean() }), { freq: 4 }),
   });
   const wrong = fc.record({ index: fc.nat(), answerOf: fc.nat(), shown: fc.boolean() });
@@ -214,7 +214,7 @@ test('it agrees with the search of every order', () => {
       const seen: History = { limit, calls };
       expect(explain(seen)).toEqual({ explained: true });
       if (calls.length === 0) return;
-      // Another call's answer, or that of another state, is often wrong and sometimes not.
+      // The answer of another call or state is often wrong, but not always.
       const victim = calls[mistake.index % calls.length]!;
       victim.answer = mistake.shown
         ? calls[mistake.answerOf % calls.length]!.answer
@@ -225,11 +225,11 @@ test('it agrees with the search of every order', () => {
     }),
     { numRuns: 3_000 },
   );
-  // About 330 of the random histories.
+  // About 330 of the random histories have violations.
   expect(violations).toBeGreaterThan(200);
 });
 
-/** By trying every order, without any memory. */
+/** Searches by trying every order, without a cache. */
 function hasOrder(seen: History, state: number, left: Call[]): boolean {
   const known = left.filter((call) => call.known);
   if (known.length === 0) return true;

@@ -12,7 +12,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Texts that the types spell alike, that they spell differently, and that only some of them take. */
+/** Texts that the types normalise alike, that they normalise differently, and that only some of them accept. */
 const TEXTS = [
   'shop.example',
   'https://WWW.Shop.Example/cart',
@@ -32,14 +32,14 @@ describe('spellings', () => {
 
 describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
   let service: TestService;
-  /** of each type two: one has the first three texts activated, the other none */
+  /** two licences of each type: one with the first three texts activated, the other without activations */
   const requests: {
     keyDigest: string;
     identifier: string | undefined;
     name: string;
     productId: number | undefined;
   }[] = [];
-  /** the licences' own, another, an unknown one, and none */
+  /** the licences' own products, another, an unknown one, and none */
   const PRODUCTS = [42, 43, 0, undefined];
 
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
     );
     expect(await lookUp(service.db, requests)).toEqual(alone);
     expect(await lookUp(service.db, requests.toReversed())).toEqual(alone.toReversed());
-    // Of each licence one request: the statement that finds it all at once.
+    // Send one request for each licence, so that one statement finds all.
     for (let i = 0; i < TEXTS.length; i++) {
       const each = requests.filter((_, at) => at % (TEXTS.length + 1) === i);
       expect(await lookUp(service.db, each)).toEqual(alone.filter((_, at) => at % (TEXTS.length + 1) === i));

@@ -17,15 +17,15 @@ import {
   type TestService,
 } from '../support/service';
 
-/** What an answer says of a licence was all true at one moment, though the licence changes while a batch is read. */
+/** All facts in an answer were true at the same moment, even if the licence changes while a batch is read. */
 
 interface HeldAnswer {
-  /** resolves when the server's answer to the awaited statement has come, and is held back */
+  /** resolves when the server's answer to the awaited statement has arrived, and is held back */
   held: Promise<void>;
   release: () => void;
 }
 
-/** Lies between a service and the database, and can hold one answer of the database back. */
+/** A proxy between a service and the database, which can hold one answer of the database back. */
 interface Gate {
   port: number;
   /** holds the answer to the next statement that contains a text */
@@ -69,7 +69,7 @@ async function openGate(port: number): Promise<Gate> {
 }
 
 let gate: Gate;
-/** reaches the database through the gate */
+/** the service that reaches the database through the gate */
 let gated: TestService;
 let direct: TestService;
 
@@ -90,7 +90,7 @@ afterAll(async () => {
 const call = (service: TestService, verb: string, key: string, identifier: string) =>
   request(service.url).post(`${PREFIX}/licenses/${verb}`).send({ license_key: key, identifier });
 
-/** Two calls of a licence in one batch, while `meanwhile` happens after the batch's first statement. */
+/** Sends two calls of a licence in one batch, and runs `meanwhile` after the batch's first statement. */
 async function inOneBatch(
   verb: string,
   { key }: TestLicense,
@@ -100,7 +100,7 @@ async function inOneBatch(
   const blocker = gate.holdAnswer('blocker.example');
   const before = call(gated, verb, 'UNKNOWN-KEY', 'blocker.example').then();
   await blocker.held;
-  // What arrives now forms the next batch.
+  // Requests that arrive now form the next batch.
   let read = 0;
   const count = (message: unknown) => {
     (message as { request: IncomingMessage }).request.once('end', () => read++);
@@ -112,7 +112,7 @@ async function inOneBatch(
       call(gated, verb, key, identifier).then(({ status, body }) => ({ status, body: body as unknown })),
     );
     await eventually(() => expect(read).toBe(i + 1));
-    // Its limit is counted before it joins the batch.
+    // Wait, because its limit is counted before it joins the batch.
     await sleep(50);
   }
   unsubscribe('http.server.request.start', count);

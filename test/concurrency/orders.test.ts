@@ -3,7 +3,7 @@ import { NOW, manageClient, startManaged, type Thing } from '../support/manage';
 import { byToken, chance, giveModelPlans, judgeSale, makeSale, tellAll } from '../support/order-model';
 import { DATABASE_KINDS, givePlan, newPlace, rows, startTestService } from '../support/service';
 
-/** The same order, posted by many at once, and many orders whose events come in any order. */
+/** The same order, posted by many clients at once, and many orders whose events arrive in any order. */
 
 test.each(DATABASE_KINDS)('20 posts of an order issue once, on %s', async (kind) => {
   const place = { ...(await newPlace(kind)), LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64') };
@@ -18,7 +18,7 @@ test.each(DATABASE_KINDS)('20 posts of an order issue once, on %s', async (kind)
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => clients[i % clients.length]!.send('POST /orders', { body })),
     );
-    // A caller may be told to come again, and gets the same then.
+    // A caller may have to retry, and receives the same answer then.
     expect(answers.map(({ status }) => status).filter((status) => status !== 200 && status !== 503)).toEqual(
       [],
     );
@@ -52,10 +52,10 @@ test.each(DATABASE_KINDS)(
       const sale = makeSale(chance(20_261_125), { ...of, orders: 30 });
       const { sent } = await tellAll(sale.messages, () => [byToken(service.issue)], 4);
       expect(sent).toBeGreaterThanOrEqual(sale.messages.length);
-      // An order that began to wait just as its earlier order issued runs by itself within a minute; here at once.
+      // Run waiting orders now: one that began to wait as its earlier order issued would run within a minute.
       await service.write.ok(`POST /shops/${of.shop}/run`);
       const counts = await judgeSale(service.db, sale, of);
-      // Every state is among them.
+      // Every state must occur.
       expect(Object.keys(counts).sort()).toEqual(['active', 'cancelled', 'none', 'suspended']);
     } finally {
       await service.stop();

@@ -7,9 +7,9 @@ import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, migrateNew, newPlace, testConfig } from '../support/service';
 
-/** A command is in no hurry: it waits for rows that somebody else works on, and says so only after a while. */
+/** A command waits for rows that another program locks, and reports it only after a while. */
 
-/** A service's caller would have been refused by then. */
+/** The time of the lock, at which a service would have refused its caller. */
 const HELD_MS = 5_000;
 
 describe.each(DATABASE_KINDS)('on %s', (kind) => {
@@ -20,7 +20,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await migrateNew(db, database);
     const { id } = await giveLicense(db, await givePlan(db));
     const command = operator(settings);
-    /** Runs commands while the licence's row, a plan's and a product's are held. */
+    /** Runs commands while the rows of the licence, a plan and a product are locked. */
     const whileHeld = async (ms: number, lines: string[][]) => {
       let ran: Promise<{ code: number | null; stderr: string }[]> | undefined;
       await db.transaction(async (trx) => {

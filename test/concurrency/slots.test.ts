@@ -113,7 +113,7 @@ describe('two service processes on one MariaDB', () => {
         answers.push(
           await call(
             either(worker + i),
-            // five activations to three deactivations, so that the limit is met again and again
+            // five activations to three deactivations, so that the limit is reached repeatedly
             (worker * 7 + i) % 8 < 5 ? 'activate' : 'deactivate',
             license.key,
             `site-${(worker + i * 5) % 11}.example`,
@@ -150,7 +150,7 @@ describe('two service processes on one MariaDB', () => {
   });
 });
 
-/** Reads counter and rows in one statement, which sees one moment, for as long as it is not stopped. */
+/** Reads counter and rows repeatedly in one statement, which shows one moment, until it is stopped. */
 function sampleSlots(db: Db, license: TestLicense) {
   const samples: { used: number; counted: number }[] = [];
   const end = new AbortController();
@@ -194,7 +194,7 @@ describe('locks, on a MariaDB of its own', () => {
     await mariadb.stop();
   });
 
-  /** How often a statement waited for a row's lock since the server started. */
+  /** Returns how often a statement has waited for a row's lock since the server started. */
   async function lockWaits(): Promise<number> {
     const connection = await mariadb.connect();
     const [[row]] = await connection.query<RowDataPacket[]>(
@@ -250,7 +250,7 @@ describe('locks, on a MariaDB of its own', () => {
     expect(tried).toBeGreaterThan(8);
     expect(await lockWaits()).toBe(before);
 
-    // The other way round, with an issuing that lasts: its row is there and not committed.
+    // Test the other order with a long issuing: its row exists but is not committed.
     const holder = await mariadb.connect(database);
     await holder.beginTransaction();
     const key = generateKey();
@@ -283,7 +283,7 @@ describe('locks, on a MariaDB of its own', () => {
     await holder.beginTransaction();
     await holder.query(`UPDATE licensing_licenses SET status = 'suspended' WHERE id = ?`, [license.id]);
     const answer = call(service, 'activate', license.key, 'example.com');
-    // The commit comes when the activation is seen to wait.
+    // Commit when the activation is seen to wait.
     while ((await lockWaits()) === before);
     await holder.commit();
     await holder.end();
@@ -376,7 +376,7 @@ describe('a service process and the operator command on one SQLite file', () => 
     for (const verb of ['validate', 'activate', 'validate'])
       expect(outcome(await call(service, verb, license.key, 'late.example'))).toBe('ok');
     await service.stop('SIGKILL');
-    // Those before were told to come again; one that was under way may have been served after all.
+    // Earlier calls were asked to retry; one in progress may have succeeded even so.
     const { used, identifiers } = await stored(db, license);
     expect(identifiers).toContain('late.example');
     expect(used).toBe(identifiers.length);

@@ -14,7 +14,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Staging and local sites take no slot, and follow the production site that carries them. */
+/** Staging and local sites take no slot, and are removed with the production site that carries them. */
 
 describe.each(BACKENDS)('on %s', (_name, settings) => {
   let service: TestService;
@@ -38,7 +38,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       });
   const activate = (identifier: string) => send('activate', identifier);
   const deactivate = (identifier: string) => send('deactivate', identifier);
-  /** Identifiers, those without a slot in brackets. */
+  /** Returns the identifiers, with those without a slot in brackets. */
   const sites = async () =>
     (await listActivations(service.db, license.id)).map((one) =>
       one.free ? `(${one.identifier})` : one.identifier,

@@ -13,7 +13,7 @@ import { eventually, temporaryFolder } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, rows, type TestLicense } from '../support/service';
 import { startServicesOnMariaDb, type ServiceProcess } from '../support/service-process';
 
-/** Everybody at once on the same few licences: two services, operators, an import, and a customer who is erased. */
+/** Many programs at once on the same few licences: two services, operators, an import, and a customer's erasure. */
 
 let db: Db;
 let command: Operator;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => stop());
 
 const LIMIT = 4;
-/** Whoever waits a second for a lock, as happens on a busy machine. */
+/** The code for a call that waits a second for a lock, as happens on a busy machine. */
 const LATE = 'SERVICE_UNAVAILABLE';
 const CUSTOMER = 'jane@example.com';
 
@@ -71,13 +71,13 @@ test('slots, states and history agree after a storm, and nothing in it was a fau
     async () => {
       const { code, stderr } = await command.run(['import', file]);
       if (code === 0) imports++;
-      // Also after the quarter of a minute for which it tries by itself.
+      // Accept this message, which follows the quarter of a minute in which it retries.
       else if (!stderr.includes('somebody else works on the same rows')) faults.push({ code, stderr });
     },
   ];
   const worker = async (work: () => Promise<unknown>) => {
     while (running) {
-      // What the rules refuse is no fault, and an operator who met a lock may try again.
+      // A refusal by the rules is not a fault, and an operator who met a lock may try again.
       await work().catch((error: unknown) => {
         if (!(error instanceof OperatorError) && !isLockConflict(error)) faults.push(error);
       });
@@ -115,7 +115,7 @@ test('slots, states and history agree after a storm, and nothing in it was a fau
     expect(row.activations_used).toBeLessThanOrEqual(LIMIT);
     expect(count('activate') - count('deactivate')).toBe(row.activations_used);
   }
-  // With nobody left who writes the address, once more takes it out of everything.
+  // When no program writes the address any longer, another erasure must remove it completely.
   await eraseCustomer(db, CUSTOMER, context());
   for (const name of ['licenses', 'activations', 'events', 'access_log'] as const)
     expect((await rows(db, name)).filter((row) => JSON.stringify(row).includes(CUSTOMER))).toEqual([]);

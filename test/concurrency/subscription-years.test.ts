@@ -5,11 +5,11 @@ import { runs } from '../support/extent';
 import { DATABASE_KINDS, newPlace, rows } from '../support/service';
 import { givePlans, judgeYears, makeYear, messagesOf, shuffled } from '../support/subscription-model';
 
-/** Years of subscriptions, told in any order, some events twice, by several at once: every licence ends as the model says. */
+/** Years of subscriptions, sent in any order, some events twice, by several clients: all licences match the model. */
 
 const SUBSCRIPTIONS = runs(2, 25);
 const FIRST = new Date('2026-01-01T00:00:00Z');
-/** After all that is told, and while what goes on is still paid. */
+/** A time after all events, at which the remaining subscriptions are still paid. */
 const NOW = new Date('2027-04-01T00:00:00Z');
 const SHOP = 'years';
 

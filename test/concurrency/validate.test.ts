@@ -53,7 +53,7 @@ describe.each(BACKENDS)('validate calls at the same time, on %s', (_name, settin
     expect((await activate(suspended, 'Device-A')).status).toBe(200);
     await db('licensing_licenses').where({ id: suspended.id }).update({ status: 'suspended' });
 
-    // What each asks, and what it must be told; interleaved, so that neighbours in a batch differ.
+    // The requests with the expected answers, interleaved so that neighbours in a batch differ.
     const cases: [object, object][] = [
       [
         { license_key: active.key, identifier: 'https://www.example.com/shop' },
@@ -91,7 +91,7 @@ describe.each(BACKENDS)('validate calls at the same time, on %s', (_name, settin
       [active, ended, suspended, unseen].map(async (license) => (await licenseRow(db, license)).check_count),
     );
     expect(counts).toEqual([15, 5, 10, 0]);
-    // The address is that of a call of this licence: the cases' places in the row of eight tell whose it was.
+    // The address must belong to a call of this licence, which the position in the row of eight shows.
     const place = async (license: TestLicense) => {
       const { last_check_ip, last_check_at } = await licenseRow(db, license);
       expect(last_check_at).toBe('2026-05-01 12:00:00');
@@ -139,7 +139,7 @@ describe('a call that is alone', () => {
     await mariadb.stop('SIGKILL');
   });
 
-  /** How many statements were executed that had been prepared. */
+  /** Returns how many prepared statements were executed. */
   async function executed(): Promise<number> {
     const connection = await mariadb.connect();
     const [[row]] = await connection.query<(RowDataPacket & { Value: string })[]>(
@@ -161,7 +161,7 @@ describe('a call that is alone', () => {
     const connection = await mariadb.connect();
     await connection.query('SET GLOBAL max_prepared_stmt_count = 0');
     await connection.end();
-    // Those two stay prepared; an identifier that the types spell differently makes a third.
+    // Those two remain prepared; an identifier that the types normalise differently makes a third.
     const third = { ...call, identifier: 'www.example.com' };
     expect(await validate(url, third)).toMatchObject({ status: 200 });
     expect(await validate(url, third)).toMatchObject({ status: 200 });
@@ -187,7 +187,7 @@ describe('two service processes on one MariaDB', () => {
       Array.from({ length: 400 }, (_, i) =>
         validate(
           services[i % 2]!.url,
-          // in opposite orders, as far as the order of sending is the order of arriving
+          // in opposite orders, to the extent that requests arrive in the order of sending
           { license_key: licenses[(i % 2 === 0 ? i >> 1 : 1_000 - (i >> 1)) % 10]!.key },
           `203.0.113.${i % 250}`,
         ),

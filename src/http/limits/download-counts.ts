@@ -152,7 +152,7 @@ export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeS
   };
 }
 
-/** KEYS: unknown keys of an address, a hash of the requests in doubt of an address (`all`, and by key), a hash of the key's counts. */
+/** KEYS: unknown keys of an address, a hash of the requests in doubt of an address (`all`, and by key), and a hash of the counts of the key. */
 const TAKE = `
 local limit, granted = tonumber(ARGV[1]), tonumber(ARGV[2])
 local function refuse(name, key, count, most)

@@ -147,5 +147,5 @@ function fullNote(
 function slots({ activationLimit, activationsUsed }: License, language: OperatorLanguage): string | null {
   if (activationLimit === 0) return null;
   const { worksNow, language: written } = OPERATORS[language];
-  return worksNow.used(written.number(activationsUsed), written.number(activationLimit), activationLimit);
+  return worksNow.used(written.number(activationsUsed), written.number(activationLimit));
 }

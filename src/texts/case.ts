@@ -14,3 +14,8 @@ export function capitalizedEach<Name extends string>(texts: Record<Name, string>
 export function endsSentence(text: string | null): boolean {
   return text !== null && /[.!?]$/.test(text);
 }
+
+/** Returns a written number with its noun, in singular or plural: `1 site`, `3 sites`. */
+export function counted(written: string, one: string, several: string): string {
+  return `${written} ${written === '1' ? one : several}`;
+}

@@ -525,7 +525,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect((await why(id)).accesses).toMatchObject([
         {
           code: 'SLOTS_FULL',
-          text: expect.stringContaining(`: all 3 slots are in use; of ${named}, 1 of 1 slots are used.`),
+          text: expect.stringContaining(`: all 3 slots are in use; used slots of ${named}: 1 of 1.`),
         },
       ]);
       await shop.json(['license', 'set-limit', String(id), '5']);

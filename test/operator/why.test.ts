@@ -1562,7 +1562,7 @@ describe('a sentence in German', () => {
     [because('SLOTS_FULL', full), 'Alle 3 Plätze sind belegt.'],
     [
       because('SLOTS_FULL', { ...full, key: { ...slots, key_id: 7, label: 'Bäckerei' } }),
-      'Alle 3 Plätze sind belegt; von Schlüssel 7 („Bäckerei“) sind 3 von 3 Plätzen belegt.',
+      'Alle 3 Plätze sind belegt; belegte Plätze von Schlüssel 7 („Bäckerei“): 3 von 3.',
     ],
     [
       because('SLOTS_FULL', { ...full, place: { kind: 'staging', site: 'shop.com' } }),

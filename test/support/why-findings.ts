@@ -154,7 +154,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
   VALIDATED: {
     facts: { last_check_at: 'TIME', last_check_ip: 'ADDRESS', check_count: 0 },
     action: null,
-    en: 'Its key was last validated at TIME from ADDRESS, 0 times in all: that client has the right key.',
+    en: 'Its key was last validated at TIME from ADDRESS, once in all: that client has the right key.',
     de: 'Der Schlüssel der Lizenz wurde zuletzt am TIME von ADDRESS geprüft, insgesamt 1-mal. Dort ist der richtige Schlüssel eingetragen.',
   },
   KEY_REPLACED: {
@@ -211,8 +211,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
   KEY_SLOTS: {
     facts: { key_id: 0, label: null, activation_limit: 0, activations_used: 0 },
     action: null,
-    en: 'Of key 0, 0 of 0 slots are used.',
-    de: 'Von Schlüssel 0 sind 0 von 0 Plätzen belegt.',
+    en: 'Used slots of key 0: 0 of 0.',
+    de: 'Belegte Plätze von Schlüssel 0: 0 von 0.',
   },
   UNKNOWN_KEY: {
     facts: {},
@@ -375,7 +375,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       count: 0,
     },
     action: null,
-    en: 'Version 2.1.0 was granted to Joomla 5.3.0 at ADDRESS with licence 0 0 times. Joomla asks once for each click on Update: either several sites share that address, or the package arrived and was not installed.',
+    en: 'Version 2.1.0 was granted to Joomla 5.3.0 at ADDRESS with licence 0, 0 times. Joomla asks once for each click on Update: either several sites share that address, or the package arrived and was not installed.',
     de: 'Version 2.1.0 wurde an Joomla 5.3.0 (ADDRESS) mit Lizenz 0 gesendet, und zwar 3-mal. Joomla fragt bei jedem Klick auf „Aktualisieren“ einmal: Entweder teilen sich mehrere Websites diese Adresse, oder das Paket kam an und wurde nicht installiert.',
   },
   'request RATE_LIMITED': {
@@ -522,7 +522,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     },
     action: { type: 'change_key_limit', license_id: 0, key_id: 0, activation_limit: 0 },
     en: 'Activating b.example with licence 0 was refused to a client without a name at ADDRESS: the one slot of key 0 ("Bakery") is in use (0), while the licence uses 0 of 0.',
-    de: 'Das Aktivieren von b.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Der einzige Platz von Schlüssel 0 („Bakery“) ist belegt (0). Von der Lizenz sind 0 von 0 belegt.',
+    de: 'Das Aktivieren von b.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Der einzige Platz von Schlüssel 0 („Bakery“) ist belegt (0). Belegte Plätze der Lizenz: 0 von 0.',
   },
   'request SLOT_FREE': {
     facts: { free_site: false },

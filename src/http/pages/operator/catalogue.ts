@@ -52,7 +52,8 @@ export function grantsOf(
   const { common } = t;
   const what = (activationLimit === 1 ? common.site : common.sites)(activationType);
   return t.licenses.issuePage.grants(
-    `${slotsInWords({ t, format }, activationLimit)} ${what}`,
+    slotsInWords({ t, format }, activationLimit),
+    what,
     runsFor({ t, format }, duration),
   );
 }

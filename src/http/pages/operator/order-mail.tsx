@@ -48,6 +48,7 @@ export function MailFact({
         : texts.mailed[state](to ?? '', at === null ? '' : format.moment(at))}
       {state === 'none' || reason === null ? null : (
         <>
+          {' '}
           <br />
           <span class="sub">{`${capitalized(describeStored(t.failures.mail, reason))}.`}</span>
         </>

@@ -127,7 +127,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
                         ),
                       ],
                   ...amountFacts(call.view, amounts),
-                  [texts.owner, order.owner ?? texts.receiver],
+                  [texts.owner, order.owner ?? order.shop],
                   [texts.posted, format.exact(order.createdAt)],
                   [t.orders.columns.id, String(order.id)],
                 ]}

@@ -1,6 +1,7 @@
 import type { my as en } from '../en/my';
 import type { Translated } from '../../translated';
 import { changes } from './words';
+import { counted } from '../../case';
 
 /** The customer's pages. The meaning of a licence's state is in sentences.ts. In German. */
 export const my: Translated<typeof en> = {
@@ -85,7 +86,7 @@ export const my: Translated<typeof en> = {
   siteCount: (count, shown) => `${shown} ${count === 1 ? 'Website' : 'Websites'}`,
   moreLicenses: 'Sie haben mehr Lizenzen, als diese Seite zeigt. Bitte fragen Sie den Anbieter.',
   noLicenses: 'Diese Adresse hat keine Lizenz mehr.',
-  attention: (count) => `${count} Lizenzen brauchen Ihre Aufmerksamkeit`,
+  attention: (count) => `${counted(count, 'Lizenz braucht', 'Lizenzen brauchen')} Ihre Aufmerksamkeit`,
   activeUntil: (day) => `Aktiv bis ${day}`,
   activeForLife: 'Aktiv, unbefristet',
   endedOn: (day) => `Abgelaufen am ${day}`,

@@ -85,7 +85,7 @@ export const reply: ReplyTexts = {
       'Bitte antworten Sie mit der Adresse, mit der Sie gekauft haben, oder mit der Bestellnummer oder dem Ende Ihres Schlüssels. Dann kann ich nachsehen.',
     ],
     version_gone: (facts) => [
-      `${your(facts)} ist gültig, aber Version ${facts.version ?? ''} kann nicht (mehr) heruntergeladen werden, daher meldet Joomla „${joomlaError(404)}“.`,
+      `${your(facts)} ist gültig, aber ${facts.version === null ? 'diese Version' : `Version ${facts.version}`} kann nicht (mehr) heruntergeladen werden, daher meldet Joomla „${joomlaError(404)}“.`,
       'Bitte lassen Sie Joomla unter System > Aktualisieren > Erweiterungen erneut nach Updates suchen. Dann bietet es die richtige Version an.',
     ],
   },

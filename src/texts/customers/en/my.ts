@@ -1,4 +1,5 @@
 import { changes } from './words';
+import { counted } from '../../case';
 
 /** The customer's pages. The meaning of a licence's state is in sentences.ts. */
 export const my = {
@@ -82,11 +83,11 @@ export const my = {
   siteCount: (count: number, shown: string) => `${shown} ${count === 1 ? 'site' : 'sites'}`,
   moreLicenses: 'You have more licences than this page shows. Please ask the seller.',
   noLicenses: 'This address has no licence any more.',
-  attention: (count: string) => `${count} licences need your attention`,
+  attention: (count: string) => `${counted(count, 'licence needs', 'licences need')} your attention`,
   activeUntil: (day: string) => `Active until ${day}`,
   activeForLife: 'Active for life',
   endedOn: (day: string) => `Ended on ${day}`,
-  keyCount: (count: string) => `${count} keys`,
+  keyCount: (count: string) => counted(count, 'key', 'keys'),
   keys: {
     caption: (license: string) => `Keys of ${license}`,
     hint: 'Key ends in',

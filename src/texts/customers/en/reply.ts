@@ -85,7 +85,7 @@ export const reply: ReplyTexts = {
       'Please answer with the address that you bought with, or with the order number or the end of your key. Then I can look it up.',
     ],
     version_gone: (facts) => [
-      `${your(facts)} is valid, but version ${facts.version ?? ''} cannot be downloaded (any more), so Joomla answers with "${joomlaError(404)}".`,
+      `${your(facts)} is valid, but ${facts.version === null ? 'this version' : `version ${facts.version}`} cannot be downloaded (any more), so Joomla answers with "${joomlaError(404)}".`,
       'In Joomla, under System > Update > Extensions, please select Check for Updates. Then Joomla offers the right version.',
     ],
   },

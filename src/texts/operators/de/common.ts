@@ -202,3 +202,8 @@ export const common: Translated<typeof en> = {
     },
   },
 };
+
+/** Schreibt eine Zahl vor ein Hauptwort: „unbegrenzt viele“ Plätze. */
+export function many(written: string): string {
+  return written === common.unlimited ? `${written} viele` : written;
+}

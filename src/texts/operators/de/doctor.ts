@@ -19,7 +19,7 @@ function remedyOfXmlFolder(command: string): string {
 }
 
 function needs({ instances, needed }: Connections): string {
-  return `${quantity(instances, 'Instanz braucht', 'Instanzen brauchen')} bis zu ${needed} Verbindungen`;
+  return `${quantity(instances, 'Instanz braucht', 'Instanzen brauchen')} bis zu ${quantity(needed, 'Verbindung', 'Verbindungen')}`;
 }
 
 function noConnection({ needed, setting }: Connections) {
@@ -294,7 +294,7 @@ export const doctor: OperatorTexts['doctor'] = {
       ? 'LICENSING_KEY_SECRET ist gesetzt; noch ist kein Schlüssel versiegelt.'
       : `LICENSING_KEY_SECRET öffnet die versiegelten Schlüssel (${count} geprüft).`,
   sealedOtherwise: (count, all, ids) => ({
-    what: `${count} von ${all} versiegelten Schlüsseln wurden mit einem anderen LICENSING_KEY_SECRET versiegelt: Lizenzen ${ids}.`,
+    what: `${count} von ${all} versiegelten Schlüsseln ${count === 1 ? 'wurde' : 'wurden'} mit einem anderen LICENSING_KEY_SECRET versiegelt: Lizenzen ${ids}.`,
     why: 'Sie lassen sich nicht zeigen.',
     remedy:
       'Setzen Sie das LICENSING_KEY_SECRET, mit dem diese Datenbank benutzt wurde, aus der Sicherung von .env.',
@@ -315,7 +315,7 @@ export const doctor: OperatorTexts['doctor'] = {
   },
   mailIsOff: (why) => `Der Mailversand ist aus: ${why}`,
   mailFails: (described, source, stored, from) => ({
-    what: `Mails können nicht gesendet werden über ${mailServerInWords(settings.mail, described)} (${sourceOf(source)}). ${describeStored(failures.mail, stored)}.`,
+    what: `Über ${mailServerInWords(settings.mail, described)} (${sourceOf(source)}) können keine Mails gesendet werden: ${describeStored(failures.mail, stored)}.`,
     why: 'Mails warten und werden zwei Tage lang wieder versucht.',
     remedy:
       mailRemedy(failures, stored, from) ??
@@ -492,7 +492,7 @@ export const doctor: OperatorTexts['doctor'] = {
     why: 'Das nächste Paket passt vielleicht nicht mehr; liegt die Datenbank auf derselben Festplatte, bleibt auch sie stehen.',
     remedy: 'Schaffen Sie Platz, oder verschieben Sie die Pakete: LICENSING_PACKAGES_DIR.',
   }),
-  spaceLeft: (folder, megabytes) => `In ${folder} sind ${megabytes.toFixed(0)} MB frei.`,
+  spaceLeft: (folder, megabytes) => `Frei in ${folder}: ${megabytes.toFixed(0)} MB.`,
   noLeftovers: 'Kein halb veröffentlichtes Paket liegt herum.',
   leftovers: (folder, names, prefix) => ({
     what: `Halb kopierte Pakete in ${folder}: ${names}.`,

@@ -1,10 +1,12 @@
 import type { found as en } from '../en/found';
 import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
 
 /** The results of the search field. In German. */
 export const found: Translated<typeof en> = {
-  several: (text, count, more) => `${text}: ${more ? 'mehr als ' : ''}${count} Lizenzen`,
+  several: (text, count, more) =>
+    `${text}: ${more ? 'mehr als ' : ''}${counted(String(count), 'Lizenz', 'Lizenzen')}`,
   none: {
     key: () => 'Keine Lizenz hat diesen Schlüssel',
     address: (text) => text,

@@ -1,6 +1,7 @@
 import type { license as en } from '../en/license';
 import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
+import { common } from './common';
 
 /** The page of a licence: whether it works, its parts, and all its actions. In German. */
 export const license: Translated<typeof en> = {
@@ -59,7 +60,7 @@ export const license: Translated<typeof en> = {
     inDays: (days, count) => (days === 0 ? 'heute' : days === 1 ? 'in 1 Tag' : `in ${count} Tagen`),
     daysAgo: (days, count) => (days === 0 ? 'heute' : days === 1 ? 'vor 1 Tag' : `vor ${count} Tagen`),
     slots: 'Plätze',
-    slotsOf: (used, limit) => `${used} von ${limit}`,
+    slotsOf: (used, limit) => (limit === common.unlimited ? `${used}, ${limit}` : `${used} von ${limit}`),
     hint: 'Schlüssel endet auf',
     moreKeys: 'weitere Schlüssel',
     customer: 'Kunde',
@@ -176,7 +177,7 @@ export const license: Translated<typeof en> = {
       '-identifier': 'Namen Z bis A',
     },
     used: (used, limit) => `${used} von ${limit} belegt`,
-    usedAll: (used) => `${used} Plätze, unbegrenzt`,
+    usedAll: (used) => `${used} belegt, unbegrenzt`,
     freeCount: (count, shown) => (count === 1 ? '1 Testsite ist frei' : `${shown} Testsites sind frei`),
     none: 'Noch keine. Die Erweiterung fügt sie hinzu, oder Sie.',
     noMatch: 'Nichts passt.',

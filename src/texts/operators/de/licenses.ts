@@ -1,5 +1,7 @@
 import type { licenses as en } from '../en/licenses';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
+import { many } from './common';
 
 /** The list of licences, and manual sales. In German. */
 export const licenses: Translated<typeof en> = {
@@ -123,7 +125,7 @@ export const licenses: Translated<typeof en> = {
       'Es gibt noch keinen Tarif. Ein Tarif sagt, wie viele Websites eine Lizenz hat und wie lange sie läuft.',
     makePlan: 'Das erste Produkt und den ersten Tarif anlegen',
     plan: 'Tarif',
-    grants: (slots, duration) => `${slots}, ${duration}`,
+    grants: (slots, what, duration) => `${many(slots)} ${what}, ${duration}`,
     customer: 'E-Mail des Kunden',
     customerHint:
       'Ohne sie wird die Lizenz nur über Bestellung oder ID gefunden, und keine Mail kann gesendet werden.',
@@ -145,7 +147,7 @@ export const licenses: Translated<typeof en> = {
     busy: 'Wird ausgestellt...',
     doneTitle: 'Die Lizenz ist ausgestellt',
     doneAgain: 'Diese Bestellung hat ihre Lizenz schon',
-    doneMany: (count) => `${count} Lizenzen sind ausgestellt`,
+    doneMany: (count) => `${counted(count, 'Lizenz ist', 'Lizenzen sind')} ausgestellt`,
     key1: 'Lizenzschlüssel',
     notKept:
       'Kopieren Sie den Schlüssel jetzt. Er kann nicht noch einmal gezeigt werden, weil dieser Dienst keine Schlüssel aufbewahrt. Der Doktor sagt, wie sich das ändern lässt.',

@@ -90,7 +90,7 @@ export const moved: Translated<typeof en> = {
       'Im Voraus gekauft: Sie beginnt erst später. Sie kommt gesperrt, und der erste Import nach diesem Tag gibt sie frei',
     'ended-early': 'Dort heißt sie abgelaufen, mit einem Ende, das erst kommt. Sie endet jetzt',
     'no-customer':
-      'Dort ist keine Adresse des Kunden bekannt, der keine Seite öffnen und keine Mail bekommen kann',
+      'dort steht keine Adresse des Kunden: Er kann seine Seite nicht öffnen und bekommt keine Mail',
     'bad-customer': 'Der Text des Kunden ist keine E-Mail-Adresse und bleibt weg',
     'bad-site': 'Eine Website, die keine Adresse ist, bleibt weg',
     'not-sent-whole':
@@ -134,7 +134,7 @@ export const moved: Translated<typeof en> = {
     'no-key-column':
       'Welche Spalte der ersten Zeile enthält die Lizenzschlüssel? Es wurde nichts importiert.',
     'no-column': (name, columns) =>
-      `In der ersten Zeile, die die Namen der Spalten haben muss, steht keine Spalte „${name}“ (sie hat ${columns === '1' ? 'eine Spalte' : `${columns} Spalten`}). Es wurde nichts importiert.`,
+      `In der ersten Zeile, in der die Namen der Spalten stehen müssen, fehlt die Spalte „${name}“ (sie hat ${columns === '1' ? 'eine Spalte' : `${columns} Spalten`}). Es wurde nichts importiert.`,
     'other-table': (title, ...missing) =>
       `Das ist nicht die Tabelle, die ${title} exportiert: In ihrer ersten Zeile fehlt die Spalte ${missing.map((names) => names.replaceAll('|', ' oder ')).join(', ')}. Es wurde nichts importiert.`,
     'foreign-column': (title, column) =>

@@ -59,7 +59,7 @@ export const orders: Translated<typeof english> = {
     others: 'Die anderen Bestellungen warten auf etwas anderes.',
     showAll: 'Alle wartenden zeigen',
     failed: (reason, since, retry) =>
-      `Sie konnte seit ${since} nicht verarbeitet werden (${reason}). Der nächste Versuch ist um ${retry}.`,
+      `Sie konnte seit ${since} nicht verarbeitet werden (${reason}). Nächster Versuch: ${retry}.`,
     tooMany: 'Sie nennt mehr als 100 Positionen und wartet, bis Sie bestätigen, dass das stimmt.',
     confirm: 'Bestätigen und ausführen',
   },
@@ -79,8 +79,7 @@ export const orders: Translated<typeof english> = {
     title: (number) => `Bestellung ${number}`,
     facts: 'Bestellung',
     customer: 'Kunde',
-    owner: 'Gemeldet von',
-    receiver: 'Empfänger',
+    owner: 'Quelle',
     posted: 'Zuerst gemeldet',
     paid: 'Bezahlt',
     refunded: 'Erstattet',
@@ -91,7 +90,7 @@ export const orders: Translated<typeof english> = {
     mailed: {
       sent: (to: string, at: string) => `an ${to}, ${at}`,
       queued: (to: string, at: string) => `unterwegs an ${to} seit ${at}`,
-      failed: (to: string, at: string) => `nein: ${to} wurde ${at} aufgegeben`,
+      failed: (to: string, at: string) => `nicht an ${to}: aufgegeben, ${at}.`,
     },
     notMailed: (why) => `nein: ${why}`,
     sendKeys: 'Schlüssel senden',

@@ -1,5 +1,6 @@
 import type { overview as en } from '../en/overview';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
 
 export const overview: Translated<typeof en> = {
   title: 'Übersicht',
@@ -53,9 +54,9 @@ export const overview: Translated<typeof en> = {
     notRenewed: 'Im Vormonat nicht verlängert',
     sold: 'Verkauft',
     renewed: 'Verlängert',
-    says: (sold, renewed) => `In zwölf Monaten wurden ${sold} Lizenzen verkauft und ${renewed} verlängert.`,
+    says: (sold, renewed) => `In zwölf Monaten: ${sold} verkauft, ${renewed} verlängert.`,
     rate: (renewed, ended, share) =>
-      `Von ${ended} Lizenzen, die bis vor einem Monat abgelaufen sind, wurden ${renewed} verlängert${share === undefined ? '' : `: ${share} %`}.`,
+      `Bis vor einem Monat abgelaufene Lizenzen: ${ended}. Davon verlängert: ${renewed}${share === undefined ? '' : ` (${share} %)`}.`,
     month: 'Monat',
     caption: 'Verkaufte und verlängerte Lizenzen nach Monat',
     empty: 'Hier stehen künftig die Verkäufe und Verlängerungen von zwölf Monaten, Monat für Monat.',
@@ -67,7 +68,7 @@ export const overview: Translated<typeof en> = {
     share: 'Anteil',
     sites: 'Websites',
     upToDate: (current, all, version) => `${current} von ${all} mit ${version}`,
-    unpublished: (all) => `${all} Websites`,
+    unpublished: (all) => counted(all, 'Website', 'Websites'),
     caption: 'Websites mit der neuesten Version, nach Produkt',
     captionOne: (product) => `Websites mit ${product}, nach Version`,
     note: 'Gezählt sind Websites, die in den letzten 180 Tagen ihre Version gemeldet haben.',

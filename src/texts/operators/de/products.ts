@@ -1,5 +1,7 @@
 import type { products as en } from '../en/products';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
+import { many } from './common';
 
 /** Products, their plans, and the options of their update XML. In German. */
 export const products: Translated<typeof en> = {
@@ -118,8 +120,9 @@ export const products: Translated<typeof en> = {
     upgradeUrlHint:
       'Eine Adresse mit https, zum Beispiel die der Erweiterung in Ihrem Shop. Kunden sehen sie, wenn kein Platz frei ist oder ein Produkt fehlt.',
     submit: 'Tarif hinzufügen',
-    follow: (count, limit) => `${count} Lizenzen haben ${limit} Plätze`,
-    followOne: (limit) => `1 Lizenz hat ${limit} Plätze`,
+    follow: (count, limit) =>
+      `${counted(count, 'Lizenz hat', 'Lizenzen haben')} ${counted(many(limit), 'Platz', 'Plätze')}`,
+    followOne: (limit) => `1 Lizenz hat ${counted(many(limit), 'Platz', 'Plätze')}`,
     followYes: 'Sie folgen: Sie bekommen die neue Zahl',
     followNo: 'Sie behalten ihre',
     remove: 'Tarif löschen',

@@ -213,17 +213,17 @@ export const releases: Translated<typeof en> = {
     behindOf: (behind, counted) =>
       `Auf ${behind} von ${counted} Websites, die ihre Version gemeldet haben, läuft noch eine ältere`,
     tell: 'Kunden benachrichtigen...',
-    told: (at) => `Die Kunden wurden am ${at} benachrichtigt.`,
+    told: (at) => `Die Kunden wurden benachrichtigt: ${at}.`,
   },
   notifyPage: {
     title: (version) => `Kunden über ${version} benachrichtigen?`,
     count: (mails, shown) => (mails === 1 ? '1 Mail wird gesendet.' : `${shown} Mails werden gesendet.`),
     whom: (version) =>
-      `Es sind Kunden, deren Lizenz ${version} abdeckt, wenn eine ihrer Websites eine ältere Version gemeldet hat oder keine eine. Jeder erhält eine Mail in seiner Sprache, wie viele Lizenzen er auch hat.`,
+      `Es sind Kunden, deren Lizenz ${version} abdeckt, wenn eine ihrer Websites eine ältere Version gemeldet hat, oder wenn noch keine ihre Version gemeldet hat. Jeder erhält eine Mail in seiner Sprache, wie viele Lizenzen er auch hat.`,
     once: 'Das geht einmal für diese Version. Was gesendet ist, lässt sich nicht zurücknehmen.',
     pace: 'Höchstens 300 Mails in der Minute werden gesendet. Der Verlauf jeder Lizenz nennt es.',
     off: 'Der Mailversand ist nicht eingerichtet, deshalb kann nichts gesendet werden. Der Doktor sagt, was fehlt.',
-    told: (at, mails) => `Die Kunden wurden am ${at} benachrichtigt. Mails: ${mails}.`,
+    told: (at, mails) => `Die Kunden wurden benachrichtigt: ${at}. Mails: ${mails}.`,
     already: (version) => `Die Kunden wurden über ${version} schon benachrichtigt.`,
     preview: 'Die Mail',
     sites: 'Wer was nutzt',

@@ -1,5 +1,6 @@
 import type { renewals as en } from '../en/renewals';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
 
 export const renewals: Translated<typeof en> = {
   title: 'Verlängerungen',
@@ -9,7 +10,7 @@ export const renewals: Translated<typeof en> = {
   planOf: (product, plan) => `${product} · ${plan}`,
   notRenewedButton: 'Nicht verlängert',
   rate: (ended, renewed, from, to, share) =>
-    `${renewed} der ${ended} Lizenzen, die von ${from} bis ${to} abgelaufen sind, wurden verlängert${share === undefined ? '.' : `: ${share} %.`}`,
+    `Von ${from} bis ${to} abgelaufene Lizenzen: ${ended}. Davon verlängert: ${renewed}${share === undefined ? '' : ` (${share} %)`}.`,
   noneFinal:
     'Noch ist kein Monat mit abgelaufenen Lizenzen endgültig: Was in den letzten 30 Tagen abgelaufen ist, kann noch verlängert werden.',
   none: 'In den letzten zwölf Monaten ist keine Lizenz abgelaufen, und in den nächsten zwölf läuft keine ab. Eine Lizenz läuft ab, wenn ihr Tarif eine Laufzeit hat oder Sie ihr ein Ende geben.',
@@ -96,7 +97,7 @@ export const renewals: Translated<typeof en> = {
     addresses: 'Adressen',
     writeHint:
       'Jede einmal, von den gezeigten, ohne Kunden mit einer anderen gültigen Lizenz. Fügen Sie sie in das Feld „Bcc“ ein.',
-    logNote: (days) => `Downloads und Ablehnungen sind für ${days} Tage bekannt.`,
+    logNote: (days) => `Downloads und Ablehnungen sind für ${counted(days, 'Tag', 'Tage')} bekannt.`,
     csvName: 'nicht-verlaengert.csv',
   },
 };

@@ -1,5 +1,6 @@
 import type { requests as en } from '../en/requests';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
 
 export const requests: Translated<typeof en> = {
   title: 'Anfragen',
@@ -7,7 +8,7 @@ export const requests: Translated<typeof en> = {
   historyOf: (id) => `Verlauf der Lizenz ${id}`,
   crumb: (id) => `Lizenz ${id}`,
   about: (days) =>
-    `Downloads und Ablehnungen der letzten ${days} Tage. Gleiche Anfragen binnen einer Stunde sind eine Zeile.`,
+    `Downloads und Ablehnungen ${days === '1' ? 'des letzten Tages' : `der letzten ${days} Tage`}. Gleiche Anfragen binnen einer Stunde sind eine Zeile.`,
   filters: 'Anfragen filtern',
   outcome: 'Ergebnis',
   outcomes: { refused: 'Abgelehnt', granted: 'Angenommen', checked: 'Gefragt' },
@@ -33,13 +34,13 @@ export const requests: Translated<typeof en> = {
   noMatch: 'Keine Anfrage passt.',
   none: 'Noch ist keine Anfrage aufgezeichnet. Hier wird jeder Download und jede Ablehnung mit ihrem Grund stehen.',
   noneOfLicense: (days) =>
-    `Von dieser Lizenz ist kein Download und keine Ablehnung aufgezeichnet (Aufzeichnungen bleiben ${days} Tage).`,
+    `Von dieser Lizenz ist kein Download und keine Ablehnung aufgezeichnet (Aufzeichnungen bleiben ${counted(days, 'Tag', 'Tage')}).`,
   csvName: 'anfragen.csv',
   csvOfLicense: (id) => `lizenz-${id}-anfragen.csv`,
   chart: {
     title: 'Ablehnungen je Tag nach Grund',
     says: (refused, days) =>
-      `${refused} Anfragen wurden in den letzten ${days} Tagen abgelehnt. Tage sind UTC-Tage.`,
+      `${counted(refused, 'Anfrage wurde', 'Anfragen wurden')} in den letzten ${days} Tagen abgelehnt. Tage sind UTC-Tage.`,
     none: (days) => `In den letzten ${days} Tagen wurde keine Anfrage abgelehnt.`,
     others: 'Andere Gründe',
     caption: 'Abgelehnte Anfragen nach Tag und Grund',

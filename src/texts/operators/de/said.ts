@@ -1,5 +1,7 @@
 import type { said as en } from '../en/said';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
+import { many } from './common';
 
 /** The message after each action. In German. */
 export const said: Translated<typeof en> = {
@@ -21,7 +23,8 @@ export const said: Translated<typeof en> = {
     `Diese Liste hat mehr als ${most} Lizenzen, deshalb geschah nichts. Filtern Sie sie zuerst.`,
   licenseKeySent: (customer) => `Der Schlüssel ist unterwegs an ${customer}.`,
   licenseNote: () => 'Die Notiz ist gespeichert.',
-  licensePlan: (plan, slots) => `Der Tarif ist jetzt ${plan}, mit ${slots} Plätzen. Das Ende ist geblieben.`,
+  licensePlan: (plan, slots) =>
+    `Der Tarif ist jetzt ${plan}, mit ${counted(many(slots), 'Platz', 'Plätzen')}. Das Ende ist geblieben.`,
   licenseReinstated: () => 'Die Lizenz ist wieder aktiv. „Aussetzen“ unter „Mehr“ hält sie an.',
   licenseRenewed: (end) => `Verlängert. Die Lizenz ist gültig bis ${end}.`,
   licenseRenewedForLife: () =>
@@ -30,7 +33,7 @@ export const said: Translated<typeof en> = {
   licenseSiteAdded: (name, used) => `${name} ist hinzugefügt. ${used} belegt.`,
   licenseSiteRemoved: (name, free, followers) =>
     `${name} ist entfernt${followers === '' ? '' : `, und damit auch ${followers}`}. ${free === 'free' ? 'Es belegte keinen Platz, also wurde keiner frei.' : 'Der Platz ist frei.'} Sie können es unten wieder hinzufügen.`,
-  licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
+  licenseSlots: (slots) => `Die Lizenz hat jetzt ${counted(many(slots), 'Platz', 'Plätze')}.`,
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
   mailAgain: () => 'Die Mail ist wieder unterwegs.',
   mailDismissed: () => 'Die Mail ist erledigt.',

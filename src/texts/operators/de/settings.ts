@@ -1,5 +1,6 @@
 import type { settings as en } from '../en/settings';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
 
 export const settings: Translated<typeof en> = {
   title: 'Einstellungen',
@@ -53,7 +54,7 @@ export const settings: Translated<typeof en> = {
     `${variable} ist in der Umgebung oder in der Einstellungsdatei gesetzt und geht vor. Entfernen Sie es dort und starten Sie den Dienst neu, um es hier zu ändern.`,
   fallback: (value) => `Leer: ${value}.`,
   fallbackSeconds: (value) => `${value} s`,
-  days: (count) => `${count} Tage`,
+  days: (count) => counted(count, 'Tag', 'Tage'),
   formTitle: {
     shop: 'Den Shop ändern',
     limits: 'Die Grenzen ändern',

@@ -16,6 +16,7 @@ import type {
 import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
 import { settings } from './settings';
+import { quantity } from '../../../base/quantity';
 
 /** The texts for support, in German. Joomla's messages stay in English, as Joomla and cURL write them. */
 
@@ -35,7 +36,7 @@ export const support: SupportTexts = {
       activations_used,
       ...facts
     }) =>
-      `${license(facts)} ist ${until(expires_at, next_payment)}${failed(payment_failed_at)}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} sind belegt`}, gezählt je ${thing(activation_type).one}.`,
+      `${license(facts)} ist ${until(expires_at, next_payment)}${failed(payment_failed_at)}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} ${activations_used === 1 ? 'ist' : 'sind'} belegt`}, gezählt je ${thing(activation_type).one}.`,
     EXPIRED: ({ expires_at, payment_failed_at, still_downloads, ...facts }) =>
       `${license(facts)} ist${on(expires_at)} abgelaufen${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
     SUSPENDED: (facts) => `${license(facts)} wurde${stopped(facts)} ausgesetzt${end(facts)}`,
@@ -69,7 +70,7 @@ export const support: SupportTexts = {
     KEY_SLOTS_FULL: ({ activation_limit, activations_used, ...key }) =>
       `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Mit diesem Schlüssel ist kein weiterer möglich.`,
     KEY_SLOTS: ({ activation_limit, activations_used, ...key }) =>
-      `Von ${keyName(key)} sind ${activations_used} von ${count(activation_limit)} belegt.`,
+      `Belegte Plätze von ${keyName(key)}: ${activations_used} von ${activation_limit}.`,
     // The sentence does not repeat the search text, which may be a key.
     UNKNOWN_KEY: () =>
       'Keine Lizenz hat dies als Nummer, als Schlüssel oder dessen Ende, als E-Mail ihres Kunden, als Bestellnummer, als Aktivierung oder als etwas, das kürzlich abgelehnt wurde.',
@@ -114,7 +115,7 @@ export const support: SupportTexts = {
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am ${moment(last_at)}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
-      `Mit dem Schlüssel der Lizenz ${license_id} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${log_days} Tage aufbewahrt). Was folgt, kam mit einem ähnlichen Schlüssel oder aus einem Netz, in dem sie benutzt wird.`,
+      `Mit dem Schlüssel der Lizenz ${license_id} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${quantity(log_days, 'Tag', 'Tage')} aufbewahrt). Was folgt, kam mit einem ähnlichen Schlüssel oder aus einem Netz, in dem sie benutzt wird.`,
     NOTHING_RECORDED: ({ about, license_id, ip, log_days }) => {
       const what = {
         license: `Zu Lizenz ${license_id ?? ''}`,
@@ -122,7 +123,7 @@ export const support: SupportTexts = {
         hint: 'Zu einem Schlüssel mit diesem Ende',
         ip: `Von ${ip ?? ''}`,
       };
-      return `${what[about]} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${log_days} Tage aufbewahrt). Wenn ein Update fehlschlug, kam seine Anfrage nicht bis zu diesem Dienst, oder es scheiterte nach dem Download.`;
+      return `${what[about]} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${quantity(log_days, 'Tag', 'Tage')} aufbewahrt). Wenn ein Update fehlschlug, kam seine Anfrage nicht bis zu diesem Dienst, oder es scheiterte nach dem Download.`;
     },
     CHECKED: ({ request }) =>
       `Eine Abfrage durch ${who(request)} ergab, dass Version ${request.version ?? '?'}${request.license_id === null ? '' : ` mit Lizenz ${request.license_id}`} heruntergeladen werden darf.`,
@@ -170,10 +171,10 @@ export const support: SupportTexts = {
       `${activation_type === 'domain' ? 'Diese Website' : 'Dieser Platz'} kam über einen anderen Schlüssel (${activated_by === null ? 'den Hauptschlüssel' : `Schlüssel ${activated_by}`}), und ${keyName(key)} gibt nur frei, was über ihn kam`,
     SLOTS_FULL: ({ license_status, activation_limit, key, place }) =>
       license_status === 'active'
-        ? `${allSlots(activation_limit)} belegt${key ? `; von ${keyName(key)} sind ${key.activations_used} von ${count(key.activation_limit)} belegt` : ''}${why(place)}`
+        ? `${allSlots(activation_limit)} belegt${key ? `; belegte Plätze von ${keyName(key)}: ${key.activations_used} von ${key.activation_limit}` : ''}${why(place)}`
         : `Alle Plätze waren belegt. Die Lizenz ist jetzt ${states[license_status]}`,
     KEY_SLOTS_FULL: ({ license: all, place, activation_limit, activations_used, ...key }) =>
-      `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Von der Lizenz sind ${all.activations_used} von ${all.activation_limit === 0 ? 'unbegrenzt vielen' : all.activation_limit} belegt${why(place)}`,
+      `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Belegte Plätze der Lizenz: ${all.activations_used}${all.activation_limit === 0 ? ', unbegrenzt' : ` von ${all.activation_limit}`}${why(place)}`,
     SLOT_FREE: ({ free_site, request }) =>
       `${slotThen(request)}. ${free_site ? 'Diese Website zählt jetzt nicht' : 'Jetzt ist ein Platz frei'}`,
     HELD: () =>

@@ -1,5 +1,6 @@
 import type { told as en } from '../en/told';
 import type { Translated } from '../../translated';
+import { counted } from '../../case';
 
 /** Reported sites: versions that customers' sites run, and keys in many hands. In German. */
 export const told: Translated<typeof en> = {
@@ -20,7 +21,7 @@ export const told: Translated<typeof en> = {
   share: 'Haben sie',
   shareOf: (share, count) => `${share} % (${count} gezählt)`,
   half: 'Die Hälfte hatte sie',
-  halfAfter: (days) => `nach ${days} Tagen`,
+  halfAfter: (days) => `nach ${counted(days, 'Tag', 'Tagen')}`,
   notHalf: 'noch nicht',
   versions: 'Versionen',
   columns: {

@@ -1,5 +1,5 @@
 import type { worksNow as en } from '../en/works-now';
-import { endsSentence } from '../../case';
+import { counted, endsSentence } from '../../case';
 import { states, thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
@@ -12,7 +12,8 @@ export const worksNow: Translated<typeof en> = {
   },
   sameReason: (activationType, used) =>
     `Neue ${thing(activationType).many} werden aus demselben Grund abgelehnt.${used === null ? '' : ` ${used}`}`,
-  used: (used, limit, count) => `${used} von ${limit} ${count === 1 ? 'Platz ist' : 'Plätzen sind'} belegt.`,
+  used: (used, limit) =>
+    `${used} von ${counted(limit, 'Platz', 'Plätzen')} ${used === '1' ? 'ist' : 'sind'} belegt.`,
   joomlaSays: {
     403: 'Joomla zeigt dem Kunden nur „Error connecting to the server: 403“.',
     404: 'Joomla zeigt dem Kunden nur „Error connecting to the server: 404“.',
@@ -31,8 +32,8 @@ export const worksNow: Translated<typeof en> = {
   lastRefused: (identifier, at, count, written) =>
     `Zuletzt abgelehnt: ${identifier}, ${at}${count === 1 ? '' : `, ${written}-mal`}. Was belegt ist, läuft weiter.`,
   keepsWorking: 'Was belegt ist, läuft weiter.',
-  quiet: (days, last) =>
-    `Keine Ablehnung in ${days} Tagen.${last === null ? '' : ` Das letzte Update wurde am ${last} gesendet.`}`,
+  quiet: (days, day) =>
+    `Keine Ablehnung in ${counted(days, 'Tag', 'Tagen')}.${day === null ? '' : ` Das letzte Update wurde am ${day} gesendet.`}`,
 };
 
 const SUMMARY: Record<string, string> = {

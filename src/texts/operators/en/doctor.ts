@@ -27,7 +27,7 @@ function remedyOfXmlFolder(command: string): string {
 }
 
 function needs({ instances, needed }: Connections): string {
-  return `${instances} ${instances === 1 ? 'instance needs' : 'instances need'} up to ${needed} connections`;
+  return `${instances} ${instances === 1 ? 'instance needs' : 'instances need'} up to ${quantity(needed, 'connection')}`;
 }
 
 function noConnection({ needed, setting }: Connections) {
@@ -298,7 +298,7 @@ export const doctor = {
       ? 'LICENSING_KEY_SECRET is set; no key is sealed yet.'
       : `The secret opens the sealed keys (${count} tried).`,
   sealedOtherwise: (count: number, all: number, ids: string): DoctorWords => ({
-    what: `${count} of ${all} sealed keys were sealed with another secret: licences ${ids}.`,
+    what: `${count} of ${all} sealed keys ${count === 1 ? 'was' : 'were'} sealed with another secret: licences ${ids}.`,
     why: '"license reveal" cannot show them.',
     remedy: 'Set the LICENSING_KEY_SECRET this database was used with, from the backup of .env.',
   }),
@@ -403,7 +403,7 @@ export const doctor = {
     remedy: `Give it the secret that the sender shows for this address: licensing shop edit ${shop} --secret-file FILE`,
   }),
   receiverRefuses: (shop: string, count: number): DoctorWords => ({
-    what: `${shop}: ${quantity(count, 'message was', 'messages were')} refused for their signature, none was taken: is it the secret of another address?`,
+    what: `${shop}: ${quantity(count, 'message was', 'messages were')} refused for the signature, none was taken: is it the secret of another address?`,
     why: 'What they tell of payments and refunds has not happened to any licence.',
     remedy: `Compare it with the secret that the sender shows for this address: licensing shop edit ${shop} --secret-file FILE`,
   }),
@@ -488,10 +488,10 @@ export const doctor = {
     why: 'The next package may not fit; if the database lies on the same disk, it stops too.',
     remedy: 'Make room, or move the packages: LICENSING_PACKAGES_DIR.',
   }),
-  spaceLeft: (folder: string, megabytes: number) => `${megabytes.toFixed(0)} MB are free in ${folder}.`,
+  spaceLeft: (folder: string, megabytes: number) => `Free in ${folder}: ${megabytes.toFixed(0)} MB.`,
   noLeftovers: 'No half-published package is left.',
   leftovers: (folder: string, names: string, prefix: string, count: number): DoctorWords => ({
-    what: `${count} half-copied packages lie in ${folder}: ${names}.`,
+    what: `${quantity(count, 'half-copied package lies', 'half-copied packages lie')} in ${folder}: ${names}.`,
     why: 'A publish was interrupted. They are of no use and take room; nothing refers to them.',
     remedy: `The next "release publish" removes them; or: rm ${folder}/${prefix}*`,
   }),
@@ -612,7 +612,7 @@ export const doctor = {
     status: number | undefined,
     said: string | undefined,
   ): DoctorWords => ({
-    what: `The changelog ${address} ${status === undefined ? `cannot be reached: ${said}` : `answers ${status}`}.`,
+    what: `The changelog ${address} ${status === undefined ? `cannot be reached: ${said ?? 'no answer'}` : `answers ${status}`}.`,
     why: 'Joomla shows it in its own window, before and after an update.',
     remedy: `Let the web server serve LICENSING_XML_DIR at ${path}; then: licensing update-xml lint ${xml}`,
   }),
@@ -651,7 +651,7 @@ export const doctor = {
     why: `It is told of nothing. Waiting deliveries: ${waiting}${isMore ? ' or more' : ''}.`,
     remedy: `"licensing webhook deliveries ${id} --waiting" shows the answers; then: licensing webhook enable ${id}`,
   }),
-  webhooks: (count: number) => `Webhooks go to ${count} receivers.`,
+  webhooks: (count: number) => `Webhooks go to ${quantity(count, 'receiver')}.`,
 };
 
 const CATCH_UP_LACKS: Record<CatchUpLack, string> = {

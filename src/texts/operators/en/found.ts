@@ -1,9 +1,10 @@
 import { thing } from '../../customers/en/words';
+import { counted } from '../../case';
 
 /** The results of the search field (support/find.ts). */
 export const found = {
   several: (text: string, count: number, more: boolean) =>
-    `${text}: ${more ? 'more than ' : ''}${count} licences`,
+    `${text}: ${more ? 'more than ' : ''}${counted(String(count), 'licence', 'licences')}`,
   none: {
     key: (_text: string) => 'No licence has this key',
     address: (text: string) => text,

@@ -1,4 +1,5 @@
 import { thing } from '../../customers/en/words';
+import { common } from './common';
 
 /** The page of a licence: whether it works, its facts, keys and sites, and all its actions. */
 export const license = {
@@ -61,7 +62,8 @@ export const license = {
     daysAgo: (days: number, count: string) =>
       days === 0 ? 'today' : days === 1 ? '1 day ago' : `${count} days ago`,
     slots: 'Slots',
-    slotsOf: (used: string, limit: string) => `${used} of ${limit}`,
+    slotsOf: (used: string, limit: string) =>
+      limit === common.unlimited ? `${used}, ${limit}` : `${used} of ${limit}`,
     hint: 'Key ends in',
     moreKeys: 'more keys',
     customer: 'Customer',
@@ -176,7 +178,7 @@ export const license = {
       '-identifier': 'Names Z to A',
     },
     used: (used: string, limit: string) => `${used} of ${limit} in use`,
-    usedAll: (used: string) => `${used} slots, no limit`,
+    usedAll: (used: string) => `${used} in use, no limit`,
     freeCount: (count: number, shown: string) =>
       count === 1 ? '1 staging site is free' : `${shown} staging sites are free`,
     none: 'None yet. The extension adds them, or you do.',

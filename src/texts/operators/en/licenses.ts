@@ -1,3 +1,5 @@
+import { counted } from '../../case';
+
 /** The list of licences, and manual sales. */
 export const licenses = {
   title: 'Licences',
@@ -115,7 +117,7 @@ export const licenses = {
     noPlan: 'There is no plan yet. A plan says how many sites a licence has, and how long it runs.',
     makePlan: 'Make the first product and plan',
     plan: 'Plan',
-    grants: (slots: string, duration: string) => `${slots}, ${duration}`,
+    grants: (slots: string, what: string, duration: string) => `${slots} ${what}, ${duration}`,
     customer: 'Customer’s e-mail',
     customerHint: 'Without it, the licence is found by its order or id only, and no mail can be sent.',
     order: 'Order',
@@ -136,7 +138,7 @@ export const licenses = {
     busy: 'Issuing...',
     doneTitle: 'The licence is issued',
     doneAgain: 'This order has its licence already',
-    doneMany: (count: string) => `${count} licences are issued`,
+    doneMany: (count: string) => `${counted(count, 'licence is', 'licences are')} issued`,
     key1: 'Licence key',
     notKept:
       'Copy the key now. It cannot be shown again, because this service keeps no keys. The doctor says how to change that.',

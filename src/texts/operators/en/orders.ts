@@ -39,7 +39,7 @@ export const orders = {
     others: 'The other orders wait for something else.',
     showAll: 'Show all that wait',
     failed: (reason: string, since: string, retry: string) =>
-      `It could not be processed since ${since} (${reason}). It is tried again at ${retry}.`,
+      `It could not be processed since ${since} (${reason}). Next try: ${retry}.`,
     tooMany: 'It names more than 100 lines, and waits until you confirm that this is right.',
     confirm: 'Confirm and run',
   },
@@ -59,8 +59,7 @@ export const orders = {
     title: (number: string) => `Order ${number}`,
     facts: 'Order',
     customer: 'Customer',
-    owner: 'Posted by',
-    receiver: 'receiver',
+    owner: 'Source',
     posted: 'First posted',
     paid: 'Paid',
     refunded: 'Refunded',
@@ -71,7 +70,7 @@ export const orders = {
     mailed: {
       sent: (to: string, at: string) => `to ${to}, ${at}`,
       queued: (to: string, at: string) => `on their way to ${to} since ${at}`,
-      failed: (to: string, at: string) => `not: ${to} was given up ${at}`,
+      failed: (to: string, at: string) => `not to ${to}: given up, ${at}.`,
     },
     notMailed: (why: string) => `no: ${why}`,
     sendKeys: 'Mail the keys',

@@ -1,3 +1,4 @@
+import { counted } from '../../case';
 export const overview = {
   title: 'Overview',
   period: (today: string, days: string) =>
@@ -51,10 +52,9 @@ export const overview = {
     notRenewed: 'Not renewed last month',
     sold: 'Sold',
     renewed: 'Renewed',
-    says: (sold: string, renewed: string) =>
-      `In twelve months, ${sold} licences were sold and ${renewed} were renewed.`,
+    says: (sold: string, renewed: string) => `In twelve months: ${sold} sold, ${renewed} renewed.`,
     rate: (renewed: string, ended: string, share: string | undefined) =>
-      `Of ${ended} licences that ended up to a month ago, ${renewed} were renewed${share === undefined ? '' : `: ${share} %`}.`,
+      `Licences that ended up to a month ago: ${ended}. Renewed: ${renewed}${share === undefined ? '' : ` (${share} %)`}.`,
     month: 'Month',
     caption: 'Licences sold and renewed by month',
     empty: 'Your sales and renewals of twelve months will appear here, month by month.',
@@ -66,7 +66,7 @@ export const overview = {
     share: 'Share',
     sites: 'Sites',
     upToDate: (current: string, all: string, version: string) => `${current} of ${all} on ${version}`,
-    unpublished: (all: string) => `${all} sites`,
+    unpublished: (all: string) => counted(all, 'site', 'sites'),
     caption: 'Sites with the newest version, by product',
     captionOne: (product: string) => `Sites with ${product}, by version`,
     note: 'Counts the sites that told their version in the last 180 days.',

@@ -1,3 +1,5 @@
+import { counted } from '../../case';
+
 /** Products, their plans, and the options of their update XML. */
 export const products = {
   title: 'Products',
@@ -117,8 +119,9 @@ export const products = {
     upgradeUrlHint:
       'An address with https, such as that of the upgrade in your shop. Customers see it when no slot is free or a product is not covered.',
     submit: 'Add the plan',
-    follow: (count: string, limit: string) => `${count} licences have ${limit} slots`,
-    followOne: (limit: string) => `1 licence has ${limit} slots`,
+    follow: (count: string, limit: string) =>
+      `${counted(count, 'licence has', 'licences have')} ${counted(limit, 'slot', 'slots')}`,
+    followOne: (limit: string) => `1 licence has ${counted(limit, 'slot', 'slots')}`,
     followYes: 'They follow: they get the new number',
     followNo: 'They keep theirs',
     remove: 'Delete the plan',

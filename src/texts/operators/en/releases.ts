@@ -213,7 +213,7 @@ export const releases = {
     behindOf: (behind: string, counted: string) =>
       `${behind} of ${counted} sites that told their version still run an older one`,
     tell: 'Tell the customers...',
-    told: (at: string) => `The customers were told on ${at}.`,
+    told: (at: string) => `The customers were told: ${at}.`,
   },
   notifyPage: {
     title: (version: string) => `Tell the customers of ${version}?`,
@@ -224,7 +224,7 @@ export const releases = {
     once: 'It is sent once for this version. What is sent cannot be taken back.',
     pace: 'At most 300 mails a minute are sent. Each licence’s history says so.',
     off: 'Mail is not set up, so nothing can be sent. The doctor says what is missing.',
-    told: (at: string, mails: string) => `The customers were told on ${at}. Mails: ${mails}.`,
+    told: (at: string, mails: string) => `The customers were told: ${at}. Mails: ${mails}.`,
     already: (version: string) => `The customers were told of ${version} already.`,
     preview: 'The mail',
     sites: 'Who runs what',

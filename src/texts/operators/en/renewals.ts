@@ -1,3 +1,5 @@
+import { counted } from '../../case';
+
 /** The renewal rate, the due ends, and the licences that were not renewed. */
 export const renewals = {
   title: 'Renewals',
@@ -8,7 +10,7 @@ export const renewals = {
   notRenewedButton: 'Not renewed',
   /** @param share in per cent; undefined if there are too few for a rate */
   rate: (ended: string, renewed: string, from: string, to: string, share?: string) =>
-    `${renewed} of the ${ended} licences that ended from ${from} to ${to} were renewed${share === undefined ? '.' : `: ${share} %.`}`,
+    `Licences that ended from ${from} to ${to}: ${ended}. Renewed: ${renewed}${share === undefined ? '' : ` (${share} %)`}.`,
   noneFinal:
     'No month with an end is final yet: a licence that ended in the last 30 days may still be renewed.',
   none: 'No licence has ended in the last twelve months, and none ends in the next twelve. A licence ends when its plan says how long it runs, or when you give it an end.',
@@ -95,7 +97,7 @@ export const renewals = {
     addresses: 'Addresses',
     writeHint:
       'Each once, of those shown, without customers who have another licence that works. Paste them into the field “Bcc”.',
-    logNote: (days: string) => `Downloads and refusals are known for ${days} days.`,
+    logNote: (days: string) => `Downloads and refusals are known for ${counted(days, 'day', 'days')}.`,
     csvName: 'not-renewed.csv',
   },
 };

@@ -1,3 +1,5 @@
+import { counted } from '../../case';
+
 /** Lists of recorded requests, and a licence's history. */
 export const requests = {
   title: 'Requests',
@@ -5,7 +7,7 @@ export const requests = {
   historyOf: (id: string) => `History of licence ${id}`,
   crumb: (id: string) => `Licence ${id}`,
   about: (days: string) =>
-    `Downloads and refusals of the last ${days} days. Equal requests within an hour are one line.`,
+    `Downloads and refusals of the last ${days === '1' ? 'day' : `${days} days`}. Equal requests within an hour are one line.`,
   filters: 'Filter requests',
   outcome: 'Result',
   outcomes: { refused: 'Refused', granted: 'Accepted', checked: 'Asked' } as Record<string, string>,
@@ -31,13 +33,13 @@ export const requests = {
   noMatch: 'No request matches.',
   none: 'No request is recorded yet. It will list each download and each refusal, with its reason.',
   noneOfLicense: (days: string) =>
-    `No download and no refusal of this licence is recorded (records are kept for ${days} days).`,
+    `No download and no refusal of this licence is recorded (records are kept for ${counted(days, 'day', 'days')}).`,
   csvName: 'requests.csv',
   csvOfLicense: (id: string) => `licence-${id}-requests.csv`,
   chart: {
     title: 'Refusals a day by reason',
     says: (refused: string, days: string) =>
-      `${refused} requests were refused in the last ${days} days. Days are UTC.`,
+      `${counted(refused, 'request was', 'requests were')} refused in the last ${days} days. Days are UTC.`,
     none: (days: string) => `No request was refused in the last ${days} days.`,
     others: 'Other reasons',
     caption: 'Refused requests by day and reason',

@@ -1,3 +1,5 @@
+import { counted } from '../../case';
+
 /** The message after each action, by its name. The action writes the values, in the page's language. */
 export const said = {
   answerSent: (to) => `The mail to ${to} is on its way.`,
@@ -18,7 +20,8 @@ export const said = {
     `This list has more than ${most} licences, so nothing was done. Filter it first.`,
   licenseKeySent: (customer) => `The key is on its way to ${customer}.`,
   licenseNote: () => 'The note is saved.',
-  licensePlan: (plan, slots) => `The plan is ${plan} now, with ${slots} slots. The end stayed.`,
+  licensePlan: (plan, slots) =>
+    `The plan is ${plan} now, with ${counted(slots, 'slot', 'slots')}. The end stayed.`,
   licenseReinstated: () => 'The licence is active again. “Suspend” under “More” stops it.',
   licenseRenewed: (end) => `Renewed. The licence ends on ${end}.`,
   licenseRenewedForLife: () => 'Renewed. The licence has no end any more. “Renew” gives it one.',
@@ -26,7 +29,7 @@ export const said = {
   licenseSiteAdded: (name, used) => `${name} is added. ${used} used.`,
   licenseSiteRemoved: (name, free, followers) =>
     `${name} is removed${followers === '' ? '' : `, and with it ${followers}`}. ${free === 'free' ? 'It took no slot, so none is free now.' : 'Its slot is free.'} You can add it again below.`,
-  licenseSlots: (slots) => `The licence has ${slots} slots now.`,
+  licenseSlots: (slots) => `The licence has ${counted(slots, 'slot', 'slots')} now.`,
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
   mailAgain: () => 'The mail is on its way again.',
   mailDismissed: () => 'The mail is dismissed.',

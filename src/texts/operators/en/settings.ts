@@ -1,4 +1,5 @@
 import type { RefusalFacts } from '../../../licensing/operator-error';
+import { counted } from '../../case';
 
 /** The pages about the settings. */
 export const settings = {
@@ -52,7 +53,7 @@ export const settings = {
     `${variable} is set in the environment or in the settings file, and wins. Remove it there and restart the service to change it here.`,
   fallback: (value: string) => `Empty: ${value}.`,
   fallbackSeconds: (value: string) => `${value} s`,
-  days: (count: string) => `${count} days`,
+  days: (count: string) => counted(count, 'day', 'days'),
   formTitle: {
     shop: 'Change the shop',
     limits: 'Change the limits',

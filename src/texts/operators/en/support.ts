@@ -15,6 +15,7 @@ import type {
 import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
 import { settings } from './settings';
+import { quantity } from '../../../base/quantity';
 
 /** The texts for support, in English. */
 
@@ -23,7 +24,7 @@ const TRY_AGAIN = () => 'The customer can try again.';
 export const support: SupportTexts = {
   findings: {
     ACTIVE: ({ expires_at, activation_type, next_payment, payment_failed_at, ...facts }) =>
-      `${license(facts)} is active ${until(expires_at, next_payment)}${failed(payment_failed_at)}, ${facts.activations_used} of ${facts.activation_limit || 'unlimited'} slots used, by ${activation_type}.`,
+      `${license(facts)} is active ${until(expires_at, next_payment)}${failed(payment_failed_at)}, ${facts.activation_limit === 0 ? `${facts.activations_used} slots used, unlimited` : `${facts.activations_used} of ${facts.activation_limit} slots used`}, by ${activation_type}.`,
     EXPIRED: ({ expires_at, payment_failed_at, still_downloads, ...facts }) =>
       `${license(facts)} expired${on(expires_at)}${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ' By its plan it still downloads what was published before that.' : ''}`,
     SUSPENDED: (facts) =>
@@ -45,7 +46,7 @@ export const support: SupportTexts = {
     SITES_RUN: ({ sites }) =>
       `Installed, as the sites told: ${sites.map(({ site, version, told_at }) => `${version} on ${site} (${day(told_at)})`).join(', ')}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
-      `Its key was last validated at ${last_check_at} from ${last_check_ip ?? 'an unknown address'}, ${check_count} times in all: that client has the right key.`,
+      `Its key was last validated at ${last_check_at} from ${last_check_ip ?? 'an unknown address'}, ${check_count === 1 ? 'once' : `${check_count} times`} in all: that client has the right key.`,
     KEY_REPLACED: (facts) => askedKey(facts),
     KEY_ENDED: (facts) => askedKey(facts),
     KEY_MISTYPED: (facts) => askedKey(facts),
@@ -58,7 +59,7 @@ export const support: SupportTexts = {
     KEY_SLOTS_FULL: ({ activation_limit, activations_used, ...key }) =>
       `${allSlots(activation_limit, keyName(key))} in use (${activations_used}). By this key nothing more can be activated.`,
     KEY_SLOTS: ({ activation_limit, activations_used, ...key }) =>
-      `Of ${keyName(key)}, ${activations_used} of ${activation_limit} slots are used.`,
+      `Used slots of ${keyName(key)}: ${activations_used} of ${activation_limit}.`,
     // The sentence does not repeat the search text, which may be a key.
     UNKNOWN_KEY: () =>
       "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.",
@@ -102,7 +103,7 @@ export const support: SupportTexts = {
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `This is activated on no licence, but stands in the access log, the last time on ${last_at}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
-      `No download and no refusal with the key of licence ${license_id} is recorded (records are kept for ${log_days} days). What follows came with a key that resembles it, or from a network where it is used.`,
+      `No download and no refusal with the key of licence ${license_id} is recorded (records are kept for ${quantity(log_days, 'day')}). What follows came with a key that resembles it, or from a network where it is used.`,
     NOTHING_RECORDED: ({ about, license_id, ip, log_days }) => {
       const what = {
         license: `licence ${license_id ?? ''}`,
@@ -110,13 +111,13 @@ export const support: SupportTexts = {
         hint: 'a key with this end',
         ip: ip ?? '',
       };
-      return `No download and no refusal of ${what[about]} is recorded (records are kept for ${log_days} days). If an update failed, its request did not come as far as this service, or it failed after the download.`;
+      return `No download and no refusal of ${what[about]} is recorded (records are kept for ${quantity(log_days, 'day')}). If an update failed, its request did not come as far as this service, or it failed after the download.`;
     },
     CHECKED: ({ request }) =>
       `A check by ${who(request)} was told that version ${request.version ?? '?'} may be downloaded${request.license_id === null ? '' : ` with licence ${request.license_id}`}.`,
     GRANTED: ({ request }) => `${granted(request)}.`,
     GRANTED_REPEATEDLY: ({ request, count }) =>
-      `${granted(request)} ${count} times. Joomla asks once for each click on Update: either several sites share that address, or the package arrived and was not installed.`,
+      `${granted(request)}, ${count} times. Joomla asks once for each click on Update: either several sites share that address, or the package arrived and was not installed.`,
   },
   refused: (request, because) =>
     `${attempt(request)}${request.other_key ? ' with another key' : ''} was ${request.endpoint === 'check' ? 'answered with no' : 'refused'} to ${who(request)}: ${because}.`,
@@ -160,10 +161,10 @@ export const support: SupportTexts = {
       `${activation_type === 'domain' ? 'this site' : 'it'} came by another key (${activated_by === null ? 'the main key' : `key ${activated_by}`}), and ${keyName(key)} frees only what came by it`,
     SLOTS_FULL: ({ license_status, activation_limit, key, place }) =>
       license_status === 'active'
-        ? `${uncapitalized(allSlots(activation_limit))} in use${key ? `; of ${keyName(key)}, ${key.activations_used} of ${key.activation_limit} slots are used` : ''}${why(place)}`
+        ? `${uncapitalized(allSlots(activation_limit))} in use${key ? `; used slots of ${keyName(key)}: ${key.activations_used} of ${key.activation_limit}` : ''}${why(place)}`
         : `all slots were in use; the licence is ${license_status} now`,
     KEY_SLOTS_FULL: ({ license: all, place, activation_limit, activations_used, ...key }) =>
-      `${uncapitalized(allSlots(activation_limit, keyName(key)))} in use (${activations_used}), while the licence uses ${all.activations_used} of ${all.activation_limit || 'unlimited'}${why(place)}`,
+      `${uncapitalized(allSlots(activation_limit, keyName(key)))} in use (${activations_used}), while the licence uses ${all.activations_used}${all.activation_limit === 0 ? ', without a limit' : ` of ${all.activation_limit}`}${why(place)}`,
     SLOT_FREE: ({ free_site, request }) =>
       `${slotThen(request)}; ${free_site ? 'this site takes no slot now' : 'a slot is free now'}`,
     HELD: () => 'a file for use without network holds it, or a staging site that would go with it',

@@ -1,3 +1,5 @@
+import { counted } from '../../case';
+
 /** Reported sites: versions that customers' sites run, and keys in many hands. */
 export const told = {
   button: 'Sites',
@@ -17,7 +19,7 @@ export const told = {
   share: 'Have it',
   shareOf: (share: string, count: string) => `${share} % (${count} counted)`,
   half: 'Half had it',
-  halfAfter: (days: string) => `after ${days} days`,
+  halfAfter: (days: string) => `after ${counted(days, 'day', 'days')}`,
   notHalf: 'not yet',
   versions: 'Versions',
   columns: {

@@ -1,5 +1,5 @@
 import type { LiveStatus } from '../../../licensing/core/states';
-import { endsSentence } from '../../case';
+import { counted, endsSentence } from '../../case';
 import { states, thing } from '../../customers/en/words';
 import type { WorksNowState } from '../../../support/finding-model';
 
@@ -13,8 +13,8 @@ export const worksNow = {
   },
   sameReason: (activationType: string, used: string | null) =>
     `New ${thing(activationType).many} are refused for the same reason.${used === null ? '' : ` ${used}`}`,
-  used: (used: string, limit: string, count: number) =>
-    `${used} of ${limit} ${count === 1 ? 'slot is' : 'slots are'} used.`,
+  used: (used: string, limit: string) =>
+    `${used} of ${counted(limit, 'slot', 'slots')} ${used === '1' ? 'is' : 'are'} used.`,
   joomlaSays: {
     403: 'Joomla tells the customer only “Error connecting to the server: 403”.',
     404: 'Joomla tells the customer only “Error connecting to the server: 404”.',
@@ -33,8 +33,8 @@ export const worksNow = {
   lastRefused: (identifier: string, at: string, count: number, written: string) =>
     `Last refused: ${identifier}, ${at}${count === 1 ? '' : `, ${written} times`}. What is activated keeps working.`,
   keepsWorking: 'What is activated keeps working.',
-  quiet: (days: string, last: string | null) =>
-    `No refusal in ${days} days.${last === null ? '' : ` Last update sent on ${last}.`}`,
+  quiet: (days: string, day: string | null) =>
+    `No refusal in ${counted(days, 'day', 'days')}.${day === null ? '' : ` Last update sent on ${day}.`}`,
 };
 
 const SUMMARY: Record<string, string> = {

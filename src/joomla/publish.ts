@@ -149,7 +149,7 @@ export async function versionOf(path: string, signal?: AbortSignal): Promise<str
   });
   // Report this fault, which a question for the version would hide.
   if (!isManifest(manifest) && manifest.none === 'malformed') throw malformed(manifest);
-  return !isManifest(manifest) || manifest.version === '' ? undefined : manifest.version;
+  return isManifest(manifest) ? manifest.version.trim() || undefined : undefined;
 }
 
 /**
@@ -184,7 +184,7 @@ function checkManifest(manifest: PackageManifest | NoManifest, version: string, 
   const { path, version: inside } = manifest;
   if (!isVersion(inside) || compareVersions(inside, version) !== 0)
     throw new OperatorError(
-      `The manifest in the package (${path}) says version "${inside}", and not "${version}". Joomla would take ` +
+      `The manifest in the package (${path}) says version "${inside.trim()}"${inside === inside.trim() ? '' : ' with blanks or line breaks around it'}, and not "${version}". Joomla would take ` +
         'the first for installed and go on offering the second. Nothing was published.',
       { facts: { reason: 'manifest-version', version: isVersion(inside) ? inside : undefined } },
     );
@@ -372,7 +372,7 @@ export async function readNewProduct(
         );
   const { name, element, packageName, path, version } = found;
   if (!isVersion(version))
-    throw new OperatorError(`The manifest in the package (${path}) says no version.`, {
+    throw new OperatorError(`The manifest in the package (${path}) has no version that Joomla knows.`, {
       code: 'INVALID_REQUEST',
       field: 'file',
       facts: { reason: 'manifest-version', version: undefined },

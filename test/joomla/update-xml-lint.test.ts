@@ -222,13 +222,56 @@ describe('"update-xml lint" on a file', () => {
     ['a platform of the past', () => platform('3\\.[0-9]+'), /^error no_current_joomla: /],
     ['another platform', () => replaced('"joomla"', '"Joomla"'), /^error platform: .*"Joomla"/],
     [
+      'blanks around the platform of one update, which no other hides',
+      () =>
+        GOOD.replace(
+          '</updates>',
+          `${/<update>[^]*<\/update>/.exec(GOOD)![0].replace('"5', '" 5')}</updates>`,
+        ),
+      /^error platform: The target platform " 5.*has blanks around it/,
+    ],
+    [
       'no platform',
       () => replaced(/<targetplatform[^>]*>/, ''),
       /^error platform: There is no <targetplatform>/,
     ],
     ['a PHP that is none', () => element('php_minimum', 'PHP 8'), /^warning php_minimum: /],
     ['a database that no site has', () => replaced('mysql=', 'mssql='), /^warning database: .*"mssql"/],
-    ['a tag with blanks', () => element('tag', ' beta '), /^warning tag: .*counts as stable/],
+    [
+      'a tag with blanks, by which every site is offered a beta',
+      () => element('tag', ' beta '),
+      /^error tag: .*counts as stable: every site is offered it/,
+    ],
+    [
+      'the same with line breaks, and no second finding about the pre-release',
+      () => element('tag', '\n beta\r\n').replaceAll('2.0.0', '2.0.0-beta1'),
+      /^error tag: <tag> has blanks or line breaks around "beta"/,
+    ],
+    [
+      'a tag that Joomla does not know, of a pre-release',
+      () => element('tag', 'preview').replaceAll('2.0.0', '2.0.0-beta1'),
+      /^error tag: Joomla does not know <tag>preview<\/tag>, .*every site/,
+    ],
+    [
+      'such a tag of a release, which counts as what is meant',
+      () => element('tag', '\nstable\n'),
+      /^warning tag: .*counts as stable\.$/,
+    ],
+    [
+      'a PHP with line breaks, which then excludes no site',
+      () => element('php_minimum', '\n8.1\n'),
+      /^error padded: <php_minimum> .*older PHP/,
+    ],
+    [
+      'a database with a blank, which then excludes no site',
+      () => replaced('mysql="8', 'mysql=" 8'),
+      /^error padded: <supported_databases> .*mysql/,
+    ],
+    [
+      'the address of a changelog with line breaks',
+      () => replaced('<infourl', '<changelogurl>\nhttps://shop.example/a.xml\n</changelogurl><infourl'),
+      /^warning padded: <changelogurl> /,
+    ],
     [
       'a beta for everybody',
       () => GOOD.replaceAll('2.0.0', '2.0.0-beta1'),

@@ -68,6 +68,7 @@ export interface PackageManifest {
   type: string;
   /** the unchanged name: a text, or an upper-case constant of its language files */
   name: string;
+  /** the unchanged text: Joomla stores it with blanks around it, and then offers the same version forever */
   version: string;
   /** Joomla's name of the extension, if the manifest alone determines it */
   element: string | undefined;
@@ -152,15 +153,16 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
   const root = parseXml(bytes);
   if (root.tagName !== 'extension') return undefined;
   const { type = '' } = attributes(root);
-  const child = (name: string) => {
+  const textOf = (name: string) => {
     const found = Array.from(root.children).find(({ tagName }) => tagName === name);
-    return found && ownText(found).trim();
+    return found && ownText(found);
   };
+  const child = (name: string) => textOf(name)?.trim();
   return {
     path,
     type,
     name: child('name') ?? '',
-    version: child('version') ?? '',
+    version: textOf('version') ?? '',
     element: elementOf(root, type, child),
     packageName: child('packagename') ?? '',
     hasDownloadKey: Array.from(root.children).some(({ tagName }) => tagName === 'dlid'),

@@ -66,10 +66,41 @@ function extensionsOf(manifest: PackageManifest): Set<string> {
   );
 }
 
+export interface Lack {
+  /** sentences */
+  problem: string;
+  /** the first paths */
+  paths: string[];
+  /** Joomla's last message; undefined if its update ends in success */
+  joomla: string | undefined;
+}
+
+/** Returns what a package lacks of the files that its manifest names, for publishing and for the lint. */
+export async function findLack(
+  zip: string | Buffer,
+  manifest: PackageManifest,
+  signal?: AbortSignal,
+): Promise<Lack | undefined> {
+  const faults = await findContentFaults(zip, manifest, signal);
+  if (faults.length === 0) return undefined;
+  const joomla = faults.find(({ aborts }) => aborts !== undefined)?.aborts;
+  const outcome =
+    joomla === undefined
+      ? 'Joomla would end the update in success, without it'
+      : `Joomla would end the update with "${joomla}"`;
+  return {
+    problem: `The package lacks what its manifest (${manifest.path}) names: ${describeFaults(faults)}. ${outcome}.`,
+    paths: faults.slice(0, MAX_SHOWN).map(({ path }) => path),
+    joomla,
+  };
+}
+
 /** Lists zips in a package whose manifests do not name the package, so that tools for many sites show them separately. */
-export async function findUnnamedChildren(zip: string | Buffer): Promise<string[]> {
-  const manifest = await findManifest(zip);
-  if (!isManifest(manifest) || manifest.type !== 'package') return [];
+export async function findUnnamedChildren(
+  zip: string | Buffer,
+  manifest: PackageManifest,
+): Promise<string[]> {
+  if (manifest.type !== 'package') return [];
   const extensions = extensionsOf(manifest);
   const unnamed: string[] = [];
   await eachEntry(zip, async (file, entry) => {
@@ -89,12 +120,14 @@ function missing(
   source: string,
   there: ReadonlyMap<string, 'file' | 'folder' | false>,
 ): ContentFault | undefined {
+  const wanted = join(source, folder, name);
   const isIn = kind === 'extension' || there.get(join(source, folder)) === 'folder';
-  const path = join(source, isIn ? folder : '', name);
+  const path = isIn ? wanted : join(source, name);
   const found = there.get(path);
   if (kind === 'extension' ? found : found === kind) return undefined;
   const problem = found ? `is a ${found} and not a ${kind}` : 'is missing';
-  return { path: path === '' ? name : path, problem, aborts };
+  // Name the path within the folder, even if the whole folder is missing: "css" alone would mislead the seller.
+  return { path: (found ? path : wanted) || name, problem, aborts };
 }
 
 /** Joins paths without empty parts and dots, which a file system ignores. */

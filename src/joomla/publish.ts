@@ -18,7 +18,7 @@ import {
   type NoManifest,
   type PackageManifest,
 } from './manifest';
-import { describeFaults, findContentFaults } from './package-contents';
+import { findLack } from './package-contents';
 import { folderOf, isFormerXml } from './formerly/addresses';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
 import { requireStaging } from './update-xml/staged';
@@ -96,7 +96,7 @@ export async function publish(
       if (before?.unread !== undefined) remark('before-unread', before.unread, before.version);
       const url = (await findXmlPlace(db, product, home))?.url ?? null;
       if (product.element !== null) {
-        refuse(await findLack(path, manifest, signal), unchecked);
+        refuse(await refusalOfLack(path, manifest, signal), unchecked);
         const lines = findMissingLines(product, manifest, url);
         if (url !== null && (await isFirst(db, productId))) refuse(lines, unchecked);
         else if (lines !== undefined) remark('without-lines', lines.message.replace('The', 'the'));
@@ -149,7 +149,7 @@ export async function versionOf(path: string, signal?: AbortSignal): Promise<str
   });
   // Report this fault, which a question for the version would hide.
   if (!isManifest(manifest) && manifest.none === 'malformed') throw malformed(manifest);
-  return !isManifest(manifest) || manifest.version === '' ? undefined : manifest.version;
+  return isManifest(manifest) ? manifest.version.trim() || undefined : undefined;
 }
 
 /**
@@ -184,32 +184,26 @@ function checkManifest(manifest: PackageManifest | NoManifest, version: string, 
   const { path, version: inside } = manifest;
   if (!isVersion(inside) || compareVersions(inside, version) !== 0)
     throw new OperatorError(
-      `The manifest in the package (${path}) says version "${inside}", and not "${version}". Joomla would take ` +
+      `The manifest in the package (${path}) says version "${inside.trim()}"${inside === inside.trim() ? '' : ' with blanks or line breaks around it'}, and not "${version}". Joomla would take ` +
         'the first for installed and go on offering the second. Nothing was published.',
       { facts: { reason: 'manifest-version', version: isVersion(inside) ? inside : undefined } },
     );
 }
 
 /** Returns the refusal of a package that lacks files of its manifest: Joomla's update would fail, or leave them out. */
-async function findLack(
+async function refusalOfLack(
   path: string,
   manifest: PackageManifest,
   signal?: AbortSignal,
 ): Promise<OperatorError | undefined> {
-  const faults = await findContentFaults(path, manifest, signal);
-  if (faults.length === 0) return undefined;
-  const aborts = faults.find((fault) => fault.aborts !== undefined)?.aborts;
-  const outcome =
-    aborts === undefined
-      ? 'Joomla would end the update in success, without it'
-      : `Joomla would end the update with "${aborts}"`;
-  return new OperatorError(
-    `The package lacks what its manifest (${manifest.path}) names: ${describeFaults(faults)}. ${outcome}. A published package never changes.`,
-    {
+  const lack = await findLack(path, manifest, signal);
+  return (
+    lack &&
+    new OperatorError(`${lack.problem} A published package never changes.`, {
       code: 'INVALID_REQUEST',
       field: 'file',
-      facts: { reason: 'package-lacks', lacks: faults.slice(0, 5).map(({ path }) => path), joomla: aborts },
-    },
+      facts: { reason: 'package-lacks', lacks: lack.paths, joomla: lack.joomla },
+    })
   );
 }
 
@@ -372,7 +366,7 @@ export async function readNewProduct(
         );
   const { name, element, packageName, path, version } = found;
   if (!isVersion(version))
-    throw new OperatorError(`The manifest in the package (${path}) says no version.`, {
+    throw new OperatorError(`The manifest in the package (${path}) has no version that Joomla knows.`, {
       code: 'INVALID_REQUEST',
       field: 'file',
       facts: { reason: 'manifest-version', version: undefined },

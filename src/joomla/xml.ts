@@ -89,14 +89,47 @@ export function lineOf(element: Element): number {
   return (element as { lineNumber?: number }).lineNumber ?? 1;
 }
 
+/** The first bytes by which libxml recognizes an encoding, in hex: a byte order mark, or `<?`. They outrank a declaration. */
+const ENCODINGS: [start: RegExp, encoding: string][] = [
+  [/^efbbbf/, 'utf-8'],
+  [/^(?:fffe|3c003f00)/, 'utf-16le'],
+  [/^(?:feff|003c003f)/, 'utf-16be'],
+];
+
 function decode(bytes: Buffer): string {
+  const first = bytes.toString('hex', 0, 4);
+  const recognized = ENCODINGS.find(([start]) => start.test(first))?.[1];
   const start = bytes.subarray(0, 200).toString('latin1');
   const declared = /^(?:\u00ef\u00bb\u00bf)?<\?xml[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
+  if (!recognized?.startsWith('utf-16') && /^utf-?16/i.test(declared ?? ''))
+    throw new CodedError('MALFORMED_XML', `it is declared as ${declared}, and is not (line 1)`);
+  const encoding = recognized ?? declared ?? 'UTF-8';
   try {
-    return new TextDecoder(declared ?? 'utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw new CodedError('MALFORMED_XML', `it is not ${declared ?? 'UTF-8'} text`);
+    throw new CodedError(
+      'MALFORMED_XML',
+      `it is not ${encoding.toUpperCase()} text (line ${lineOfBadByte(bytes, encoding)})`,
+    );
   }
+}
+
+/** Returns the line after the longest beginning that can be decoded. */
+function lineOfBadByte(bytes: Buffer, encoding: string): number {
+  let line = 1;
+  for (let [low, high] = [0, bytes.length]; low <= high;) {
+    const middle = (low + high) >> 1;
+    try {
+      const text = new TextDecoder(encoding, { fatal: true }).decode(bytes.subarray(0, middle), {
+        stream: true,
+      });
+      line = text.split('\n').length;
+      low = middle + 1;
+    } catch {
+      high = middle - 1;
+    }
+  }
+  return line;
 }
 
 function refuseTooMuch(text: string): void {

@@ -99,8 +99,9 @@ export function remarkOnVersion(
     : undefined;
 }
 
+/** Splits a version into numbers and words. PHP reads blanks at its beginning or end as an unknown word. */
 function parts(version: string): string[] {
-  return version.match(/[0-9]+|[A-Za-z]+/g) ?? [];
+  return version.match(/[0-9]+|[A-Za-z]+|^\s+|\s+$/g) ?? [];
 }
 
 function encode(part: string): string {

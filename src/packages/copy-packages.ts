@@ -1,3 +1,5 @@
+import { request as requestHttp, type IncomingMessage } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
@@ -77,6 +79,22 @@ export async function fetchPackages(
   return outcome;
 }
 
+/** The time without a byte after which the other instance counts as silent. */
+const SILENCE_MS = 300_000;
+
+/** Sends a GET. Node's `fetch` needs WebAssembly, which fails under every limit of address space (`ulimit -v`). */
+function get(url: URL, token: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
+      url,
+      { agent: false, headers: { Authorization: `Bearer ${token}` }, timeout: SILENCE_MS },
+      resolve,
+    );
+    request.on('timeout', () => request.destroy(new Error(`no byte within ${SILENCE_MS / 1000} s`)));
+    request.on('error', reject).end();
+  });
+}
+
 /** Fetches a package. @returns the fault; undefined if it was stored */
 async function fetchPackage(
   dir: string,
@@ -84,25 +102,25 @@ async function fetchPackage(
   { url, token }: Source,
   onProgress: (release: Release, bytes: number) => void,
 ): Promise<string | undefined> {
-  const response = await fetch(`${url}${API_PATH}/manage/releases/${release.id}/package`, {
-    headers: { Authorization: `Bearer ${token}` },
+  const response = await get(new URL(`${url}${API_PATH}/manage/releases/${release.id}/package`), token).catch(
+    (error: unknown) => {
+      throw new OperatorError(`${url} does not answer: ${reasonOf(error)}.`, { field: 'from' });
+    },
+  );
+  const { statusCode: status = 0 } = response;
+  if (status !== 200) {
+    response.destroy();
     // Do not follow a redirect, which would send the token elsewhere.
-    redirect: 'error',
-  }).catch((error: unknown) => {
-    throw new OperatorError(`${url} does not answer: ${reasonOf(error)}.`, { field: 'from' });
-  });
-  if (response.status !== 200 || response.body === null) {
-    await response.body?.cancel();
-    if (response.status === 401 || response.status === 403)
+    if (status >= 300 && status < 400)
+      throw new OperatorError(`${url} does not answer: it redirects (${status}).`, { field: 'from' });
+    if (status === 401 || status === 403)
       throw new OperatorError(
-        `${url} refuses the token (${response.status}). "licensing token add --name packages --scope read" makes one.`,
+        `${url} refuses the token (${status}). "licensing token add --name packages --scope read" makes one.`,
       );
-    return response.status === 404
-      ? 'is not there either'
-      : `could not be fetched: the answer was ${response.status}`;
+    return status === 404 ? 'is not there either' : `could not be fetched: the answer was ${status}`;
   }
   try {
-    const staged = await stageBytes(dir, atMost(response.body, release.fileSize), (bytes) =>
+    const staged = await stageBytes(dir, atMost(response, release.fileSize), (bytes) =>
       onProgress(release, bytes),
     );
     if (staged.sha256 !== release.sha256) {
@@ -120,18 +138,16 @@ async function fetchPackage(
 }
 
 /** Ends a body that is longer than the package, before it fills the disk. */
-async function* atMost(body: AsyncIterable<Uint8Array>, size: number): AsyncIterable<Buffer> {
+async function* atMost(body: IncomingMessage, size: number): AsyncIterable<Buffer> {
   let read = 0;
-  for await (const chunk of body) {
+  for await (const chunk of body as AsyncIterable<Buffer>) {
     read += chunk.length;
     if (read > size) throw new Error('it is longer than the package that was published');
-    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    yield chunk;
   }
 }
 
-/** Returns the cause, because `fetch` itself only reports "fetch failed". */
 function reasonOf(error: unknown): string {
-  const { cause, message } = error as Error;
-  const { code, message: deeper } = (cause ?? {}) as { code?: string; message?: string };
-  return code ?? (deeper || message);
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
 }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findManifest, isManifest } from '../../src/joomla/manifest';
+import { findManifest, isManifest, type PackageManifest } from '../../src/joomla/manifest';
 import { findContentFaults, findUnnamedChildren } from '../../src/joomla/package-contents';
 import { expectRefusal, startManaged, type Managed } from '../support/manage';
 import { makePackage, zipOf } from '../support/packages';
 import { operator, type Operator } from '../support/operator';
+import { php } from '../support/php-xml';
 import { temporaryFolder } from '../support/processes';
 import { givePlan } from '../support/service';
 
@@ -50,10 +51,12 @@ const PACKAGE = manifest(
 const INSTALL_ERROR = 'Package Update: There was an error installing an extension: com_acme.zip';
 
 describe('the extensions in a package', () => {
+  const unnamedIn = async (entries: Entries) => {
+    const zip = await zipOf(entries);
+    return findUnnamedChildren(zip, (await findManifest(zip)) as PackageManifest);
+  };
   const childOf = async (text: string) =>
-    findUnnamedChildren(
-      await zipOf({ 'pkg.xml': PACKAGE, 'packages/com_acme.zip': await zipOf({ 'acme.xml': text }) }),
-    );
+    unnamedIn({ 'pkg.xml': PACKAGE, 'packages/com_acme.zip': await zipOf({ 'acme.xml': text }) });
   const unnamed = manifest('component', '').replace('<packagename>acme</packagename>', '');
 
   it('are named where their manifests do not name the package', async () => {
@@ -63,11 +66,9 @@ describe('the extensions in a package', () => {
       'packages/com_acme.zip',
     ]);
     // What is no package has none, and what cannot be read is a fault of its own.
-    expect(await findUnnamedChildren(await zipOf({ 'acme.xml': unnamed }))).toEqual([]);
+    expect(await unnamedIn({ 'acme.xml': unnamed })).toEqual([]);
     expect(await childOf('<extension')).toEqual([]);
-    expect(
-      await findUnnamedChildren(await zipOf({ 'pkg.xml': PACKAGE, 'packages/com_acme.zip': 'no zip' })),
-    ).toEqual([]);
+    expect(await unnamedIn({ 'pkg.xml': PACKAGE, 'packages/com_acme.zip': 'no zip' })).toEqual([]);
   });
 });
 
@@ -89,15 +90,31 @@ describe('the files that a manifest names', () => {
       ['admin/acme.php'],
       [['admin/acme.php', 'is missing', 'Component Update: Failed to copy administrator files.']],
     ],
-    // Joomla looks beside the manifest when the folder is not there.
+    // Joomla then looks next to the manifest, but the seller packed the folder.
     [
       'a folder of the API',
       ['api/src/a.php'],
-      [['src', 'is missing', 'Component Update: Failed to copy API files.']],
+      [['api/src', 'is missing', 'Component Update: Failed to copy API files.']],
     ],
     ['the script, without which Joomla ends in success', ['script.php'], [['script.php', 'is missing']]],
     ['a language file', ['admin/en-GB.com_acme.ini'], [['admin/en-GB.com_acme.ini', 'is missing']]],
-    ['media', ['media/js/a.js'], [['js', 'is missing']]],
+    ['media', ['media/js/a.js'], [['media/js', 'is missing']]],
+    [
+      'the whole folder of the site',
+      ['site/acme.php', 'site/views/a.php'],
+      [
+        ['site/acme.php', 'is missing', COPY_SITE],
+        ['site/views', 'is missing', COPY_SITE],
+      ],
+    ],
+    [
+      'the whole folder of the administrator, with its languages',
+      ['admin/acme.php', 'admin/en-GB.com_acme.ini'],
+      [
+        ['admin/acme.php', 'is missing', 'Component Update: Failed to copy administrator files.'],
+        ['admin/en-GB.com_acme.ini', 'is missing'],
+      ],
+    ],
   ])('lack %s', async (_what, lacks, faults) => {
     expect(await faultsOf(without(COMPONENT_FILES, ...lacks))).toEqual(faults);
   });
@@ -151,6 +168,12 @@ describe('the files that a manifest names', () => {
       /^has a manifest that is not well-formed: acme\.xml: .*\(line 2\)/,
     ],
     [
+      'with a manifest that is not UTF-8',
+      () => zipOf({ 'acme.xml': Buffer.from('<extension>\n<name>\u00e9</name>\n</extension>', 'latin1') }),
+      'packages/com_acme.zip',
+      /^has a manifest that is not well-formed: acme\.xml: it is not UTF-8 text \(line 2\)$/,
+    ],
+    [
       'without a file that it names itself',
       () => zipOf(without(COMPONENT_FILES, 'admin/acme.php')),
       'packages/com_acme.zip: admin/acme.php',
@@ -164,6 +187,72 @@ describe('the files that a manifest names', () => {
         ...(bytes === undefined ? {} : { 'packages/com_acme.zip': bytes }),
       }),
     ).toEqual([[path, expect.stringMatching(problem), INSTALL_ERROR]]);
+  });
+});
+
+describe('a manifest is read as PHP reads it', () => {
+  const text = `<?xml version="1.0" encoding="ENC"?>\n${COMPONENT_FILES['acme.xml'] as string}`
+    .replace('<?xml version="1.0"?>\n', '')
+    .replace('Acme', 'Acm\u00e9');
+  const as = (encoding: string, mark = '') => Buffer.from(mark + text.replace('ENC', encoding), 'utf16le');
+  const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16();
+  const undeclared = text.slice(text.indexOf('\n') + 1);
+  const half = (bytes: Buffer) => {
+    const copy = Buffer.from(bytes);
+    copy.writeUInt16LE(0xd800, copy.indexOf(Buffer.from('Acm', 'utf16le')));
+    return copy;
+  };
+  const cases: [what: string, bytes: Buffer, fault?: RegExp][] = [
+    ['UTF-16 with a mark', as('UTF-16', '\ufeff')],
+    ['UTF-16 without a mark', as('UTF-16')],
+    ['UTF-16 of the other order', swapped(as('UTF-16', '\ufeff'))],
+    ['the same without a mark', swapped(as('utf-16'))],
+    ['UTF-16 that is declared as UTF-8', as('UTF-8', '\ufeff')],
+    ['UTF-16 that is not declared', Buffer.from(`\ufeff${undeclared}`, 'utf16le')],
+    ['UTF-8 with a mark', Buffer.from(`\ufeff${text.replace('ENC', 'UTF-8')}`)],
+    [
+      'UTF-8 with a mark that is declared as another',
+      Buffer.from(`\ufeff${text.replace('ENC', 'ISO-8859-1')}`),
+    ],
+    ['Latin-1', Buffer.from(text.replace('ENC', 'ISO-8859-1'), 'latin1')],
+    [
+      'UTF-8 that is declared as UTF-16',
+      Buffer.from(text.replace('ENC', 'UTF-16')),
+      /declared as UTF-16.*line 1/,
+    ],
+    ['UTF-16 without a mark and a declaration', Buffer.from(undeclared, 'utf16le'), /line 1/],
+    ['UTF-16 with half a character', half(as('UTF-16', '\ufeff')), /^it is not UTF-16LE text \(line 2\)$/],
+    [
+      'Latin-1 that is declared as UTF-8',
+      Buffer.from(text.replace('ENC', 'UTF-8'), 'latin1'),
+      /UTF-8 text \(line 2\)/,
+    ],
+    [
+      'such a byte in the last line, behind a replacement character',
+      Buffer.concat([Buffer.from('<extension>\ufffd\n\n<name>'), Buffer.from([0xff])]),
+      /UTF-8 text \(line 3\)/,
+    ],
+    ['an encoding that nobody knows', Buffer.from(text.replace('ENC', 'x-none')), /X-NONE text \(line 1\)/],
+  ];
+  it.each(cases.map(([what, bytes, fault]) => ({ what, bytes, fault })))(
+    'in $what',
+    async ({ bytes, fault }) => {
+      const found = await findManifest(await zipOf({ 'acme.xml': bytes }));
+      if (fault === undefined) expect(found).toMatchObject({ type: 'component', version: '1.0.0' });
+      else
+        expect(found).toEqual({ none: 'malformed', path: 'acme.xml', fault: expect.stringMatching(fault) });
+    },
+  );
+
+  it('in each of them', () => {
+    const code =
+      '$out = array_map(function ($one) { libxml_use_internal_errors(true); return simplexml_load_string(base64_decode($one)) !== false; }, $in);';
+    expect(
+      php(
+        code,
+        cases.map(([, bytes]) => bytes.toString('base64')),
+      ),
+    ).toEqual(cases.map(([, , fault]) => fault === undefined));
   });
 });
 

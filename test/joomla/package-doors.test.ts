@@ -116,6 +116,13 @@ describe('a file that is not a package is refused with the reason, and nothing o
       'no version that Joomla knows',
       'keine Version, die Joomla kennt',
     ],
+    [
+      'a manifest whose version has line breaks around it, which Joomla would offer forever',
+      () => zipOf({ 'pkg.xml': manifest('\n1.0.0\n', DLID) }),
+      /"1\.0\.0" with blanks or line breaks/,
+      'Write <version>1.0.0</version>, without blanks.',
+      'Schreiben Sie <version>1.0.0</version>, ohne Leerzeichen.',
+    ],
   ])('%s', async (_, make, message, english, german) => {
     const bytes = await make();
     for (const [language, sentence] of [

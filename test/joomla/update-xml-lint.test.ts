@@ -222,13 +222,56 @@ describe('"update-xml lint" on a file', () => {
     ['a platform of the past', () => platform('3\\.[0-9]+'), /^error no_current_joomla: /],
     ['another platform', () => replaced('"joomla"', '"Joomla"'), /^error platform: .*"Joomla"/],
     [
+      'blanks around the platform of one update, which no other hides',
+      () =>
+        GOOD.replace(
+          '</updates>',
+          `${/<update>[^]*<\/update>/.exec(GOOD)![0].replace('"5', '" 5')}</updates>`,
+        ),
+      /^error platform: The target platform " 5.*has blanks around it/,
+    ],
+    [
       'no platform',
       () => replaced(/<targetplatform[^>]*>/, ''),
       /^error platform: There is no <targetplatform>/,
     ],
     ['a PHP that is none', () => element('php_minimum', 'PHP 8'), /^warning php_minimum: /],
     ['a database that no site has', () => replaced('mysql=', 'mssql='), /^warning database: .*"mssql"/],
-    ['a tag with blanks', () => element('tag', ' beta '), /^warning tag: .*counts as stable/],
+    [
+      'a tag with blanks, by which every site is offered a beta',
+      () => element('tag', ' beta '),
+      /^error tag: .*counts as stable: every site is offered it/,
+    ],
+    [
+      'the same with line breaks, and no second finding about the pre-release',
+      () => element('tag', '\n beta\r\n').replaceAll('2.0.0', '2.0.0-beta1'),
+      /^error tag: <tag> has blanks or line breaks around "beta"/,
+    ],
+    [
+      'a tag that Joomla does not know, of a pre-release',
+      () => element('tag', 'preview').replaceAll('2.0.0', '2.0.0-beta1'),
+      /^error tag: Joomla does not know <tag>preview<\/tag>, .*every site/,
+    ],
+    [
+      'such a tag of a release, which counts as what is meant',
+      () => element('tag', '\nstable\n'),
+      /^warning tag: .*counts as stable\.$/,
+    ],
+    [
+      'a PHP with line breaks, which then excludes no site',
+      () => element('php_minimum', '\n8.1\n'),
+      /^error padded: <php_minimum> .*older PHP/,
+    ],
+    [
+      'a database with a blank, which then excludes no site',
+      () => replaced('mysql="8', 'mysql=" 8'),
+      /^error padded: <supported_databases> .*mysql/,
+    ],
+    [
+      'the address of a changelog with line breaks',
+      () => replaced('<infourl', '<changelogurl>\nhttps://shop.example/a.xml\n</changelogurl><infourl'),
+      /^warning padded: <changelogurl> /,
+    ],
     [
       'a beta for everybody',
       () => GOOD.replaceAll('2.0.0', '2.0.0-beta1'),
@@ -367,7 +410,7 @@ describe('"update-xml lint" on a file', () => {
       {
         level: 'error',
         code: 'malformed',
-        problem: 'It is not well-formed XML: it is not UTF-8 text.',
+        problem: 'It is not well-formed XML: it is not UTF-8 text (line 4).',
       },
     ]);
     expect(await lint('<!---->')).toEqual([expect.stringMatching(/^error malformed: .*[^.]\.$/)]);
@@ -484,6 +527,7 @@ describe('"update-xml lint" beside the database', () => {
   let service: TestService;
   let shop: Operator;
   let out: string;
+  let published = 0;
   beforeAll(async () => {
     const settings = {
       LICENSING_DATABASE_URL: await createMariaDbDatabase(),
@@ -492,11 +536,18 @@ describe('"update-xml lint" beside the database', () => {
     service = await startTestService(settings);
     shop = operator(settings);
     await givePlan(service.db);
-    await giveRelease(service, { version: '1.0.0' });
+    await give('1.0.0');
     out = join(temporaryFolder(), 'update.xml');
   });
   afterAll(() => service.stop());
 
+  const manifestOf = (version: string, more = '') =>
+    `<extension type="package"><packagename>example</packagename><version>${version}</version>${more}</extension>`;
+  const give = async (
+    version: string,
+    more: { draft?: true } = {},
+    entries: Record<string, string | Buffer> = { 'pkg_example.xml': manifestOf(version) },
+  ) => giveRelease(service, { version, ...more, file: (await makePackage(entries)).path });
   const write = () =>
     writeUpdateXml(
       service.db,
@@ -525,7 +576,7 @@ describe('"update-xml lint" beside the database', () => {
     writeFileSync(out, text.replace('/downloads/42', '/downloads/43'));
     expect(await findings()).toEqual(['product: There is no product 43.']);
 
-    await giveRelease(service, { version: '1.1.0' });
+    await give('1.1.0');
     await write();
     await withdrawRelease(service.db, 42, '1.1.0', new Date());
     expect(await findings()).toEqual([
@@ -537,11 +588,11 @@ describe('"update-xml lint" beside the database', () => {
 
   it('says of a version that is not published what can be done about it', async () => {
     const remedy = async () => (await shop.run(['update-xml', 'lint', out])).stdout;
-    await giveRelease(service, { version: '1.2.0' });
+    await give('1.2.0');
     await write();
     await withdrawRelease(service.db, 42, '1.2.0', new Date());
     expect(await remedy()).toMatch(/404\. Write the update XML again with .*, which leaves it out\.\n$/);
-    await giveRelease(service, { version: '1.2.1', draft: true });
+    await give('1.2.1', { draft: true });
     writeFileSync(out, readFileSync(out, 'utf8').replaceAll('1.2.0', '1.2.1'));
     expect(await remedy()).toMatch(
       /404\. Publish it \(licensing release publish --product 42 --version 1\.2\.1\), or take it out: /,
@@ -558,12 +609,12 @@ describe('"update-xml lint" beside the database', () => {
       ['2.0.0-beta1', [missing('2.0.0-beta1')]],
       ['1.9.0', [missing('2.0.0-beta1'), missing('1.9.0')]],
     ] as const) {
-      await giveRelease(service, { version });
+      await give(version);
       expect(await findings()).toEqual(expected);
     }
     await write();
     expect(await findings()).toEqual([]);
-    await giveRelease(service, { version: '1.9.1' });
+    await give('1.9.1');
     expect(await findings()).toEqual([missing('1.9.1')]);
     for (const version of ['2.0.0-beta1', '1.9.1', '1.9.0'])
       await withdrawRelease(service.db, 42, version, new Date());
@@ -603,6 +654,66 @@ describe('"update-xml lint" beside the database', () => {
     expect(await findings()).toEqual(expected);
     expect(await findings('--key', key)).toEqual(expected);
     await withdrawRelease(service.db, 42, '2.0.0', new Date());
+  });
+
+  it.each<
+    [what: string, entries: (version: string) => Promise<Record<string, string | Buffer>>, problem: RegExp]
+  >([
+    [
+      'without a file that its manifest names',
+      (version) =>
+        Promise.resolve({
+          'pkg_example.xml': manifestOf(
+            version,
+            '<files><file type="component" id="com_a">com_a.zip</file></files>',
+          ),
+        }),
+      /^package_files: The package lacks .*"com_a\.zip" is missing\. Joomla would end the update with "Package Update: /,
+    ],
+    [
+      'without media, which Joomla installs all the same',
+      (version) =>
+        Promise.resolve({
+          'pkg_example.xml': manifestOf(
+            version,
+            '<media folder="media" destination="a"><folder>css</folder></media>',
+          ),
+        }),
+      /^package_files: .*"media\/css" is missing\. Joomla would end the update in success, without it\.$/,
+    ],
+    [
+      'with a zip in it whose manifest is not UTF-8',
+      async (version) => ({
+        'pkg_example.xml': manifestOf(
+          version,
+          '<files><file type="component" id="com_a">com_a.zip</file></files>',
+        ),
+        'com_a.zip': await zipOf({ 'a.xml': Buffer.from('<extension>\n\u00e9</extension>', 'latin1') }),
+      }),
+      /^package_files: .*"com_a\.zip" has a manifest .*: a\.xml: it is not UTF-8 text \(line 2\)\. /,
+    ],
+    [
+      'with a manifest that is not UTF-8',
+      (version) =>
+        Promise.resolve({
+          'pkg_example.xml': Buffer.from(manifestOf(version, '\n<name>\u00e9</name>'), 'latin1'),
+        }),
+      /^package: The package cannot be installed: .*: pkg_example\.xml: it is not UTF-8 text \(line 2\)\.$/,
+    ],
+    [
+      'without a manifest',
+      () => Promise.resolve({ 'a.txt': 'a' }),
+      /^package: The package cannot be installed: there is no extension's manifest in it\.$/,
+    ],
+  ])('finds a package %s, here and as it is sent', async (_what, entries, problem) => {
+    const { key } = await giveLicense(service.db, await givePlan(service.db));
+    const version = `3.0.${++published}`;
+    await give(version, {}, await entries(version));
+    await write();
+    const expected = [expect.stringMatching(problem)];
+    expect(await findings()).toEqual(expected);
+    expect(await findings('--key', key)).toEqual(expected);
+    await withdrawRelease(service.db, 42, version, new Date());
   });
 
   it('says in words what is wrong, where, and what to do; without a database it judges the rest', async () => {

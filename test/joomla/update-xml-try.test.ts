@@ -127,6 +127,8 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
       {},
       '2.0',
     ],
+    ['one whose later PHP has a blank before it', () => [update({ more: php(' 9.0') })], {}, '2.0.0'],
+    ['one whose tag has line breaks', () => [update({ more: tag('\nbeta\n') })], {}, '2.0.0'],
     ['none for a later PHP', () => [update({ more: php('8.2.1') })], {}, undefined],
     [
       'one for its database',

@@ -90,6 +90,14 @@ describe('the order of versions', () => {
     expect(wrong).toEqual([]);
   });
 
+  it("is PHP's for versions with blanks around them, as a file may have them", () => {
+    const versions = ['1.0', '8.1', '\n8.1\n', ' 8.1', '8.1 ', '  9', '8.1-dev', '9.0'];
+    const pairs = versions.flatMap((a) => versions.map((b) => [a, b] as const));
+    const expected = phpCompare(pairs);
+    const wrong = pairs.filter(([a, b], i) => a !== b && compareVersions(a, b) !== expected[i]);
+    expect(wrong).toEqual([]);
+  });
+
   it('is total: every three versions can be put in a row', () => {
     fc.assert(
       fc.property(version, version, version, (a, b, c) => {

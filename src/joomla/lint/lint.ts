@@ -4,11 +4,13 @@ import { fetchAsJoomla, XML_TIMEOUT, type Answer } from '../updater/fetch';
 import { CHANGELOG_XML } from '../changelog';
 import { lintChangelog } from './changelog';
 import { lintDelivery } from './delivery';
-import { findUnnamedChildren } from '../package-contents';
+import { findManifest, isManifest } from '../manifest';
+import { findLack, findUnnamedChildren } from '../package-contents';
 import { lintAgainstRelease, lintLeftOut, type FindRelease } from './published';
 import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './report';
 import { CURRENT_JOOMLA, lintUpdate } from './update';
 import { isUntried, matchesCurrentJoomla } from '../target-platform';
+import { explainNoManifest, PACK_AGAIN } from '../updater/downloaded-package';
 import { ASSUMED_JOOMLA, checkPackage } from '../updater/try';
 import { parseXml } from '../xml';
 import { readUpdates, type XmlUpdate } from '../updater/xml-updates';
@@ -110,10 +112,10 @@ export async function lintUpdateXml(
     const release =
       findRelease && asked ? await lintAgainstRelease(update, asked, findRelease, report) : undefined;
     if (release && packageOf && key === undefined)
-      await lintChildren(packageOf(release.sha256), update, report);
+      await lintPackage(packageOf(release.sha256), update, report);
     if (key !== undefined && update.text('downloadurl') !== undefined) {
       const wrong = await checkPackage(update, key, { joomla: ASSUMED_JOOMLA, ca }, (file) =>
-        lintChildren(file, update, report),
+        lintPackage(file, update, report),
       );
       if (wrong?.lacksChangelog) report('warning', 'changelog', wrong.problem, wrong.remedy, update);
       else if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
@@ -129,9 +131,18 @@ export async function lintUpdateXml(
   return findings;
 }
 
-/** Reports extensions in a package that do not name it. A package that cannot be read is reported elsewhere. */
-async function lintChildren(file: string, update: XmlUpdate, report: Report): Promise<void> {
-  const unnamed = await findUnnamedChildren(file).catch(() => []);
+/** Reports what Joomla would miss in a package. A package that cannot be opened is reported elsewhere. */
+async function lintPackage(file: string, update: XmlUpdate, report: Report): Promise<void> {
+  const manifest = await findManifest(file).catch(() => undefined);
+  if (manifest === undefined) return;
+  if (!isManifest(manifest)) {
+    const { text, remedy } = explainNoManifest(manifest);
+    report('error', 'package', `The package cannot be installed: ${text}.`, remedy, update);
+    return;
+  }
+  const lack = await findLack(file, manifest);
+  if (lack !== undefined) report('error', 'package_files', lack.problem, PACK_AGAIN, update);
+  const unnamed = await findUnnamedChildren(file, manifest);
   if (unnamed.length === 0) return;
   const named = unnamed.map((path) => `"${path}"`).join(', ');
   report(

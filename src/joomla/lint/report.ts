@@ -1,7 +1,7 @@
 import type { XmlUpdate } from '../updater/xml-updates';
 
 export interface LintFinding {
-  /** error: sites miss the update or cannot install it; warning: the update works, with a flaw */
+  /** error: sites miss the update, cannot install it, or install it without some files; warning: the update works, with a flaw */
   level: 'error' | 'warning';
   code: string;
   /** the line of the `update` element, counted from 1; undefined for the whole file */

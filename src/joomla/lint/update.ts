@@ -26,6 +26,7 @@ export function lintUpdate(
   report: Report,
 ): AskedDownload | undefined {
   lintIdentity(update, report);
+  lintBlanks(update, report);
   lintRequirements(update, report);
   lintStability(update, report);
   const asked = lintAddress(update, xmlUrl, report);
@@ -42,14 +43,6 @@ function lintIdentity(update: XmlUpdate, report: Report): void {
         'too_long',
         `<${name}> has more than the ${length} characters that Joomla stores.`,
         'Shorten it.',
-        update,
-      );
-    if (text !== text.trim() && name !== 'name')
-      report(
-        'error',
-        'padded',
-        `<${name}> has blanks or line breaks around its text, and Joomla does not take them off.`,
-        `Write <${name}>${text.trim()}</${name}>.`,
         update,
       );
     if (text.trim() === '' && name !== 'folder')
@@ -79,6 +72,37 @@ function lintIdentity(update: XmlUpdate, report: Report): void {
   lintClient(update, type, report);
   lintFolder(update, type, report);
   lintElement(update, type, report);
+}
+
+/**
+ * Elements that Joomla takes with the blanks around their text, apart from those with a check of their own. PHP's
+ * `version_compare` ranks a version that begins with a blank below all others.
+ */
+const UNTRIMMED: Record<string, [level: 'error' | 'warning', effect: string]> = {
+  element: ['error', ''],
+  type: ['error', ''],
+  folder: ['error', ''],
+  version: ['error', ''],
+  php_minimum: ['error', ': sites with an older PHP may be offered the update'],
+  changelogurl: ['warning', ': its window shows no changelog'],
+};
+
+function lintBlanks(update: XmlUpdate, report: Report): void {
+  for (const [name, [level, effect]] of Object.entries(UNTRIMMED)) {
+    const text = update.text(name) ?? '';
+    const problem = `<${name}> has blanks or line breaks around its text, and Joomla does not take them off${effect}.`;
+    if (text !== text.trim())
+      report(level, 'padded', problem, `Write <${name}>${text.trim()}</${name}>.`, update);
+  }
+  for (const [name, text] of Object.entries(update.attributes('supported_databases') ?? {}))
+    if (text !== text.trim())
+      report(
+        'error',
+        'padded',
+        `<supported_databases> has blanks around the version of ${name}: sites with an older one may be offered the update.`,
+        `Write ${name}="${text.trim()}".`,
+        update,
+      );
 }
 
 function lintClient(update: XmlUpdate, type: string, report: Report): void {
@@ -194,6 +218,11 @@ function lintRequirements(update: XmlUpdate, report: Report): void {
 
 function lintPattern(update: XmlUpdate, pattern: string, report: Report): void {
   const error = (problem: string, remedy: string) => report('error', 'platform', problem, remedy, update);
+  if (pattern !== pattern.trim())
+    return error(
+      `The target platform "${pattern}" has blanks around it: no version of Joomla matches it.`,
+      `Write ${CURRENT_JOOMLA}.`,
+    );
   const found = findPatternFault(pattern);
   switch (found?.fault) {
     case 'runaway':
@@ -233,14 +262,17 @@ function lintPattern(update: XmlUpdate, pattern: string, report: Report): void {
 function lintStability(update: XmlUpdate, report: Report): void {
   const tag = update.text('tag');
   const version = update.text('version')?.trim() ?? '';
-  if (tag !== undefined && !(STABILITIES as readonly string[]).includes(tag.toLowerCase()))
-    report(
-      'warning',
+  if (tag !== undefined && !isStability(tag)) {
+    const meant = tag.trim();
+    const isForFew = meant.toLowerCase() !== 'stable' && (isStability(meant) || isPrerelease(version));
+    return report(
+      isForFew ? 'error' : 'warning',
       'tag',
-      `<tag>${tag}</tag> is none that Joomla knows, so it counts as stable.`,
+      `${meant === tag ? `Joomla does not know <tag>${tag}</tag>` : `<tag> has blanks or line breaks around "${meant}", which Joomla does not take off`}, so the update counts as stable${isForFew ? ': every site is offered it' : ''}.`,
       `Write one of ${STABILITIES.join(', ')}, without blanks.`,
       update,
     );
+  }
   const stability = stabilityOfTag(tag);
   if (version === '' || !isVersion(version)) return;
   if (isPrerelease(version) && stability === 'stable')
@@ -259,6 +291,10 @@ function lintStability(update: XmlUpdate, report: Report): void {
       'Write <tags><tag>stable</tag></tags> when it is for everybody.',
       update,
     );
+}
+
+function isStability(tag: string): boolean {
+  return (STABILITIES as readonly string[]).includes(tag.toLowerCase());
 }
 
 /** @returns the download that it requests from this service, if any */

@@ -28,7 +28,10 @@ const NO_MANIFEST = {
   text: "there is no extension's manifest in it",
   remedy: "Publish a package that has the extension's manifest at its top.",
 };
-export const FAULTS_OF_PACKAGE: Record<
+export const PACK_AGAIN =
+  'Pack it again with what its manifest names, and publish the next version: a published package never changes.';
+
+const FAULTS_OF_PACKAGE: Record<
   NoManifest['none'] | 'damaged',
   { text: string; messages: string[] | undefined; remedy: string }
 > = {
@@ -55,6 +58,16 @@ export const FAULTS_OF_PACKAGE: Record<
     remedy: 'Publish a package whose XML files, but for the manifest, lie in folders of folders.',
   },
 };
+
+/** Returns why Joomla finds no manifest, its messages before the last, and the seller's remedy. */
+export function explainNoManifest(
+  found: NoManifest | { none: 'damaged' },
+): (typeof FAULTS_OF_PACKAGE)['damaged'] {
+  const fault = FAULTS_OF_PACKAGE[found.none];
+  return found.none === 'malformed'
+    ? { ...fault, text: `${fault.text}: ${found.path}: ${found.fault}` }
+    : fault;
+}
 
 /** Finds the manifest by which Joomla would install a package, or the reason for none; `size` in bytes. */
 export async function unpack(

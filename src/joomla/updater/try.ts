@@ -6,7 +6,14 @@ import { isCoded } from '../../base/errors';
 import { onInterrupt } from '../../process/interrupts';
 import { compareVersions } from '../../licensing/versions';
 import { appendKey, describeRedirect, keyRemover, SHOWN_KEY, storedKey } from './download-key';
-import { checkHashes, FAULTS_OF_PACKAGE, fileName, remarksOnManifest, unpack } from './downloaded-package';
+import {
+  checkHashes,
+  explainNoManifest,
+  fileName,
+  PACK_AGAIN,
+  remarksOnManifest,
+  unpack,
+} from './downloaded-package';
 import { fetchAsJoomla, XML_TIMEOUT, type Answer } from './fetch';
 import { chooseUpdate, compareWithInstalled, type Site } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
@@ -332,14 +339,8 @@ async function install(
 ): Promise<boolean> {
   const manifest = await unpack(file, size);
   if ('none' in manifest) {
-    const { text, messages, remedy } = FAULTS_OF_PACKAGE[manifest.none];
-    const where = manifest.none === 'malformed' ? `: ${manifest.path}: ${manifest.fault}` : '';
-    fail(
-      'Package',
-      text + where,
-      messages === undefined ? [] : [...messages, extractionFailed(name)],
-      remedy,
-    );
+    const { text, messages, remedy } = explainNoManifest(manifest);
+    fail('Package', text, messages === undefined ? [] : [...messages, extractionFailed(name)], remedy);
     return false;
   }
   step('Package', `${manifest.path}: ${manifest.type} ${manifest.version}`);
@@ -362,12 +363,7 @@ async function install(
   const faults = await findContentFaults(file, manifest);
   const aborts = faults.find((fault) => fault.aborts !== undefined)?.aborts;
   if (aborts !== undefined) {
-    fail(
-      'Files',
-      describeFaults(faults),
-      [`warning: ${aborts}`],
-      'Pack it again with what its manifest names, and publish the next version: a published package never changes.',
-    );
+    fail('Files', describeFaults(faults), [`warning: ${aborts}`], PACK_AGAIN);
     return false;
   }
   if (faults.length > 0) step('Files', `${describeFaults(faults)}: Joomla installs it without`, 'note');

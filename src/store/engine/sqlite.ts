@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as turnOfLoop, setTimeout as sleep } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
@@ -52,11 +52,31 @@ function loadLibsql(): new (path: string) => LibsqlConnection {
     // oxlint-disable-next-line typescript/no-require-imports -- an installation on MySQL works without it
     return require('libsql') as new (path: string) => LibsqlConnection;
   } catch (cause) {
-    throw new Error(
-      'The embedded database driver (the npm package libsql) could not be loaded on this machine. ' +
-        'Run "npm ci" again without --omit=optional, or set LICENSING_DATABASE_URL to a MySQL or MariaDB database.',
-      { cause },
-    );
+    throw new Error(explainLoadFault(cause as NodeJS.ErrnoException), { cause });
+  }
+}
+
+const ANOTHER_DATABASE = 'set LICENSING_DATABASE_URL to a MySQL or MariaDB database';
+
+function explainLoadFault({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'MODULE_NOT_FOUND')
+    return `The embedded database driver (the npm package libsql) is not installed. Run "npm ci" again without --omit=optional, or ${ANOTHER_DATABASE}.`;
+  const reason = message.split('\n')[0] ?? message;
+  const limit = addressSpaceLimit();
+  return limit !== undefined && /map segment|allocate memory/.test(reason)
+    ? `The embedded database driver does not fit into the memory that this process may have: its address space is limited to ${Math.round(limit / MB)} MB ("ulimit -v"). Raise the limit to 2000 MB or more, or ${ANOTHER_DATABASE}. Reason: ${reason}`
+    : `The embedded database driver cannot be loaded on this machine: ${reason}. Mend that, or ${ANOTHER_DATABASE}.`;
+}
+
+const MB = 1024 * 1024;
+
+/** Returns the limit in bytes; undefined without one, or where Linux does not report it. */
+function addressSpaceLimit(): number | undefined {
+  try {
+    const [, bytes] = /^Max address space\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return bytes === undefined ? undefined : Number(bytes);
+  } catch {
+    return undefined;
   }
 }
 

@@ -96,7 +96,7 @@ export const releases: Translated<typeof en> = {
   refused: {
     otherVersion: (inside, typed) => `Das Paket sagt ${inside}, Sie haben ${typed} eingegeben.`,
     noVersion: (typed) =>
-      `Das Manifest des Pakets nennt keine Version, die Joomla kennt${typed === '' ? '' : `, Sie haben ${typed} eingegeben`}.`,
+      `Das Manifest des Pakets nennt keine Version, die Joomla kennt${typed === '' ? '' : `, Sie haben ${typed} eingegeben`}. Schreiben Sie <version>${typed || '1.0.0'}</version>, ohne Leerzeichen.`,
     otherElement: (inside, element) =>
       `Das Paket ist das von ${inside}, das Element des Produkts ist ${element}. Joomla würde das eine nicht durch das andere ersetzen.`,
     otherServer:

@@ -95,7 +95,7 @@ export const releases = {
   refused: {
     otherVersion: (inside: string, typed: string) => `The package says ${inside}, you typed ${typed}.`,
     noVersion: (typed: string) =>
-      `The package’s manifest says no version that Joomla knows${typed === '' ? '' : `, you typed ${typed}`}.`,
+      `The package’s manifest has no version that Joomla knows${typed === '' ? '' : `, you typed ${typed}`}. Write <version>${typed || '1.0.0'}</version>, without blanks.`,
     otherElement: (inside: string, element: string) =>
       `The package is that of ${inside}, the product’s element is ${element}. Joomla would not update the one by the other.`,
     otherServer:

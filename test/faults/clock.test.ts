@@ -50,7 +50,7 @@ test('the clock goes an hour forward and back under load: expiry by the clock, n
     async end() {
       clock.now = start;
       expect(await answer()).toEqual(active);
-      // The latest check stays the latest.
+      // The latest check must remain the latest.
       expect(await lastCheck()).toBe('2030-03-31 01:30:00');
       clock.now = at(-HOUR_MS);
       expect(await answer()).toEqual(active);

@@ -35,7 +35,7 @@ test('the database hangs for 20 s: refused within 5 s, memory bounded, back by i
   expect(recovery).toBeLessThan(5_000);
   expect(most.memory).toBeLessThan(atRest.memory + 100);
   expect(most.descriptors).toBeLessThan(atRest.descriptors + 60);
-  // A package that was decided on when its client had its refusal already is not sent after it.
+  // A package that is decided after its client was refused must not be sent.
   expect(load.book.downloads).toBeGreaterThan(0);
   expect(service.process.exitCode).toBeNull();
 }, 120_000);

@@ -32,7 +32,7 @@ test('the database is killed and started again: refused at once, back by itself,
   expect(tally(meanwhile.filter((call) => !isUnavailable(call)))).toEqual({});
   expect(recovery).toBeLessThan(5_000);
   await request(service.admin).get('/readyz').expect(200);
-  // What was logged while the database was away was kept, and is written now.
+  // Log entries from the time without the database were kept, and are written now.
   await eventually(async () => {
     const logged = await countTimes(db, 'access_log', { endpoint: 'download', outcome: 'ok' });
     expect(logged).toBeGreaterThanOrEqual(load.book.downloads);

@@ -3,7 +3,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { underFault, unhealthy, type Fault, type Outcome } from '../support/faults';
 import { isUnavailable, openStand, slowest, tally, type Call, type Goods, type Stand } from '../support/load';
 
-/** A database that answers, and does not do what it is asked. */
+/** A database that answers, but refuses its work. */
 
 const MAX_CONNECTIONS = 60;
 let stand: Stand;
@@ -41,7 +41,7 @@ async function connect(): Promise<Connection> {
 }
 
 test('read-only: what has to be written is refused, downloads and known activations go on', async () => {
-  // An administrator's rights go before read_only; a site's own user has none of them.
+  // Use a site's own user, because an administrator's privileges override read_only.
   const root = await connect();
   const own = new URL(stand.settings.LICENSING_DATABASE_URL as string);
   await root.query("CREATE USER site@'%' IDENTIFIED BY 'secret'");
@@ -83,10 +83,10 @@ test('out of connections: refused at once, and back as soon as there are some', 
   };
   const { meanwhile, until, recovery } = await under({
     async begin() {
-      // The service's own are ended until it is slower than somebody else to ask for new ones.
+      // End the service's connections until this test is faster to open new ones.
       for (;;) {
         await takeAll();
-        // "address:port" is a TCP connection; this test's own come by the socket.
+        // "address:port" is a TCP connection; this test connects by the socket.
         const [threads] = await root.query<RowDataPacket[]>(
           "SELECT id FROM information_schema.processlist WHERE host LIKE '%:%'",
         );

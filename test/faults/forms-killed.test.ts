@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => stand.close());
 
 const KILLS = 8;
-/** Within this time a call that died is taken over (src/access/idempotency.ts). */
+/** The time after which a call that died is taken over (src/access/idempotency.ts). */
 const LEASE_MS = 10_000;
 
 test('the service is killed while it sells: the form, sent again as a reload does, sells once', async () => {
@@ -37,7 +37,7 @@ test('the service is killed while it sells: the form, sent again as a reload doe
   for (let i = 0; i < KILLS; i++) {
     const fields = { plan_id: planId, customer: `customer-${i}@example.com`, once: `killed-${i}` };
     const first = seller.post('/licenses/new', fields).catch(() => undefined);
-    // Half of them at any moment, the others as soon as the change is committed
+    // Kill half of them at a random moment, the others as soon as the change is committed
     if (i % 2 === 0) await sleep(Math.random() * 30);
     else while ((await sold(fields.customer)).length === 0);
     await service.stop('SIGKILL');

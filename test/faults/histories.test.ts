@@ -14,15 +14,15 @@ import { freePort } from '../support/processes';
 import { newPlace } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** Every answer is of one moment under every fault too: as test/histories.test.ts, which has the checker's own tests. */
+/** Linearizability under every fault, like test/histories.test.ts, which tests the checker itself. */
 
 const OPERATIONS = { MariaDB: 400_000, SQLite: 100_000 };
-/** Before a fault, and after it. */
+/** The time before a fault, and after it. */
 const CALM_MS = 1_500;
 
 type Fault = (licenses: HotLicense[]) => Promise<unknown>;
 
-/** One fault falls into each round. */
+/** Checks histories with one fault in each round. */
 function judgeFaults(db: Db, urls: string[], faults: Fault[], operations: number) {
   const meanwhile = (fault: Fault) => async (licenses: HotLicense[]) => {
     await sleep(CALM_MS);
@@ -41,7 +41,7 @@ function judgeFaults(db: Db, urls: string[], faults: Fault[], operations: number
   );
 }
 
-/** Somebody else's transaction holds the rows of half of the licences; on SQLite, the one write lock. */
+/** Locks the rows of half of the licences in another transaction; on SQLite, takes the only write lock. */
 function holdRows(db: Db, lasts: number): Fault {
   return (licenses) =>
     db.transaction(async (trx) => {
@@ -50,7 +50,7 @@ function holdRows(db: Db, lasts: number): Fault {
     });
 }
 
-/** An instance that can be killed and is back at the same address. */
+/** Starts an instance that can be killed, and restarts at the same address. */
 async function startInstance(start: (listen: string) => Promise<ServiceProcess>) {
   const listen = `127.0.0.1:${await freePort()}`;
   let service = await start(listen);
@@ -77,14 +77,14 @@ describe('two instances on MariaDB', () => {
 
   afterAll(() => stand.close());
 
-  /** All but our own: those of the services, and of the operator. */
+  /** Cuts the connections of the services and of the operator, but not our own. */
   async function cutConnections(): Promise<void> {
     const connection = await stand.mariadb.connect();
     for (let times = 0; times < 3; times++) {
       const [found] = await connection.query(
         'SELECT ID AS id FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND USER = "root"',
       );
-      // One that has ended meanwhile cannot be killed.
+      // A connection that has ended meanwhile cannot be killed.
       for (const { id } of found as { id: number }[])
         await connection.query(`KILL ${id}`).catch(() => undefined);
       await sleep(200);

@@ -7,7 +7,7 @@ import { sharedFolder } from '../support/processes';
 import type { ServiceProcess } from '../support/service-process';
 import type { TestWebServer } from '../support/web-server-process';
 
-/** Two instances behind nginx, on a Unix socket each, of which one is killed. */
+/** Two instances behind nginx, each on a Unix socket, of which one is killed. */
 
 const CLIENTS = 24;
 let stand: Stand;
@@ -38,7 +38,7 @@ test('one of two instances is killed under load: nginx tries the other, until th
     end: async () => (instances[0] = await stand.start({ LICENSING_LISTEN: sockets[0]! })),
   });
 
-  // Each client had one call under way. nginx never sends a POST twice, and refuses those in the service's words.
+  // Each client had one call in progress. nginx never repeats a POST, and refuses these with the service's texts.
   const lost = unhealthy(load.calls);
   expect(lost.length).toBeLessThanOrEqual(CLIENTS);
   expect(tally(lost.filter((call) => !isUnavailable(call)))).toEqual({});

@@ -37,7 +37,7 @@ describe('a large move from another system', () => {
       const [{ n }] = (await to.db(table(to.db, 'licenses')).count({ n: '*' })) as [{ n: number }];
       expect(n).toBe(COUNT);
       expect(highest).toBeLessThan(200);
-      // Processor time: the machine may have other work.
+      // Measure CPU time, because the machine may have other work.
       expect(seconds).toBeLessThan(60);
     },
     900_000,
@@ -51,7 +51,7 @@ function start({ settings }: Place, args: string[]) {
   });
 }
 
-/** Its highest memory in MiB, and its processor time. */
+/** Returns the highest memory in MiB, and the CPU time. */
 async function measure(child: ReturnType<typeof start>): Promise<{ highest: number; seconds: number }> {
   let [highest, seconds] = [0, 0];
   const ended = once(child, 'close');
@@ -106,7 +106,7 @@ async function expectUncommitted({ settings, db }: Place): Promise<void> {
   }
 }
 
-/** SQLite writes what has not been committed into its log once its cache is full. */
+/** Expects uncommitted data in SQLite's log, which it writes once its cache is full. */
 function expectLog({ settings }: Place): Promise<void> {
   const file = `${settings.LICENSING_DATABASE_URL!.replace('sqlite:', '')}-wal`;
   expect(existsSync(file) && statSync(file).size).toBeGreaterThan(32 * 1024 * 1024);

@@ -85,7 +85,7 @@ it('leaves no log as large as the import beside an SQLite database in use', asyn
   expect(existsSync(wal) ? statSync(wal).size : 0).toBeLessThanOrEqual(8 * 1024 * 1024);
 });
 
-/** Rows of an import that is under way: seen by a look that minds no commit, or by what SQLite wrote ahead. */
+/** Expects rows of a running import: by a query that ignores commits, or in SQLite's write-ahead log. */
 async function expectUncommittedRows({ settings, db }: Place): Promise<void> {
   const url = settings.LICENSING_DATABASE_URL!;
   if (url.startsWith('sqlite:'))

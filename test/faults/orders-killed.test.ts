@@ -15,12 +15,12 @@ import { freePort } from '../support/processes';
 import { DATABASE_KINDS, newPlace } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** Orders, told in any order, some events twice, while the service is killed again and again. */
+/** Orders, sent in any order, some events twice, while the service is killed repeatedly. */
 
 const KILLS = 8;
 const SHOP = 'model';
 
-/** A receiver takes 600 messages a minute. */
+/** The senders. A receiver accepts 600 messages a minute. */
 const WAYS = [
   ['a token', 1_000],
   ['signed messages', 200],
@@ -78,7 +78,7 @@ test.each(CASES)(
       const killed = await killing;
       expect(killed).toBeGreaterThan(2);
       expect(told.lost).toBeGreaterThan(0);
-      // What a killed process left waiting runs by itself within a minute; here at once.
+      // Run waiting orders of a killed process now; otherwise they would run within a minute.
       await manageClient(instances[0]!.process.url, admin).ok(`POST /shops/${SHOP}/run`);
       const states = await judgeSale(db, sale, of);
       note({ seed, killed, ...told, ...states });

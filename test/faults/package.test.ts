@@ -7,7 +7,7 @@ import { operator } from '../support/operator';
 import { endProcess, eventually, freePort, startProcess, temporaryFolder } from '../support/processes';
 import { PREFIX } from '../support/service';
 
-/** What `npm pack` makes, and what `npm ci --omit=dev` leaves: all that is needed to run, and nothing else. */
+/** The content of `npm pack`, and of `npm ci --omit=dev`: everything that is needed to run, and nothing else. */
 
 const ROOT = join(__dirname, '../..');
 
@@ -67,7 +67,7 @@ test('after "npm ci --omit=dev" a build runs without anything that only developm
   const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     devDependencies: Record<string, string>;
   };
-  // Types are brought along by what they describe.
+  // Packages of types belong to the packages that they describe.
   const tools = Object.keys(devDependencies).filter((name) => !name.startsWith('@types/'));
   expect(tools).toEqual(expect.arrayContaining(['jest', 'typescript']));
   for (const name of tools)
@@ -75,7 +75,7 @@ test('after "npm ci --omit=dev" a build runs without anything that only developm
   await runs(checkout);
 }, 180_000);
 
-/** Sets it up by its command, starts it as production does, and asks it. */
+/** Sets the package up by its command, starts it as in production, and calls it. */
 async function runs(root: string): Promise<void> {
   const data = temporaryFolder();
   const port = await freePort();

@@ -90,7 +90,7 @@ describe.each<[string, (paths: { folder: string; aside: string; file: string }) 
 
     expect(downloads(meanwhile).length).toBeGreaterThan(0);
     expect(tally(downloads(meanwhile).filter((call) => !isMissing(call)))).toEqual({});
-    // One that was being sent when its file was cut is cut too, and not left to wait.
+    // A package that was being sent when its file was cut must end too, so that its client does not wait.
     const cut = load.calls.filter(({ kind, failure }) => kind === 'download' && failure?.startsWith('cut'));
     expect(cut.length).toBeLessThanOrEqual(what === 'file was cut off' ? 24 : 0);
     expect(tally(unhealthy(load.calls).filter((call) => !isMissing(call) && !cut.includes(call)))).toEqual(
@@ -99,7 +99,7 @@ describe.each<[string, (paths: { folder: string; aside: string; file: string }) 
   });
 });
 
-/** A disk of so many MB of its own; undefined where this user may not mount one. */
+/** Mounts a separate disk of this size in MB; undefined if this user may not mount one. */
 function mountDisk(megabytes: number): { folder: string; fill: () => void; clear: () => void } | undefined {
   const folder = temporaryFolder('licensing-disk');
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]);
@@ -127,7 +127,7 @@ describe('a full disk', () => {
     if (disk === undefined) return;
     const packages = join(disk.folder, 'packages');
     const env = { LICENSING_PACKAGES_DIR: packages };
-    // A product of its own: the load downloads the other's latest version from another folder.
+    // Use a separate product, because the load downloads the other's latest version from another folder.
     const { id } = await addProduct(stand.db, { name: 'Large' }, new Date());
     const publish = (file: string) =>
       command.run(['release', 'publish', '--product', `${id}`, '--version', '3.0.0', '--file', file], {
@@ -251,7 +251,7 @@ describe('a full disk', () => {
         lasts: 8,
         async end() {
           disk.clear();
-          // MariaDB aborts when it cannot roll back for want of room; on a seller's machine systemd starts it again.
+          // MariaDB aborts if it has no space to roll back; on a seller's machine systemd restarts it.
           const { exitCode, signalCode } = own.mariadb.process;
           if (exitCode !== null || signalCode !== null) await own.mariadb.start();
         },

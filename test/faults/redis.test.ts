@@ -7,12 +7,12 @@ import { eventually } from '../support/processes';
 import { PREFIX } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';
 
-/** Redis counts requests and no more: whatever becomes of it, answers go on, and so do limits. */
+/** Redis only counts requests: whatever happens to it, answers continue, and limits apply. */
 
 const LIMIT = 60;
-/** what one request may wait for Redis */
+/** the maximum time for which one request may wait for Redis */
 const MOST_DELAY_MS = 200;
-/** this machine's own doing */
+/** the delays of this machine itself */
 const SLACK_MS = 400;
 
 let stand: Stand;
@@ -32,7 +32,7 @@ afterAll(async () => {
   await stand.close();
 });
 
-/** How many of a hundred requests from one address are let through. */
+/** Returns how many of a hundred requests from one address are allowed. */
 async function allowed(url = service.url): Promise<number> {
   const address = `198.51.100.${++addresses}`;
   const statuses: number[] = [];

@@ -16,7 +16,7 @@ test('the service is killed in the middle of batches, again and again: what it a
   const listen = { LICENSING_LISTEN: `127.0.0.1:${await freePort()}` };
   let service = await stand.start(listen);
   const { url } = service;
-  // Almost without a pause: there is always a batch under way, and the next one waits.
+  // Pause little, so that a batch always runs, and the next one waits.
   const load = startLoad(url, await stand.newGoods(), { pause: 4 });
   let killed = 0;
   for (; killed < 4; killed++) {
@@ -31,7 +31,7 @@ test('the service is killed in the middle of batches, again and again: what it a
 
   const { calls } = load;
   const unanswered = calls.filter(({ status }) => status === undefined);
-  // Those under way at a kill, and those that found nobody there before the next start.
+  // These were in progress at a kill; the others found no service before the next start.
   expect(unanswered.filter(({ failure }) => failure !== 'ECONNREFUSED').length).toBeGreaterThan(0);
   expect(tally(calls.filter((call) => call.status !== undefined && !isHealthy(call)))).toEqual({});
   expect(tally(calls.filter((call) => call.sentAt > last && !isHealthy(call)))).toEqual({});

@@ -30,7 +30,7 @@ test('SIGTERM under load: what was sent is answered, and the exit code is 0', as
 
   expect(code).toBe(0);
   expect(stopped - stopping).toBeLessThan(8_000);
-  // Whoever comes after the door was closed finds it closed, and nobody is thrown out.
+  // New clients are refused after the server closes, and no client in progress is disconnected.
   const refused = load.calls.filter(
     ({ failure, sentAt }) => failure === 'ECONNREFUSED' && sentAt >= stopping - 100,
   );
@@ -45,13 +45,13 @@ describe('deploy/restart-in-turns, for two instances behind nginx', () => {
   let admins: string[];
   let instances: ServiceProcess[];
   let restarts: string[];
-  /** those that do not run, by number */
+  /** the stopped instances by number */
   let stopped: number[];
   let enabled: number[];
   let systemd: Server;
   let bin: string;
 
-  /** What systemd does for the script: there is none in the tests. */
+  /** Simulates systemd for the script, because the tests run without it. */
   const doSystemd = async (line: string): Promise<string> => {
     const [verb, ...rest] = line.split(' ');
     if (verb === 'list-units')
@@ -153,7 +153,7 @@ fetch('http://127.0.0.1:${port}/' + encodeURIComponent(process.argv.slice(2).joi
   });
 
   test('an instance that is not ready ends it before the next one is restarted', async () => {
-    // Whoever answers there knows of no /readyz.
+    // The server at this address has no /readyz.
     admins[0] = `127.0.0.1:${(systemd.address() as AddressInfo).port}`;
     const { code, stdout, stderr } = await restartInTurns();
     expect({ code, stdout, restarts }).toEqual({ code: 1, stdout: '', restarts: ['licensing@1.service'] });

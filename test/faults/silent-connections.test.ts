@@ -16,14 +16,14 @@ import {
   type ServiceProcess,
 } from '../support/service-process';
 
-/** Between the service and a server: connections that somebody on the way forgot, without a word to either side. */
+/** A proxy between the service and a server, for connections that a network device forgot without notice. */
 interface Wire {
   port: number;
-  /** From now on nothing passes on the connections there are; new ones are as good as ever. */
+  /** Passes nothing on existing connections from now on; new ones work. */
   silence(): number;
-  /** From now on a connection goes silent at what this says of, of what was sent to the server. */
+  /** Silences a connection when `isLast` matches the data that was sent to the server. */
   silenceAt(isLast: ((data: Buffer, packets: number) => boolean) | undefined): void;
-  /** From now on a connection is lost at what this says of: the server gets it, and nobody its answer. */
+  /** Cuts a connection when `isLast` matches: the server receives the data, and its answer is lost. */
   cutAt(isLast: ((data: Buffer) => boolean) | undefined): void;
   close(): void;
 }
@@ -112,7 +112,7 @@ const post = (verb: string, { key }: { key: string }, identifier?: string) =>
 
 const sockets = () => readdirSync(`/proc/${service.process.pid}/fd`).length;
 
-/** What is open beside the connections that the pool knows of. */
+/** Counts the descriptors in addition to the connections of the pool. */
 async function strayDescriptors(): Promise<number> {
   const { text } = await request(admin()).get('/metrics').expect(200);
   const pooled = [...text.matchAll(/^licensing_database_connections\{state="(?:used|free)"\} (\d+)$/gm)];
@@ -125,7 +125,7 @@ const admin = () =>
 test('connections that went silent are given up within the deadline, and new ones take their place', async () => {
   const plan = await givePlan(db, { limit: 0 });
   const licenses = await Promise.all(Array.from({ length: 30 }, () => giveLicense(db, plan)));
-  // Each product's latest version is looked up by statements of its own: so many fill the pool.
+  // Look up the latest version of many products, each by its own statements, so that the pool is full.
   const checks = licenses.map((_, i) => request(service.url).get(`${PREFIX}/updates/${1_000 + i}`));
   expect(new Set((await Promise.all(checks)).map(({ status }) => status))).toEqual(new Set([200]));
   const before = await strayDescriptors();
@@ -133,7 +133,7 @@ test('connections that went silent are given up within the deadline, and new one
 
   const started = performance.now();
   expect(await post('validate', licenses[0]!)).toEqual({ status: 503, retryAfter: '5' });
-  // The service's deadline is 4 s; a client of a database that says nothing would wait for ever.
+  // The service's deadline is 4 s; a client of a silent database would wait for ever.
   expect(performance.now() - started).toBeLessThan(6_000);
   await eventually(async () => {
     const answers = await Promise.all(licenses.map((one) => post('validate', one)));
@@ -153,7 +153,7 @@ test.each([
 ])('what a connection held that went silent in a transaction is set free: %s', async (_case, neighbours) => {
   const plan = await givePlan(db);
   const give = (count: number) => Promise.all(Array.from({ length: count }, () => giveLicense(db, plan)));
-  // Several, since the one that frees what another held may be older than that, or newer.
+  // Use several, because the connection that frees another's lock may be older or newer.
   const licenses = await give(3);
   let isBusy = true;
   const busy = (await give(neighbours)).map(async (one) => {
@@ -164,7 +164,7 @@ test.each([
   isBusy = false;
   await Promise.all(busy);
   wire.silenceAt(undefined);
-  // Left alone, the server would hold the licence's row until nobody asks any more.
+  // Without this, the server would keep the lock on the licence's row.
   await eventually(async () => {
     for (const license of licenses)
       expect(await post('activate', license, 'example.com')).toMatchObject({ status: 200 });
@@ -239,7 +239,7 @@ test.each(['licensing_migrations', 'licensing_products'])(
       xml,
       `<updates><update><downloadurl>https://shop.example${PREFIX}/downloads/42?version=1.0.0</downloadurl></update></updates>`,
     );
-    // The five minutes that it waits pass in three seconds.
+    // Let the five minutes of its wait pass in three seconds.
     writeFileSync(
       hurry,
       'const wait = setTimeout; globalThis.setTimeout = (work, ms, ...rest) => wait(work, ms > 60_000 ? ms / 100 : ms, ...rest);',

@@ -11,7 +11,7 @@ import { PREFIX } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';
 import type { TestWebServer } from '../support/web-server-process';
 
-/** Clients that take their time, and those that must not wait for them. */
+/** Slow clients, and others that must not wait for them. */
 
 const SLOW = 200;
 const SLOW_DOWNLOADS = 500;
@@ -51,12 +51,12 @@ afterAll(async () => {
 });
 
 interface SlowClient {
-  /** what it has received */
+  /** the bytes that it has received */
   received: number;
   closed: boolean;
 }
 
-/** A client that sends `fast` at once and then `slow`, a byte a second; what comes back it reads at a KB a second. */
+/** Returns a client that sends `fast` at once, then `slow` at a byte a second, and reads at a KB a second. */
 function slowClient(url: string, fast: string, slow = ''): SlowClient {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -77,7 +77,7 @@ function slowClient(url: string, fast: string, slow = ''): SlowClient {
   return client;
 }
 
-/** Puts load on the service while slow clients are there, and sees that nobody waits for them. */
+/** Loads the service while slow clients are connected, and checks that no other client waits for them. */
 async function othersAreServed(
   url: string,
   goods: Goods,
@@ -133,13 +133,13 @@ describe.each<[string, () => { url: string; pid: number }]>([
     expect(most.descriptors).toBeLessThan(before.descriptors + 2 * SLOW + 100);
     expect(most.memory).toBeLessThan(before.memory + 100);
     if (where === 'directly') {
-      // 10 s for headers, 20 s for the whole request, looked at every 5 s.
+      // 10 s for headers, 20 s for the whole request, checked every 5 s.
       expect(clients.filter(({ closed }) => !closed)).toEqual([]);
       await eventually(() => expect(usage(pid).descriptors).toBeLessThan(before.descriptors + 50));
-      // A slow client is nobody's fault.
+      // A slow client is not an error.
       expect(service.log().filter(({ level }) => (level as number) >= 50)).toEqual([]);
     }
-    // nginx reads them to their end before it troubles the service.
+    // nginx reads these requests to their end before it forwards them.
     else expect(most.descriptors).toBeLessThan(before.descriptors + 100);
   }, 120_000);
 
@@ -181,7 +181,7 @@ describe.each<[string, () => { url: string; pid: number }]>([
       },
     }).finally(() => clearInterval(watch));
 
-    // A socket and a file each, and 64 KiB read ahead; behind nginx it is the service's only until it has decided.
+    // Each has a socket and a file, and 64 KiB read ahead; behind nginx the service has it only until its decision.
     const sending = where === 'directly' ? SLOW_DOWNLOADS : 0;
     expect(held).toBeLessThan(2 * sending + 100);
     expect(most.descriptors).toBeLessThan(before.descriptors + 2 * SLOW_DOWNLOADS + 100);

@@ -21,7 +21,7 @@ import { openMigrated, startServiceProcess, type ServiceProcess } from '../suppo
  */
 
 const LICENSES = 200_000;
-/** Far more than a page, a batch or a licence's own rows, far less than a table or an index. */
+/** Far more than a page, a batch or a licence's own rows, and far less than a table or an index. */
 const MANY = 5_000;
 
 let mariadb: MariaDb;
@@ -29,12 +29,12 @@ let db: Db;
 let service: ServiceProcess;
 let licensing: Operator;
 let files: { small: string; csv: string };
-/** the first plan has nearly all licences */
+/** the plans; the first one has nearly all licences */
 let plans: [number, number];
 
 beforeAll(async () => {
   mariadb = await startMariaDb([
-    // Statistics stay as they were when the tables were made.
+    // Keep the statistics from the creation of the tables.
     '--innodb-stats-auto-recalc=OFF',
     '--slow-query-log=ON',
     '--log-output=TABLE',
@@ -51,7 +51,7 @@ beforeAll(async () => {
   files = { small: join(folder, 'small.jsonl'), csv: join(folder, 'licences.csv') };
   const { key } = await giveLicense(db, plans[1], { customer: 'first@example.com', count: 1 });
   service = await startServiceProcess(settings);
-  // What is opened now keeps the statistics it was opened with.
+  // Connections opened now keep these statistics.
   await call('activate', key, 'first.example');
   await call('validate', key, 'first.example');
   await licensing.json(['license', 'set-limit', '1', '4']);
@@ -81,7 +81,7 @@ async function grow(): Promise<void> {
     `activations (license_id, identifier, ip, activated_at)
        SELECT seq, CONCAT('site-', seq, '.example'), '10.0.0.1', '2026-01-01' ${each}`,
     `events (license_id, at, actor, action, after_json) SELECT seq, '2026-01-01', 'operator:test', 'issue', '{}' ${each}`,
-    // Nine of ten entries are older than they are kept.
+    // Nine of ten entries are older than the retention time.
     `access_log (at, endpoint, outcome, license_id, key_hint, identifier, ip)
        SELECT DATE_ADD(IF(seq % 10, '2020-01-01', UTC_TIMESTAMP() - INTERVAL 10 DAY), INTERVAL seq SECOND), 'activate',
        'ACTIVATION_LIMIT_REACHED', seq, ${hex}, CONCAT('site-', seq, '.example'), CONCAT('10.1.', seq DIV 250 % 250, '.', seq % 250) ${each}`,
@@ -98,18 +98,18 @@ function call(verb: string, key: string, identifier: string, more: object = {}):
     .then(({ status }) => status);
 }
 
-/** Calls that arrive together, so that they share their statements. */
+/** Sends calls together, so that they share their statements. */
 async function together(verb: string, ids: number[], key = keyOf): Promise<Set<number>> {
   return new Set(await Promise.all(ids.map((id) => call(verb, key(id), `new-${id}.example`))));
 }
 
-/** Statements that read many rows while `work` was done. */
+/** Returns the statements that read many rows during `work`. */
 async function readingMany(work: () => Promise<unknown>): Promise<string[]> {
   const connection = await mariadb.connect();
   try {
     await connection.query('TRUNCATE TABLE mysql.slow_log');
     await work();
-    // The count of all licences by status reads their index, on purpose.
+    // The count of all licences by status deliberately reads their index.
     const [logged] = await connection.query<RowDataPacket[]>(
       `SELECT rows_examined, LEFT(sql_text, 400) AS statement FROM mysql.slow_log
         WHERE sql_text LIKE '%licensing\\\\_%' AND sql_text NOT LIKE '%plan\\\\_id\\\\_status\\\\_expires\\\\_at%'`,
@@ -242,7 +242,7 @@ const COMMANDS = [
 
 test.each(COMMANDS.map((args) => [args.join(' '), args] as const))('licensing %s', async (_text, args) => {
   const statements = await readingMany(() => licensing.json([...args]));
-  // No index begins with the identifier: where it is activated is read from the index of all activations, on purpose.
+  // No index begins with the identifier, so its activations are deliberately read from the index of all activations.
   expect(statements.filter((text) => !(args[0] === 'why' && text.includes('where `identifier` in')))).toEqual(
     [],
   );
@@ -293,6 +293,6 @@ test('what a customer leaves is erased licence by licence', async () => {
   const statements = await readingMany(() =>
     licensing.json(['customer', 'erase', 'customer-30000@example.com', '--yes']),
   );
-  // Finding an address anywhere reads everything; what is then done with a licence reads its own rows.
+  // Finding an address anywhere reads everything; later statements about a licence read its own rows.
   expect(statements.filter((text) => !text.includes('LOWER(') || text.includes('license_id'))).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { eventually, temporaryFolder } from '../support/processes';
 import { PREFIX } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** Clients that neither go on nor go away. */
+/** Clients that neither continue nor disconnect. */
 
 const CLIENTS = 20;
 
@@ -28,11 +28,11 @@ afterAll(async () => {
 
 const descriptors = () => usage(service.process.pid as number).descriptors;
 
-/** A client that reads what it is sent, and leaves its own side of the connection open when the other one is closed. */
+/** Returns a client that reads its answer, and keeps its own side open when the other side closes. */
 async function openStubborn(): Promise<Socket> {
   const { hostname, port } = new URL(service.url);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
-  // It is reset in the end, should the client still be there.
+  // Ignore the final reset, if the client is still connected.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   return socket;
@@ -52,7 +52,7 @@ test.each([
   });
   for (const client of clients) client.write(bytes);
   expect(await Promise.all(answers)).toEqual(clients.map(() => status));
-  // Sooner than the time for headers is over, which ends the wrong ones as well.
+  // Check before the time for headers ends, which also closes the wrong ones.
   await eventually(() => expect(descriptors()).toBeLessThan(before + CLIENTS / 2), 5_000);
   for (const client of clients) client.destroy();
 });

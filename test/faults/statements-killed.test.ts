@@ -8,7 +8,7 @@ import { isUnavailable, openStand, tally, type Stand } from '../support/load';
 import { eventually } from '../support/processes';
 import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver';
 
-/** Any statement may be killed at any moment: MariaDB 10.11 ended when one was that had a table on disk. */
+/** Any statement may be killed at any moment: MariaDB 10.11 crashed if one with a table on disk was killed. */
 
 const SECONDS = 60;
 const SECRET = Buffer.alloc(32, 7);
@@ -33,7 +33,7 @@ afterAll(async () => {
   await stand.close();
 });
 
-/** Kills what runs at random, and now and then a connection. @returns ends that, and tells how often it did */
+/** Kills random statements, and sometimes a connection. @returns a function that ends it, and returns the number */
 async function startKilling({
   mariadb,
 }: Stand): Promise<() => Promise<{ statements: number; lost: number }>> {
@@ -60,7 +60,7 @@ async function startKilling({
     }
   })();
   return async () => {
-    // How many it hits in a second is up to the machine.
+    // The machine decides how many it hits in a second.
     await eventually(() => {
       expect(killed.statements).toBeGreaterThan(100);
       expect(killed.lost).toBeGreaterThan(5);
@@ -89,12 +89,12 @@ test('statements and connections are killed for a minute: nothing is lost, the s
   });
   expect(mariadb.process.exitCode).toBeNull();
   expect(mariadb.log()).not.toMatch(/got signal/);
-  // Whoever is hit is told to try again; the others are answered.
+  // Calls that were hit are asked to retry; the others are answered.
   expect(
     tally(meanwhile.filter((call) => call.status !== 200 && !isUnavailable(call) && call.status! >= 500)),
   ).toEqual({});
   expect(meanwhile.filter(({ status }) => status === 200).length).toBeGreaterThan(meanwhile.length / 2);
-  // All that was queued for the receiver arrives, once the claims of killed attempts have ended.
+  // Everything that was queued for the receiver arrives, once the claims of killed attempts have ended.
   await eventually(async () => {
     const waiting = db(table(db, 'outbox')).whereNotNull('next_attempt_at').limit(1);
     expect(await waiting).toEqual([]);

@@ -8,7 +8,7 @@ import { DATABASE_KINDS, newPlace, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 import { givePlans, judgeYears, makeYear, messagesOf, shuffled } from '../support/subscription-model';
 
-/** Years of subscriptions, told in any order, some events twice, while the service is killed in the middle of them. */
+/** Years of subscriptions, sent in any order, some events twice, while the service is killed repeatedly. */
 
 const SUBSCRIPTIONS = 30;
 const KILLS = 5;
@@ -58,7 +58,7 @@ test.each(DATABASE_KINDS)(
       note({ seed, killed, ...sent });
       expect(killed).toBeGreaterThan(1);
       expect(sent.lost).toBeGreaterThan(0);
-      // What a killed process left waiting runs by itself within a minute; here at once.
+      // Run waiting orders of a killed process now; otherwise they would run within a minute.
       await write.ok(`POST /shops/${SHOP}/run`);
       const referenceOf = ({ order }: { order: string }) => `${SHOP}:${order}:1`;
       await judgeYears(db, years, { referenceOf, plans, first, now: new Date(), mayMiss: true });

@@ -15,7 +15,7 @@ import { openMigrated, startLicensing, startServiceProcess } from '../support/se
 /** The upgrade of a shop in use to a version with another migration, while an instance of the present one serves. */
 
 const LICENCES = 40_000;
-/** Calls are for every so manieth licence, so that each piece of the migration has some. */
+/** The distance between licences with calls, so that each piece of the migration has some. */
 const CALLED = 40;
 
 let mariadb: MariaDb;
@@ -67,7 +67,7 @@ async function countFilled(): Promise<number> {
   return n;
 }
 
-/** @returns how many licences are filled */
+/** Kills an upgrade. @returns the number of filled licences */
 async function upgradeKilledAfter(filled: number): Promise<number> {
   const running = startUpgrade();
   while ((await countFilled()) < filled) {

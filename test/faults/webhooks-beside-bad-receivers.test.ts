@@ -7,7 +7,7 @@ import { createMariaDbDatabase, givePlan } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver';
 
-/** What a receiver waits for when two instances send to ten others that hang, flood and fail. */
+/** The delay of a receiver while two instances send to ten others that hang, flood and fail. */
 
 const EVENTS = 200;
 const SECRET = Buffer.alloc(32, 7);
@@ -45,7 +45,7 @@ async function add(answer: WebhookReceiver['answer']): Promise<WebhookReceiver> 
   return receiver;
 }
 
-/** Waits until so many events have arrived at a receiver. */
+/** Waits until this number of events has arrived at a receiver. */
 async function deliver(receiver: WebhookReceiver): Promise<void> {
   const request = {
     ...{ planId, customer: undefined, reference: undefined, expiresAt: undefined },
@@ -68,6 +68,6 @@ test('ten receivers that hang, flood and fail do not hold up what is sent to ano
       response.on('drain', more).on('error', () => undefined);
       more();
     });
-  // Where the search for what is next shared its connections with the claims, 84 of 200 had arrived by the end.
+  // When the search for due deliveries shared its connections with the claims, only 84 of 200 had arrived by the end.
   await deliver(await add(undefined));
 }, 180_000);

@@ -11,7 +11,7 @@ import { openMigrated, startServiceProcess, type ServiceProcess } from '../suppo
 import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver';
 
 /**
- * Instances that deliver webhooks are killed again and again: every event arrives, and a licence's in their order. 100,000
+ * Instances that deliver webhooks are killed repeatedly: every event arrives, and those of a licence in order. 100,000
  * of them: WEBHOOK_EVENTS=100000.
  */
 
@@ -50,13 +50,13 @@ afterAll(async () => {
 test(
   `${EVENTS} events arrive, each licence's in order, while instances are killed`,
   async () => {
-    /** accepted revisions of each licence, as they came */
+    /** accepted revisions of each licence in the order of arrival */
     const accepted = new Map<number, number[]>();
     const refused = new Set<string>();
     receiver.answer = (response, { id, data }) => {
       receiver.received.length = 0;
       const { id: license, revision } = data.license!;
-      // Some are refused once, so that what is behind them has to wait.
+      // Refuse some once, so that later ones have to wait.
       if (randomInt(200) === 0 && !refused.has(id)) {
         refused.add(id);
         response.writeHead(500).end();
@@ -99,12 +99,12 @@ test(
     await Promise.all([change(), change(), change(), change()]);
     const missing = () =>
       [...revisions].reduce((sum, [id, latest]) => sum + latest - new Set(accepted.get(id)).size, 0);
-    // Half of what is left is delivered while they are killed, too.
+    // Half of the others are delivered during further kills.
     const half = missing() / 2;
     await eventually(() => expect(missing()).toBeLessThanOrEqual(half), 60_000 + EVENTS * 10);
     done.abort();
     await killing;
-    // The last killed ones' claims have to end.
+    // Wait until the claims of the last killed instances end.
     await eventually(() => expect(missing()).toBe(0), 120_000 + EVENTS * 10);
     await eventually(async () => {
       const waiting = await db(table(db, 'outbox')).whereNotNull('next_attempt_at').first<object>();

@@ -177,7 +177,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     await seller.get('/shops/stripe/secret');
     const added = await seller.send('/shops/stripe/secret', { secret });
     expect(textOf(added.html)).toContain(
-      '12 messages were refused for the signature, none was taken: is it the secret of another address?',
+      '12 messages were refused for their signature, none was taken: is it the secret of another address?',
     );
     expect(textOf(added.html)).toContain('Refused for their signature: 23 Nov 2026: 12');
     expect(added.html).toContain('/api/index.php/v1/licensing/hooks/stripe"');

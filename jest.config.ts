@@ -18,16 +18,31 @@ const swc = (parser: object): [string, object] => [
 /** `npm run test:mysql` */
 const ON_MYSQL = process.env.TEST_MYSQL !== undefined;
 
+/**
+ * `npm run test:quick`: the rules, by tables, and the service over HTTP on SQLite, in a few minutes. Tests that need a
+ * server, PHP or root are left out.
+ */
+const IS_QUICK = process.env.TEST_QUICK !== undefined;
+const QUICK = [
+  '**/test/units/*.test.ts',
+  '**/test/contract/{contract,fuzz}.test.ts',
+  '**/test/hooks/rules.test.ts',
+  '**/test/manage/{form,licenses,orders,scopes}.test.ts',
+  '**/test/pages/{escaping,license}.test.ts',
+  '**/test/webhooks/{deliveries,events}.test.ts',
+];
+
 const config: Config = {
   runtime: '<rootDir>/test/support/runtime.cjs',
   testEnvironment: '<rootDir>/test/support/environment.cjs',
   roots: ['<rootDir>/test'],
   // test/cluster runs in `npm run test:cluster`, test/release in `npm run test:release`.
-  testMatch: ['**/*.test.ts', '!**/test/cluster/**'],
+  testMatch: IS_QUICK ? QUICK : ['**/*.test.ts', '!**/test/cluster/**'],
   // What is slow by nature runs in `npm run test:faults`; one file of it: TEST_FAULTS=all npx jest test/faults/clock
   testPathIgnorePatterns: [
     '/node_modules/',
     ...(process.env.TEST_FAULTS === 'all' || ON_MYSQL ? [] : ['/test/faults/']),
+    ...(IS_QUICK ? ['/units/(?:keys|log|versions|target-platform)'] : []),
     // MariaDB has a log of what it writes to disk; the document is judged by answers of all tests.
     ...(ON_MYSQL ? ['/disk-tables', '/contract/document'] : []),
   ],

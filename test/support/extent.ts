@@ -13,3 +13,6 @@ export const ON_PASSENGER = process.env.TEST_PASSENGER !== undefined;
 /** Skips a case that is impossible on shared hosting; a comment next to it gives the reason. */
 export const whereNotHosted = <T extends { skip: unknown }>(run: T): T =>
   ON_PASSENGER ? (run.skip as T) : run;
+
+/** In `npm run test:quick`: without MariaDB and Redis, so that it needs only Node and no rights. */
+export const IS_QUICK = process.env.TEST_QUICK !== undefined;

@@ -8,6 +8,7 @@ import { parseDatabaseUrl } from '../../src/store/engine/database-url';
 import { migrate } from '../../src/store/engine/migrate';
 import { openDatabase, type DatabaseSettings } from '../../src/store/engine/database';
 import { diskTableOptions } from './disk-tables';
+import { IS_QUICK } from './extent';
 import { temporaryFolder } from './processes';
 import { PROGRAM } from './program';
 import { MARIADB_SCHEMA, SQLITE_SCHEMA, TIMEOUTS } from './service';
@@ -25,16 +26,26 @@ declare global {
 }
 
 /**
- * Starts one MariaDB and one Redis for all test files; each file gets its own database. Tests that stop servers start
- * their own.
+ * Starts one MariaDB and one Redis for all test files, except for `npm run test:quick`; each file gets its own database.
+ * Tests that stop servers start their own.
  */
 export default async function setup(): Promise<void> {
   if (!existsSync(join(__dirname, '../../dist/src/main.js')))
     throw new Error('The tests run the build too. Run "npm run build" first (or "npm test", which does).');
+  const schemas = temporaryFolder('licensing-schemas');
+  process.env.TEST_SCHEMAS = schemas;
+  globalThis.sharedServers = [];
   const programIsWritten = promisify(execFile)(process.execPath, [
     join(__dirname, 'write-program.mjs'),
     PROGRAM,
   ]);
+  await Promise.all([programIsWritten, IS_QUICK || startServers(schemas)]);
+  // New databases begin as copies of this, which is faster than making the tables.
+  await migrated({ kind: 'sqlite', path: join(schemas, SQLITE_SCHEMA) });
+  recordAnswers();
+}
+
+async function startServers(schemas: string): Promise<void> {
   process.env.TEST_MARIADB_DATA = installMariaDb();
   const [mariadb, redis] = await Promise.all([
     // Do not flush to disk: no data here need survive, and commits and new databases mostly wait for it. A file for
@@ -47,18 +58,12 @@ export default async function setup(): Promise<void> {
       { parent: inMemory() },
     ),
     startRedis(['--databases', String(REDIS_DATABASES)]),
-    programIsWritten,
   ]);
   process.env.TEST_MARIADB_SOCKET = mariadb.socket;
   process.env.TEST_MARIADB_PORT = String(mariadb.port);
   process.env.TEST_REDIS_URL = redis.url;
   globalThis.sharedServers = [mariadb, redis];
-  const schemas = temporaryFolder('licensing-schemas');
-  process.env.TEST_SCHEMAS = schemas;
-  // Create the schemas from which new databases are copied, which is faster than creating the tables.
   await writeMariaDbSchema(mariadb, schemas);
-  await migrated({ kind: 'sqlite', path: join(schemas, SQLITE_SCHEMA) });
-  recordAnswers();
 }
 
 /**

@@ -19,7 +19,7 @@ import {
 import { migrate } from '../../src/store/engine/migrate';
 import type { MysqlSettings } from '../../src/store/engine/mysql';
 import type { SqliteSettings } from '../../src/store/engine/sqlite';
-import { ON_BOTH, ON_PASSENGER } from './extent';
+import { IS_QUICK, ON_BOTH, ON_PASSENGER } from './extent';
 import { startHostedService } from './hosted-service';
 import { ON_MYSQL } from './mysql/program';
 import { freePort, temporaryFolder } from './processes';
@@ -41,7 +41,11 @@ export async function createMariaDbDatabase(): Promise<string> {
 
 export type DatabaseKind = 'SQLite' | 'MariaDB';
 /** The databases for tests that differ by SQL: locks, lists, transfers, sums. */
-export const DATABASE_KINDS: DatabaseKind[] = ON_MYSQL ? ['MariaDB'] : ['SQLite', 'MariaDB'];
+export const DATABASE_KINDS: DatabaseKind[] = IS_QUICK
+  ? ['SQLite']
+  : ON_MYSQL
+    ? ['MariaDB']
+    : ['SQLite', 'MariaDB'];
 /** The database of all other tests; both in `npm run test:databases`. */
 export const ONE_KIND = ON_BOTH ? DATABASE_KINDS : DATABASE_KINDS.slice(-1);
 
@@ -79,6 +83,7 @@ export const ONE_BACKEND = ON_BOTH ? BACKENDS : BACKENDS.slice(-1);
 
 function backends(): Backend[] {
   if (ON_PASSENGER) return [HOSTED];
+  if (IS_QUICK) return [ON_SQLITE];
   return ON_MYSQL ? [ON_SERVERS] : [ON_SQLITE, ON_SERVERS];
 }
 

@@ -13,7 +13,7 @@ const namesOf = (paths) =>
 export default class SummaryReporter {
   constructor({ rootDir, nonFlagArgs }) {
     this.rootDir = rootDir;
-    this.isWhole = nonFlagArgs.length === 0;
+    this.isWhole = nonFlagArgs.length === 0 && process.env.TEST_QUICK === undefined;
   }
 
   onRunComplete(

@@ -30,9 +30,6 @@ const MAX_EXCEPTIONS = 30;
 /** German, third parties' files, texts that are tested for being odd, and what the lint itself quotes. */
 const LEFT_OUT =
   /(?:^|\/)de(?:\/|\.(?:ts|txt)$)|_de\.|pt_BR|^scripts\/prose(?:\/|-lint)|^test\/.*\/fixtures\/|^(?:package-lock|docs\/openapi)\.json$/;
-/** The words of the operators' and the customers' pages are written anew with their look. */
-const PAGES = /^src\/http\/pages\/(?:operator|kit|my)\//;
-const PAGE_TEXTS = /^src\/texts\/operators\/en\/(?!failures|common)/;
 const READ =
   /^(?:src|test|scripts|php|migrations|seeds|bench|examples)\/.*\.(?:tsx?|mjs|cjs|js|php)$|\.md$|^mails\/en\.txt$|^[\w.]+\.(?:ts|mjs)$/;
 const WITH_STRINGS = /^src\//;
@@ -85,9 +82,7 @@ function filesOfGit() {
     encoding: 'utf8',
     maxBuffer: 1 << 26,
   });
-  return listed
-    .split('\0')
-    .filter((file) => READ.test(file) && !LEFT_OUT.test(file) && !PAGES.test(file) && !PAGE_TEXTS.test(file));
+  return listed.split('\0').filter((file) => READ.test(file) && !LEFT_OUT.test(file));
 }
 
 /** @returns {{ file: string, line: number, name: string, text: string, digest: string }[]} at most one of each pattern in a sentence */

@@ -295,14 +295,18 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
   try {
     const hash = createHash('sha256');
     let size = 0;
-    const answer = await ask(site, at(url, `/downloads/${productId}?version=${version}&dlid=${key}`), {
-      headers: { 'User-Agent': userAgent },
-      onChunk(chunk) {
-        hash.update(chunk);
-        size += chunk.length;
-        progress(`Download: ${(size / 1e6).toFixed(0)} of ${(release.fileSize / 1e6).toFixed(0)} MB`);
+    const answer = await ask(
+      site,
+      at(url, `/downloads/${productId}?version=${encodeURIComponent(version)}&dlid=${key}`),
+      {
+        headers: { 'User-Agent': userAgent },
+        onChunk(chunk) {
+          hash.update(chunk);
+          size += chunk.length;
+          progress(`Download: ${(size / 1e6).toFixed(0)} of ${(release.fileSize / 1e6).toFixed(0)} MB`);
+        },
       },
-    });
+    );
     await logged(db, after, userAgent);
     return [judgeDownload(answer, release, hash.digest('hex'), config.accelLocation)];
   } finally {

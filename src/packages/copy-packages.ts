@@ -112,7 +112,10 @@ async function fetchPackage(
     response.destroy();
     // Do not follow a redirect, which would send the token elsewhere.
     if (status >= 300 && status < 400)
-      throw new OperatorError(`${url} does not answer: it redirects (${status}).`, { field: 'from' });
+      throw new OperatorError(
+        `${url} does not answer: it redirects (${status}). Name the address that it leads to: --from.`,
+        { field: 'from' },
+      );
     if (status === 401 || status === 403)
       throw new OperatorError(
         `${url} refuses the token (${status}). "licensing token add --name packages --scope read" makes one.`,

@@ -188,12 +188,12 @@ it('ends with a newer version: no page speaks of it, and no button raises it', a
   for (const gone of ['Rollout of', '10 %']) expect(html).not.toContain(gone);
   expect((await pages.get(`/releases/${id}/edit`)).html).not.toContain('Roll out...');
   const page = await pages.get(`/releases/${id}/rollout`);
-  expect(page.html).toContain('Nobody is offered 1.3.0: sites are offered a newer version.');
+  expect(page.html).toContain('1.3.0 is no longer offered: sites are offered a newer version.');
   expect(page.html).not.toContain('name="rollout"');
   const refused = await pages.post(`/releases/${id}/rollout`, { rollout: '25' });
   expect([refused.status, refused.html]).toEqual([
     409,
-    expect.stringContaining('These addresses are offered 1.4.0, which is newer.'),
+    expect.stringContaining('Nothing was changed. Offer 1.4.0 to more addresses instead, or withdraw it.'),
   ]);
   const { status, body } = await service.write.send(`PATCH /releases/${id}`, { body: { rollout: 25 } });
   expect([status, body]).toMatchObject([409, { error: { code: 'CONFLICT', field: 'rollout' } }]);

@@ -80,7 +80,7 @@ it('is marked, shown to its customer, and told of once', async () => {
     'Customer told of the security release 2.1.0',
   );
   const after = textOf((await pages.get(notify)).html);
-  expect(after).toMatch(/The customers were told: .*\. Mails: 1\./);
+  expect(after).toMatch(/The customers were notified: .*\. Mails: 1\./);
   expect(after).not.toContain('Send 1 mail');
   const again = await pages.post(notify, { once: 'another' });
   expect([again.status, textOf(again.html)]).toEqual([

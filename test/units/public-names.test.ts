@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { Command } from 'commander';
@@ -48,11 +48,17 @@ test('the page has every public name of the program, and no other', async () => 
   expect([...page.matchAll(/^## (.+)$/gm)].map(([, title]) => title)).toEqual(Object.keys(program));
 });
 
+/** Tables that a migration after the first one makes. */
+const tablesOfMigrations = () =>
+  readdirSync(join(ROOT, 'migrations'))
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => all(`migrations/${name}`, /createTable\(knex, '(\w+)'/g));
+
 const listOf = (title: string) => new RegExp(`(## ${title}\\n[^]*?\`\`\`text\\n)([^]*?)\`\`\``);
 
 async function publicNames(): Promise<Record<string, string[]>> {
   const { paths } = JSON.parse(read('docs/openapi.json')) as { paths: Record<string, object> };
-  const tables = Object.entries(schema(typesFor(true)));
+  const tables = Object.keys(schema(typesFor(true)));
   const names: Record<string, string[]> = {
     'Calls of the API': Object.entries(paths).flatMap(([path, calls]) =>
       Object.keys(calls)
@@ -80,7 +86,7 @@ async function publicNames(): Promise<Record<string, string[]>> {
       'Idempotency-Key',
     ],
     Metrics: [...new Set(all('src/http/metrics.ts', /'(licensing_[a-z_]+)'/g))],
-    Tables: tables.map(([name]) => `<prefix>licensing_${name}`),
+    Tables: [...tables, ...tablesOfMigrations()].map((name) => `<prefix>licensing_${name}`),
     'Records of the export': [
       `${FORMAT}, version ${FORMAT_VERSION}`,
       ...Object.entries(RECORDS).map(([type, { fields }]) => `${type}: ${Object.keys(fields).join(' ')}`),

@@ -83,7 +83,7 @@ export async function stageRelease(
     const published = (await listReleases(trx, productId)).filter((one) => one.state === 'published');
     const newer = offeredTo(published, percent)?.version ?? '';
     throw new OperatorError(
-      `Version ${newer} is offered to these addresses, so none of them would be offered ${version}. Nothing was changed.`,
+      `Version ${newer} is offered to these addresses, so none of them would be offered ${version}. Nothing was changed. Offer ${newer} to more addresses instead, or withdraw it.`,
       { code: 'CONFLICT', field: 'rollout', facts: { reason: 'rollout-replaced', version: newer } },
     );
   });

@@ -20,7 +20,7 @@ import { Versions } from './versions';
 
 export type KeyCall = CustomerCall & { session: Extract<CustomerCall['session'], { by: 'key' }> };
 
-/** @param refused why the download that was asked for is refused */
+/** Shows a licence by its key. @param refused the reason for which the requested download is refused */
 export async function showByKey(call: CustomerCall, refused?: string): Promise<Answer> {
   const { ctx, db, at, session, query, settings } = call as KeyCall;
   const { licenseId, keyDigest } = session;

@@ -178,7 +178,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
 
 async function download(call: OperatorCall): Promise<Answer> {
   const parts: string[] = [];
-  // Not as it is read: a slow client would keep the transaction open.
+  // Read everything before the answer begins: a slow client would keep the transaction open.
   await exportCustomer(call.db, await addressOf(call), call.at, (text) => {
     parts.push(text);
     return Promise.resolve();
@@ -427,7 +427,7 @@ interface StoredRow {
   site?: string;
   version?: string;
   version_at?: string;
-  /** of a network: its digest */
+  /** the digest of a network */
   network?: string;
   created_at?: string;
   received_at?: string;

@@ -16,7 +16,7 @@ export const customerListRoutes: Route<OperatorCall>[] = [
   { path: '/customers.csv', get: downloadList, hasDeadline: false },
 ];
 
-/** What was searched for, the order, and a cursor. */
+/** The search text, the order and a cursor. */
 type Given = Partial<Record<'q' | 'after', string | undefined>> & {
   sort?: (typeof CUSTOMER_SORTS)[number] | undefined;
 };

@@ -75,7 +75,7 @@ export async function keyOf(call: OperatorCall): Promise<KeyOfLicense> {
   return { license, use };
 }
 
-/** What a key is called in a sentence: by its end. */
+/** Returns the end of a key, by which sentences name it. */
 export function hintOf({ t }: View, { key: { keyHint } }: KeyUse): string {
   return keyHint ?? t.license.keys.noHint;
 }
@@ -127,7 +127,7 @@ export function KeyPanel({
 }: {
   shown: LicenseView;
   canShow: boolean;
-  /** by key id */
+  /** the sites of each key, by its id */
   sites: Map<number, string[]>;
 }) {
   const view = useView();

@@ -88,7 +88,7 @@ export async function readWhy(
   return {
     works: worksNow(sorted, happened, { license, language, now: at, zone, logDays }),
     happened,
-    // What would help another person is no advice for this customer.
+    // Advice for another person does not help this customer.
     nearby: whatHappened({ requests: sorted.nearby, licenseId: license.id }, { ...told, limit: SHOWN }).map(
       (entry) => ({ ...entry, advice: null }),
     ),
@@ -117,7 +117,7 @@ function sharedOf({ about }: SortedAnswer): Why['shared'] {
   return found && { keyId: (found.facts as { key_id: number }).key_id, sentence: found.sentence };
 }
 
-/** Shows that a key is in many hands, with what ends it. */
+/** Warns that many sites share a key, and leads to a new one. */
 export function SharedKey({ license, why: { shared } }: { license: License; why: Why }) {
   const { t, mayWrite } = useView();
   if (shared === undefined) return null;

@@ -119,7 +119,7 @@ export function explainPlan(
   return byField[error.field ?? ''];
 }
 
-/** Of the product in the address, or for any product with the values of another plan. */
+/** Shows the form for a plan of the product in the address, or of any product with the values of another plan. */
 async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
   const template = form.value('copy') ?? call.query.get('copy') ?? undefined;
   if (template !== undefined) {

@@ -10,7 +10,7 @@ import { useView } from '../view';
 import { within } from '../within';
 import { Findings, Summary, worstOf } from './doctor';
 
-/** What leads to the pages about the installation, with what of it needs somebody. */
+/** Links to the pages about the installation, with what the seller has to do there. */
 
 const SOON_MS = 30 * DAY_MS;
 

@@ -228,7 +228,7 @@ function askAssign(
   };
 }
 
-/** By a customer's address, else by a key, an id or a reference. */
+/** Finds licences by a customer's address. Finds one by a key, an id or a reference. */
 async function findLicenses(db: OperatorCall['db'], about: string, at: Date): Promise<License[]> {
   if (findEmail(about) !== undefined)
     return searchLicenses(db, { customer: about, limit: MOST_LICENSES }, at);

@@ -251,7 +251,7 @@ function snippetOf(product: Product, url: string | null): string | undefined {
   try {
     return manifestSnippets(product, url).xml;
   } catch {
-    // An address that is no web address, such as one of a test installation.
+    // The address is not on the web, such as one of a test installation.
     return undefined;
   }
 }

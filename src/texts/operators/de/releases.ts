@@ -179,7 +179,7 @@ export const releases: Translated<typeof en> = {
       'Sie wird allen angeboten. Nur nginx mit seinen jetzigen Dateien kann sie zuerst einem Teil der Websites anbieten.',
     refused: {
       newer: (version) =>
-        `Diesen Adressen wird ${version} angeboten, und die ist neuer. Es wurde nichts geändert.`,
+        `Diesen Adressen wird ${version} angeboten, und die ist neuer. Es wurde nichts geändert. Bieten Sie stattdessen ${version} mehr Adressen an, oder ziehen Sie sie zurück.`,
       noAddress:
         'Die Adresse des Update-XML ist nicht bekannt, deshalb kann die Version keinem Teil der Websites angeboten werden. Tragen Sie die Adresse Ihrer Website unter Einstellungen ein, und lassen Sie nginx die Update-XMLs ausliefern.',
       silent: (url) =>

@@ -75,7 +75,7 @@ export const moved = {
     'key-moves': 'A key goes over from a licence that came before',
     'case-twin': 'The key differs from another in case or hyphens alone: each works only as it is written',
     'own-key': 'It gets a main key of ours: the source has none for the whole licence',
-    'key-not-kept': 'A key of ours can never be shown: this service keeps no keys',
+    'key-not-kept': 'New keys can never be shown, because this service does not keep them',
     'ended-key': 'A key of it works no more, and comes as ended',
     'over-limit': 'More sites than slots: all are kept, and no further one is let in',
     'main-key-ended': 'Its main key works no more at the source: rekey it here',

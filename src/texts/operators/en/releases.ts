@@ -164,7 +164,7 @@ export const releases = {
     all: (version: string) => `${version} is offered to everybody.`,
     share: (version: string, percent: string) => `${version} is offered to ${percent} % of the addresses.`,
     others: (version: string) => `The others are offered ${version}.`,
-    replaced: (version: string) => `Nobody is offered ${version}: sites are offered a newer version.`,
+    replaced: (version: string) => `${version} is no longer offered: sites are offered a newer version.`,
     caption: 'Downloads since the version was published',
     downloads: 'Downloads since then',
     refusals: 'Refused since then',
@@ -175,10 +175,10 @@ export const releases = {
     option: (percent: string) => (percent === '100' ? 'everybody' : `${percent} % of the addresses`),
     fieldHint: 'The share can be raised later. It needs nginx.',
     onlyAll:
-      'Everybody is offered it. Only nginx, with its present files, can offer it to a part of the sites first.',
+      'All sites are offered it. Only nginx, with its present files, can offer it to a part of the sites first.',
     refused: {
       newer: (version: string) =>
-        `These addresses are offered ${version}, which is newer. Nothing was changed.`,
+        `These addresses are offered ${version}, which is newer. Nothing was changed. Offer ${version} to more addresses instead, or withdraw it.`,
       noAddress:
         'The address of the update XML is not known, so no share of the sites can be offered the version. Enter the address of your site under Settings, and let nginx serve the update XMLs.',
       silent: (url: string) =>
@@ -213,7 +213,7 @@ export const releases = {
     behindOf: (behind: string, counted: string) =>
       `${behind} of ${counted} sites that told their version still run an older one`,
     tell: 'Tell the customers...',
-    told: (at: string) => `The customers were told: ${at}.`,
+    told: (at: string) => `The customers were notified: ${at}.`,
   },
   notifyPage: {
     title: (version: string) => `Tell the customers of ${version}?`,
@@ -224,7 +224,7 @@ export const releases = {
     once: 'It is sent once for this version. What is sent cannot be taken back.',
     pace: 'At most 300 mails a minute are sent. Each licence’s history says so.',
     off: 'Mail is not set up, so nothing can be sent. The doctor says what is missing.',
-    told: (at: string, mails: string) => `The customers were told: ${at}. Mails: ${mails}.`,
+    told: (at: string, mails: string) => `The customers were notified: ${at}. Mails: ${mails}.`,
     already: (version: string) => `The customers were told of ${version} already.`,
     preview: 'The mail',
     sites: 'Who runs what',

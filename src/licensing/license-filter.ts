@@ -1,7 +1,7 @@
 import { endOfDay } from '../base/days';
 import { listPlans } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
-import type { LicenseFilter, LicenseSearchText } from '../store/licenses/license-lists';
+import type { LicenseFilter, LicenseSearchText } from '../store/licenses/license-filters';
 import { numberWord, wordsOf } from '../store/search-words';
 import { bundlesOf, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';

@@ -12,9 +12,9 @@ import {
   countFewLicenses,
   listLicensePositions,
   listSortedPositions,
-  type LicenseFilter,
   type LicenseSort,
 } from '../store/licenses/license-lists';
+import type { LicenseFilter } from '../store/licenses/license-filters';
 import { countEnding, listLicenseCounts } from '../store/sums';
 import { readLicenses, type License } from '../store/licenses/licenses';
 import { listReleasesSorted, UNPUBLISHED, type Release } from '../store/releases';

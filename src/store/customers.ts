@@ -3,7 +3,8 @@ import { customerDigest } from './customer-digest';
 import { table, type Db } from './engine/database';
 import { forceIndex, isOneOf, orderedJoin, rawRows, tableBy } from './engine/statements';
 import { fromSqlTime, toSqlTime } from './engine/time';
-import { listSortedPositions, type LicenseSearchText } from './licenses/license-lists';
+import type { LicenseSearchText } from './licenses/license-filters';
+import { listSortedPositions } from './licenses/license-lists';
 
 interface CustomerSum {
   customer: string;

@@ -91,24 +91,19 @@ export async function refreshWordsOf(
   ids: number[],
 ): Promise<void> {
   for (const some of chunksOf(ids)) {
-    if (of === 'license_keys')
-      await refreshWords(
-        trx,
-        await trx(tableBy(trx, of, ...idIndex(of)))
-          .whereIn('id', some)
-          .pluck('license_id'),
-      );
-    else if (of === 'orders')
-      await refreshWords(
-        trx,
-        await trx(tableBy(trx, 'order_licenses', 'order_id'))
-          .whereIn('order_id', some)
-          .pluck('license_id'),
-      );
-    else {
-      const digests = await trx(tableBy(trx, of)).whereIn('id', some).pluck('digest');
-      await refreshWordsOfCustomers(trx, digests);
+    if (of === 'customers') {
+      await refreshWordsOfCustomers(trx, await trx(tableBy(trx, of)).whereIn('id', some).pluck('digest'));
+      continue;
     }
+    const licenseIds =
+      of === 'license_keys'
+        ? await trx(tableBy(trx, of, ...idIndex(of)))
+            .whereIn('id', some)
+            .pluck('license_id')
+        : await trx(tableBy(trx, 'order_licenses', 'order_id'))
+            .whereIn('order_id', some)
+            .pluck('license_id');
+    await refreshWords(trx, licenseIds);
   }
 }
 

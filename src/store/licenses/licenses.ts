@@ -4,7 +4,8 @@ import { DAY_MS } from '../../base/days';
 import type { Plan } from '../catalogue';
 import { customerDigest } from '../customer-digest';
 import { isSqlite, table, type Db, type TableName, type Transaction } from '../engine/database';
-import { listLicensePositions, type LicenseFilter } from './license-lists';
+import type { LicenseFilter } from './license-filters';
+import { listLicensePositions } from './license-lists';
 import { findMeantKey, insertMainKeys, type StoredKey, type WrittenKey } from './license-keys';
 import {
   forceIndex,

@@ -64,7 +64,10 @@ const LineGiven = exactly(
 
 /** An order's event in the message of a shop or an inbound webhook. */
 const OrderGiven = exactly({
-  shop: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
+  shop: Type.String({
+    description: '1 to 40 characters characters characters characters of a-z, 0-9, _ and -.',
+    examples: ['hikashop'],
+  }),
   order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
   event: oneOf(ORDER_EVENTS),
   at: Type.String({

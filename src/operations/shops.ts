@@ -273,7 +273,12 @@ export const shopOperations = {
     '/shops',
     {
       summary: 'Add a shop',
-      body: exactly({ name: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.' }), ...settings }),
+      body: exactly({
+        name: Type.String({
+          description: '1 to 40 characters characters characters characters of a-z, 0-9, _ and -.',
+        }),
+        ...settings,
+      }),
       data: Shop,
       status: 201,
     },

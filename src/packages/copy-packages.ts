@@ -113,7 +113,7 @@ async function fetchPackage(
     // Do not follow a redirect, which would send the token elsewhere.
     if (status >= 300 && status < 400)
       throw new OperatorError(
-        `${url} does not answer: it redirects (${status}). Name the address that it leads to: --from.`,
+        `${url} redirects to another address (${status}). Name the address that it leads to: --from.`,
         { field: 'from' },
       );
     if (status === 401 || status === 403)
@@ -128,7 +128,7 @@ async function fetchPackage(
     );
     if (staged.sha256 !== release.sha256) {
       await removeStaged(staged);
-      return 'arrived with other bytes than were published';
+      return 'arrived, but differs from the published package';
     }
     await acceptPackage(dir, staged, () => Promise.resolve());
     return undefined;

@@ -56,7 +56,7 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
     if (ids.length > 1)
       conflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
     else if (match !== undefined && job.matched.has(match.id))
-      conflict(job, 'license', line, `licence ${match.id} here has its key, and that of an earlier line`);
+      conflict(job, 'license', line, `licence ${match.id} here has its key and the key of an earlier line`);
     else if (owner !== undefined && owner !== match?.id)
       conflict(job, 'license', line, `its reference belongs to licence ${owner} here, which has another key`);
     else if (match === undefined) added.push(found);
@@ -256,7 +256,7 @@ export async function importActivations(job: Job, records: Numbered<'activation'
       job.activationsOf = { license: value.license_id, identifiers: new Set() };
     const { identifiers } = job.activationsOf;
     if (identifiers.has(value.identifier))
-      throw atLine(line, 'this identifier is activated on its licence already');
+      throw atLine(line, 'this identifier is already activated on its licence');
     identifiers.add(value.identifier);
     if (value.key_id !== null && job.otherKeys.get(value.key_id)?.licenseId !== value.license_id)
       throw atLine(line, `its licence has no key ${value.key_id} besides the main key`);

@@ -9,6 +9,7 @@ import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-ar
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
 import { inBothForms } from '../licensing/core/identifiers';
+import { support } from '../texts/operators/en/support';
 
 export function addActivationCommands(program: Command): void {
   const activation = program
@@ -67,7 +68,7 @@ function addAdd(activation: Command): void {
           );
         session.output.print(
           added,
-          `${inBothForms(added.identifier)} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
+          `${inBothForms(added.identifier)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
         );
       }),
     );
@@ -90,7 +91,7 @@ function addRemove(activation: Command): void {
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
+          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
         );
       }),
     );

@@ -212,7 +212,7 @@ function lines(file: string): Record<string, unknown>[] {
 
 const keysOf = (license: Record<string, unknown>) => license.keys as KeyRecord[];
 
-/** Whether an event names a key. */
+/** Reports whether an event names a key. */
 const namesKey = ({ before, after }: Record<string, unknown>) =>
   [before, after].some((json) => json !== null && typeof json === 'object' && 'key_id' in json);
 

@@ -20,7 +20,7 @@ import { sendFailure } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
 import type { Allowance, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
-import { createTurns } from './limits/turns';
+import { createKeyedSemaphore } from './limits/keyed-semaphore';
 
 /** Inbound webhooks: receives the signed messages of shops at `POST hooks/NAME`, without a session or token. */
 
@@ -45,7 +45,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
   const { keySecret, webhookNetworks, shopApiUrl } = settings;
   const receiverOf = createReceiverList(db, keySecret);
   const ask = createAsk(webhookNetworks, shopApiUrl !== undefined);
-  const takeTurn = createTurns(MOST_WAITING);
+  const takeTurn = createKeyedSemaphore(MOST_WAITING);
   const countRefused = createRefusedCounter(db);
 
   async function take(ctx: Context): Promise<void> {

@@ -3,7 +3,7 @@ import type { Context, Middleware } from '../context';
 import { isCoded } from '../../base/errors';
 import { inTime } from '../faults';
 import { isSameOrigin } from '../same-origin';
-import type { TakeTurn } from '../limits/turns';
+import type { AcquirePermit } from '../limits/keyed-semaphore';
 import { refusalOf } from './act';
 import { callOf, pathBelow } from './call';
 import { ErrorPage, troubleOf } from './error-page';
@@ -26,7 +26,7 @@ export interface Confirm<Call extends PageCall> {
 export function answerPage<Call extends PageCall>(
   route: Route<Call>,
   enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
-  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: TakeTurn },
+  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: AcquirePermit },
   /** only for operators' pages */
   confirm: Confirm<Call> | undefined,
 ): Middleware {

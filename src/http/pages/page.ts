@@ -15,7 +15,7 @@ import type { AssetAddress } from './assets';
 import type { Cell } from './csv';
 import type { GuideAddress } from './guide';
 import type { Said, View } from './view';
-import type { LastFigures } from './within';
+import type { LastFigures } from './load-optional';
 
 /** The types of a page. A route states what its GET shows and what its POST does. */
 

@@ -19,7 +19,7 @@ import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { listFailedMails } from '../../../mail/failed-mails';
 import type { Amounts } from '../../../orders/views';
 import { AmountsCell } from './orders';
@@ -87,7 +87,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
   const path = `/customers/${id}`;
   const note = (await findProfile(db, customer))?.note ?? null;
   const licenseIds = licenses.map((license) => license.id);
-  const failedMails = await within(call, () => listFailedMails(db, { address: customer, licenseIds }));
+  const failedMails = await loadOptional(call, () => listFailedMails(db, { address: customer, licenseIds }));
   return {
     page: (
       <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>

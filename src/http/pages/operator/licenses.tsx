@@ -16,7 +16,7 @@ import { Status } from '../kit/status';
 import { Table, type Column, type Sorting, type TableProps } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { BulkBar, SelectLicense } from './license-select';
 
 /** Which licences are there: filters in the address, quick ones with their counts, and the same as CSV. */
@@ -53,8 +53,8 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
   const given = readGiven(query);
   const { after, sort, ...filters } = given;
   const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
-  const counts = await within({ db, settings }, async (on) => countsOf(on, at));
-  const counted = await within({ db, settings }, async (on) => countLicenses(on, toQuery(filters), at));
+  const counts = await loadOptional({ db, settings }, async (on) => countsOf(on, at));
+  const counted = await loadOptional({ db, settings }, async (on) => countLicenses(on, toQuery(filters), at));
   const { items, next } = await listLicensePage(db, toQuery(given), { limit: LIMIT, after }, at).catch(
     (error: unknown) => {
       // A filter that names nothing, such as a plan that is gone, matches nothing.

@@ -30,7 +30,7 @@ import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { FailedMails } from './failed-mails';
 import { AddressNeeded, MailFact } from './order-mail';
 import { State } from './orders';
@@ -57,7 +57,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
   const failed = await readFailedPaymentMail(db, found.order);
-  const failedMails = await within(call, () => listFailedMails(db, { orderIds: [found.order.id] }));
+  const failedMails = await loadOptional(call, () => listFailedMails(db, { orderIds: [found.order.id] }));
   const standings = await readLineStandings(db, found);
   const { order, lines, events, amounts } = found;
   const texts = t.orders.one;

@@ -26,7 +26,7 @@ import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
-import { countOrLast } from '../within';
+import { countOrLast } from '../load-optional';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { MoneyPanel } from './money-panel';
 import { NeedsYou } from './overview-needs';

@@ -7,7 +7,7 @@ import { Facts, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { productCrumbs, runsFor, slotsInWords } from './catalogue';
 import { SecurityPanel, securityOf } from './security-panel';
 import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
@@ -23,7 +23,7 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
   const { id, name } = product;
   const offer = await readOffer(call, product);
   const security = await securityOf(call, id);
-  const licenses = await within(call, (on) => countLicensesByPlan(on, id));
+  const licenses = await loadOptional(call, (on) => countLicensesByPlan(on, id));
   const texts = view.t.products;
   const actions = (
     <>

@@ -8,7 +8,7 @@ import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { Answer, OperatorCall, Route } from '../page';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 
 /** Which products there are. */
 
@@ -44,7 +44,7 @@ async function showProducts({ db, query, settings, view }: OperatorCall): Promis
   const sort = asSort(PRODUCT_SORTS, query.get('sort'));
   const by = sort ?? 'id';
   const { items, next } = await listProductPage(db, { limit: LIMIT, after }, sort);
-  const counts = await within({ db, settings }, (on) => countsOf(on, items));
+  const counts = await loadOptional({ db, settings }, (on) => countsOf(on, items));
   const counted = (of: Map<number, number> | undefined, id: number) =>
     of === undefined ? t.common.none : format.number(of.get(id) ?? 0);
   const add = mayWrite ? <ButtonLink kind="primary" path="/products/new" label={texts.add} /> : null;

@@ -15,7 +15,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 
 /** The share of the addresses that are offered a version: raised step by step, or stopped by withdrawing it. */
 
@@ -139,7 +139,9 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   );
   const before = offeredTo(others)?.version;
   const versions = before === undefined ? [version] : [version, before];
-  const counts = await within(call, (db) => countRollout(db, productId, versions, publishedAt ?? createdAt));
+  const counts = await loadOptional(call, (db) =>
+    countRollout(db, productId, versions, publishedAt ?? createdAt),
+  );
   return { release, before, counts, shares: await sharesFor(call, productId) };
 }
 

@@ -15,7 +15,7 @@ import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { chosenProduct } from './catalogue';
 import { readRollout, RolloutPanel } from './release-rollout';
 import { SecurityPanel, securityOf } from './security-panel';
@@ -128,7 +128,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
 
 /** Of each version; undefined: not known in time. */
 function readDownloads(call: OperatorCall, productId: number): Promise<Map<string, number> | undefined> {
-  return within(call, async (on) => {
+  return loadOptional(call, async (on) => {
     const { days } = await readStatistics(on, { productId }, call.at);
     const sums = new Map<string, number>();
     for (const day of days)

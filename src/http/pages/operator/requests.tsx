@@ -12,7 +12,7 @@ import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { Answer, OperatorCall, Route } from '../page';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { RefusalChart, refusalsADay } from './refusal-chart';
 import { requestCells, requestTable } from './request-table';
 
@@ -44,7 +44,7 @@ async function showRequests(call: OperatorCall): Promise<Answer> {
   const { items: requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
   const days =
     licenseId === undefined
-      ? await within(call, async (on) => refusalsADay(await lastDays(on, at), view.operatorLanguage))
+      ? await loadOptional(call, async (on) => refusalsADay(await lastDays(on, at), view.operatorLanguage))
       : undefined;
   const id = licenseId === undefined ? undefined : String(licenseId);
   const path = id === undefined ? '/requests' : `/licenses/${id}/requests`;

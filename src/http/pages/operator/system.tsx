@@ -7,7 +7,7 @@ import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { Findings, Summary, worstOf } from './doctor';
 
 /** Links to the pages about the installation, with what the seller has to do there. */
@@ -21,7 +21,7 @@ async function showSystem(call: OperatorCall): Promise<Answer> {
   const { t, format } = view;
   const { system: texts } = t;
   // undefined: the doctor takes longer
-  const findings = await within(call, () => settings.examine());
+  const findings = await loadOptional(call, () => settings.examine());
   const access = call.caller.scope === 'write' ? await readAccess(call) : undefined;
   return {
     page: (

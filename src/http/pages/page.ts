@@ -14,7 +14,7 @@ import type { Limiter } from '../limits/rate-limit';
 import type { AssetAddress } from './assets';
 import type { Cell } from './csv';
 import type { GuideAddress } from './guide';
-import type { Said, View } from './view';
+import type { FlashMessage, View } from './view';
 import type { LastFigures } from './load-optional';
 
 /** The types of a page. A route states what its GET shows and what its POST does. */
@@ -83,7 +83,7 @@ export type Answer =
 /** A redirect (303) to another page, by its path below `pages`, with a flash message. */
 export interface Redirect {
   to: string;
-  said?: Said;
+  said?: FlashMessage;
 }
 
 export interface Route<Call extends PageCall> {
@@ -113,6 +113,6 @@ export function scopeOf({ scope }: Pick<Route<never>, 'scope'>, method: string):
 }
 
 /** Redirects to another page, with a flash message about the work that was done. */
-export function done(to: string, code?: Said['code'], ...values: string[]): Redirect {
+export function done(to: string, code?: FlashMessage['code'], ...values: string[]): Redirect {
   return code === undefined ? { to } : { to, said: { code, values } };
 }

@@ -7,7 +7,7 @@ import { doorRoutes } from './door';
 import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
-import type { Answer, PageCall, PagesDependencies, Route } from './page';
+import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
 import { askToSignInAgain, signedInLately } from './sign-in/again';
 import { signInRoutes } from './sign-in/routes';
 
@@ -18,7 +18,7 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
   const takeTurn = createKeyedSemaphore(MOST_WAITING);
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
-    enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
+    enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
     confirm?: Confirm<Call>,
   ) => {
     for (const route of routes) {

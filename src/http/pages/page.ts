@@ -71,7 +71,7 @@ export interface CustomerCall extends PageCall {
   session: CustomerSession;
 }
 
-export type Answer =
+export type PageResponse =
   | { page: Child; status?: number }
   | Redirect
   /** a table as a file */
@@ -90,9 +90,9 @@ export interface Route<Call extends PageCall> {
   /** the path below `pages`, such as `/licenses/:id` */
   path: string;
   /** shows the page */
-  get?: (call: Call) => Promise<Answer> | Answer;
+  get?: (call: Call) => Promise<PageResponse> | PageResponse;
   /** does the work of its form; `sent` is empty for an upload, which the operation reads itself */
-  post?: (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
+  post?: (call: Call, sent: URLSearchParams) => Promise<PageResponse> | PageResponse;
   /** the scope that GET needs too; POST always needs `write`, unless this is `read` */
   scope?: 'read' | 'write' | undefined;
   /** true for a page that shows a secret or destroys: its GET also needs a sign-in within the last hour */

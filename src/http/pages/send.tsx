@@ -5,11 +5,11 @@ import type { Child } from 'hono/jsx';
 import type { Context } from '../context';
 import { setFlash, takeFlash } from './browser-choices';
 import { csvFile } from './csv';
-import type { Answer, PageCall } from './page';
+import type { PageResponse, PageCall } from './page';
 import { ViewProvider, type View } from './view';
 
 /** Sends the answer of a route's handler. */
-export async function send(call: PageCall, answer: Answer): Promise<void> {
+export async function send(call: PageCall, answer: PageResponse): Promise<void> {
   const { ctx, view } = call;
   if ('sent' in answer) return;
   const base = view.to('');

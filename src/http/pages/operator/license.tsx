@@ -22,7 +22,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
 import { runsFor } from './catalogue';
@@ -92,7 +92,7 @@ async function readExtras(call: OperatorCall, license: License) {
   };
 }
 
-async function showLicense(call: OperatorCall): Promise<Answer> {
+async function showLicense(call: OperatorCall): Promise<PageResponse> {
   const { db, settings, view } = call;
   const { t } = view;
   const { id } = await licenseOf(call);

@@ -14,7 +14,7 @@ import { Filters, NoMatch, orderField, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Status } from '../kit/status';
 import { Table, type Column, type Sorting, type TableProps } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
 import { BulkBar, SelectLicense } from './license-select';
@@ -47,7 +47,7 @@ export const licenseListRoutes: Route<OperatorCall>[] = [
   { path: '/licenses.csv', get: downloadList, hasDeadline: false },
 ];
 
-async function showList({ db, at, query, view, settings }: OperatorCall): Promise<Answer> {
+async function showList({ db, at, query, view, settings }: OperatorCall): Promise<PageResponse> {
   const { t, mayWrite } = view;
   const texts = t.licenses;
   const given = readGiven(query);
@@ -128,7 +128,7 @@ export async function findWholeList(
   return undefined;
 }
 
-function downloadList({ db, at, query, view }: OperatorCall): Answer {
+function downloadList({ db, at, query, view }: OperatorCall): PageResponse {
   const filter = toQuery(readGiven(query));
   const rows = csvRows(
     (after) => listLicensePage(db, filter, { limit: CSV_PAGE, after }, at),

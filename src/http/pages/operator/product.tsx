@@ -5,7 +5,7 @@ import { ButtonLink } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 import { productCrumbs, runsFor, slotsInWords } from './catalogue';
@@ -16,7 +16,7 @@ import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
 
 export const productRoutes: Route<OperatorCall>[] = [{ path: '/products/:id', get: showProduct }];
 
-async function showProduct(call: OperatorCall): Promise<Answer> {
+async function showProduct(call: OperatorCall): Promise<PageResponse> {
   const { view } = call;
   const details = await readProduct(call.db, readId(call));
   const { product, plans } = details;

@@ -13,7 +13,7 @@ import { Form, FormErrors, Select, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 
@@ -48,7 +48,7 @@ async function requirePublished(call: OperatorCall): Promise<Release> {
   return release;
 }
 
-async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const changed = await act(call, sent, releaseOperations.updateRelease, {
     path: { id: release.id },
     body: { rollout: sent.get('rollout') ?? release.rollout },
@@ -82,7 +82,7 @@ export function explainRollout({ view: { t } }: OperatorCall, { facts }: Failure
   }
 }
 
-async function showRollout(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+async function showRollout(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
   const { t } = call.view;
   const title = t.releases.rollout.title(release.version);
   return {

@@ -5,7 +5,7 @@ import { listTokens } from '../../../access/tokens';
 import { listSigningKeys } from '../../../licensing/signing-keys';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 import { Findings, Summary, worstOf } from './doctor';
@@ -16,7 +16,7 @@ const SOON_MS = 30 * DAY_MS;
 
 export const systemRoutes: Route<OperatorCall>[] = [{ path: '/system', get: showSystem }];
 
-async function showSystem(call: OperatorCall): Promise<Answer> {
+async function showSystem(call: OperatorCall): Promise<PageResponse> {
   const { settings, view } = call;
   const { t, format } = view;
   const { system: texts } = t;

@@ -34,14 +34,14 @@ import {
 } from '../new-licenses';
 import {
   allSites,
-  broughtOf,
-  compare,
-  readBrought,
+  nextBaseline,
+  compareThreeWay,
+  parseBaseline,
   shortKey,
   writeBrought,
-  type Brought,
-  type Compared,
-} from './brought';
+  type ImportBaseline,
+  type MergeDecision,
+} from './import-baseline';
 import type { Plan } from '../../store/catalogue';
 import type { Target } from './plan-map';
 import { TOO_SHORT, type Reporter } from './report';
@@ -136,7 +136,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
       kind: 'license' as const,
       itemId: ids[i] as number,
       importId: job.importId,
-      broughtJson: writeBrought(job.importId, broughtOf(arrived.wanted)),
+      broughtJson: writeBrought(job.importId, nextBaseline(arrived.wanted)),
     })),
   );
   for (const { i, wanted, moving } of moved)
@@ -148,7 +148,7 @@ interface Here {
   /** keyed by digest */
   keys: Map<string, LicenseKey>;
   /** the values that the latest run imported, keyed by licence id */
-  brought: Map<number, Brought>;
+  brought: Map<number, ImportBaseline>;
   /** the ids of licences that came from this source */
   ofSource: Set<number>;
   /** the existing activations (`activationKey`) */
@@ -178,7 +178,7 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
   return {
     byReference,
     keys: new Map(keys.map((key) => [key.keyDigest, key])),
-    brought: new Map([...imported].map(([id, { broughtJson }]) => [id, readBrought(broughtJson)])),
+    brought: new Map([...imported].map(([id, { broughtJson }]) => [id, parseBaseline(broughtJson)])),
     ofSource: new Set([...imported].flatMap(([id, { importId }]) => (runs.has(importId) ? [id] : []))),
     activated: new Set((await findActivations(trx, pairs)).keys()),
   };
@@ -340,9 +340,9 @@ function differences(
   { plans }: Applying,
   license: LockedLicense,
   wanted: Wanted,
-  brought: Brought,
-): Compared {
-  const compared = compare(license, wanted, brought);
+  brought: ImportBaseline,
+): MergeDecision {
+  const compared = compareThreeWay(license, wanted, brought);
   const { changed, kept } = compared;
   // Keep the plan: the new one counts something else, and would not find the licence's activations.
   if (
@@ -411,13 +411,13 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     some.flatMap(({ moving }) => moving.flatMap(({ digest }) => keys.get(digest)?.licenseId ?? [])),
   );
   const firstGiverOf = (key: LicenseKey) =>
-    readBrought(givers.get(key.licenseId)?.broughtJson).moved?.[shortKey(key.keyDigest)] ?? key.licenseId;
+    parseBaseline(givers.get(key.licenseId)?.broughtJson).moved?.[shortKey(key.keyDigest)] ?? key.licenseId;
   const changes: [number, Row][] = [];
   const events: LicenseEvent[] = [];
   for (const one of some) {
     const { licenseId, wanted, wasHere } = one;
     const license = licenses.get(licenseId) as LockedLicense;
-    const brought = readBrought(imported.get(licenseId)?.broughtJson);
+    const brought = parseBaseline(imported.get(licenseId)?.broughtJson);
     const { changed, equal } = wasHere
       ? differences(job, license, wanted, brought)
       : { changed: [], equal: [] };
@@ -453,7 +453,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     });
     changes.push([licenseId, { ...row, revision: license.revision + 1 }]);
     // A field that keeps a value from here is still compared with the value that was imported before.
-    const next = wasHere ? broughtOf(wanted, brought, [...changed, ...equal]) : brought;
+    const next = wasHere ? nextBaseline(wanted, brought, [...changed, ...equal]) : brought;
     if (moved.length > 0) next.moved = { ...next.moved, ...Object.fromEntries(moved) };
     await setBrought(trx, licenseId, writeBrought(job.importId, next));
   }
@@ -500,7 +500,7 @@ async function addSites(
   { trx, report, now }: Applying,
   license: LockedLicense,
   wanted: Wanted,
-  brought: Brought,
+  brought: ImportBaseline,
 ): Promise<number> {
   const wantedSites = allSites(wanted).filter((site) => !brought.sites.includes(shortDigest(site)));
   const there = await findActivations(

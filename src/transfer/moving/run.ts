@@ -20,7 +20,7 @@ import { survey } from './survey';
 import type { DateForm, MovingSource, SourceItem, TableOptions } from './source';
 import { SOURCES } from './sources';
 import { toWanted } from './wanted';
-import { allSites } from './brought';
+import { allSites } from './import-baseline';
 import { refusal } from '../refusals';
 
 export interface MoveOptions {

@@ -9,7 +9,7 @@ import { FIELDS, type Field, type Wanted } from './wanted';
  * The values of a licence that the latest run imported, the base of a three-way comparison. A field that still equals
  * its base here takes the source's change. A field that was changed here stays. Personal texts are stored as digests.
  */
-export interface Brought extends Partial<Record<Field, string | number | null | undefined>> {
+export interface ImportBaseline extends Partial<Record<Field, string | number | null | undefined>> {
   /** the latest run that made or changed the licence; undefined if unknown */
   run?: number;
   /** beginnings of digests; a site that was imported once and is gone here is not added again */
@@ -20,7 +20,7 @@ export interface Brought extends Partial<Record<Field, string | number | null | 
 }
 
 /** Returns the stored form, with the run first: `listChangedByRun` searches for it. */
-export function writeBrought(run: number, brought: Brought): string {
+export function writeBrought(run: number, brought: ImportBaseline): string {
   return JSON.stringify(Object.assign({ run }, brought, { run }));
 }
 
@@ -28,11 +28,11 @@ export function writeBrought(run: number, brought: Brought): string {
  * Returns the values to remember of a licence: the source's value of a field that holds here now, otherwise the former one.
  * @param holds the fields with the source's value
  */
-export function broughtOf(
+export function nextBaseline(
   wanted: Wanted,
-  before: Brought = { keys: [], sites: [] },
+  before: ImportBaseline = { keys: [], sites: [] },
   holds: readonly Field[] = FIELDS,
-): Brought {
+): ImportBaseline {
   const values = valuesOf(wanted);
   return {
     ...before,
@@ -46,8 +46,8 @@ export function broughtOf(
   };
 }
 
-export function readBrought(json: string | null | undefined): Brought {
-  return json ? (JSON.parse(json) as Brought) : { keys: [], sites: [] };
+export function parseBaseline(json: string | null | undefined): ImportBaseline {
+  return json ? (JSON.parse(json) as ImportBaseline) : { keys: [], sites: [] };
 }
 
 /** Returns the beginning of a key's digest, as long as a `shortDigest`. */
@@ -66,7 +66,7 @@ type Here = Pick<
   'planId' | 'status' | 'activationLimit' | 'expiresAt' | 'customer' | 'metadata'
 >;
 
-export interface Compared {
+export interface MergeDecision {
   changed: Field[];
   kept: Field[];
   /** the fields without a difference */
@@ -74,7 +74,7 @@ export interface Compared {
 }
 
 /** Compares a licence here with the source. Fields that differ take the change (`changed`) or keep their value (`kept`). */
-export function compare(here: Here, wanted: Wanted, brought: Brought): Compared {
+export function compareThreeWay(here: Here, wanted: Wanted, brought: ImportBaseline): MergeDecision {
   const names = Object.keys(wanted.metadata);
   const is: Record<Field, Value> = {
     ...jsonOf(here, 'planId', 'status', 'activationLimit', 'expiresAt', 'customer'),

@@ -485,8 +485,7 @@ describe('the customer’s pages', () => {
       expect(await question('dev.shop.example.org')).not.toContain('removed with it');
       await activate(license, 'www.example.org');
       expect(await question('shop.example.org')).not.toContain('removed with it');
-      for (const name of ['example.org', 'shop.example.org'])
-        await customer.post(path(await siteIdOf(name)));
+      for (const name of ['example.org', 'shop.example.org']) await customer.post(path(await siteIdOf(name)));
       const testSites = ['dev.shop.example.org', 'staging.shop.example.org'];
       expect(mails.map((mail) => 'testSites' in mail && mail.testSites.sort())).toEqual([[], testSites]);
     });

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/follow-xml';
+import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/regenerate-update-xml';
 import { changelogBeside } from '../joomla/changelog';
 import { lintChangelog } from '../joomla/lint/changelog';
 import { BUCKET_HEADER } from '../joomla/update-xml/staged';

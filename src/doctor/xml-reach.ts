@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { AskForXml, XmlReach } from '../joomla/follow-xml';
+import type { AskForXml, XmlReach } from '../joomla/regenerate-update-xml';
 import { BUCKET_HEADER } from '../joomla/update-xml/staged';
 import { httpGet } from './http-get';
 

@@ -1,6 +1,6 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
-import { followUpdateXml } from '../joomla/follow-xml';
+import { regenerateUpdateXml } from '../joomla/regenerate-update-xml';
 import { listProducts } from '../licensing/catalogue';
 import { isGiven, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
@@ -192,7 +192,7 @@ async function change(call: Call<unknown, Changes>): Promise<void> {
   if (given.public_url === undefined) return;
   const home = await readEffective(db, settings.config);
   for (const { id } of await listProducts(db))
-    await followUpdateXml(db, home, id, { own: settings.ownFiles });
+    await regenerateUpdateXml(db, home, id, { own: settings.ownFiles });
 }
 
 function readValue(value: string | number | null): string | null {

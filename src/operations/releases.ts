@@ -16,7 +16,7 @@ import {
 } from '../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
 import { invalid, notFound } from './kit/failures';
-import { follow } from './kit/follow';
+import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { file, get, list, patch, post, type Call } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/reading';
 import { strictObject, Flag, Paging, sortBy, Text, enumAsText } from './kit/schemas';
@@ -65,7 +65,7 @@ function notThere(): never {
   throw notFound('release');
 }
 
-const FOLLOW = follow('ReleaseWithXml', 'product_id');
+const FOLLOW = regenerateAfterCommit('ReleaseWithXml', 'product_id');
 
 const Published = strictObject(
   {
@@ -83,7 +83,7 @@ const Published = strictObject(
   },
   { title: 'Published' },
 );
-const FOLLOW_PUBLISHED = follow('PublishedWithXml', 'product_id');
+const FOLLOW_PUBLISHED = regenerateAfterCommit('PublishedWithXml', 'product_id');
 
 async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   const { db, path, query, body, settings, now, gone: signal } = call;

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../joomla/extension-types';
-import { followUpdateXml, readUpdateXmlState } from '../joomla/follow-xml';
+import { regenerateUpdateXml, readUpdateXmlState } from '../joomla/regenerate-update-xml';
 import { STABILITIES } from '../licensing/versions';
 import { setUpdateXmlOptions } from '../joomla/update-xml/options';
 import { get, put, type Call } from './kit/operation';
@@ -63,7 +63,7 @@ export const updateXmlOperations = {
     async (call) => {
       const id = readId(call, 'id', 'product');
       await setUpdateXmlOptions(call.db, id, call.body);
-      await followUpdateXml(call.db, call.settings.updateXml, id);
+      await regenerateUpdateXml(call.db, call.settings.updateXml, id);
       return read(call, id);
     },
   ),

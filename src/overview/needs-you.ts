@@ -1,6 +1,6 @@
 import { dayOf } from '../base/days';
 import type { XmlHome } from '../joomla/update-xml/place';
-import { readUpdateXmlState } from '../joomla/follow-xml';
+import { readUpdateXmlState } from '../joomla/regenerate-update-xml';
 import { listProducts } from '../licensing/catalogue';
 import type { RefusingCode } from '../support/finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';

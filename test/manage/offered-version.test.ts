@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { readFiles, versionsIn } from '../../src/joomla/update-xml/files';
 import { addProduct } from '../../src/licensing/catalogue';
 import { createTold } from '../../src/licensing/told';
@@ -157,7 +157,7 @@ describe.each<[string, Row]>([
     }
     const plan = await givePlan(db, { productId: id, afterExpiry: 'last_release' });
     license = await giveLicense(db, plan, endedOn === undefined ? {} : { expiresAt: day(endedOn) });
-    await followUpdateXml(db, home, id);
+    await regenerateUpdateXml(db, home, id);
   });
 
   const ask = async (path: string, ip: string) =>

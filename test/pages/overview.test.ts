@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { keepFigures } from '../../src/figures/kept-figures';
 import { countAllLicenses, readStatistics, sumUp } from '../../src/figures/statistics';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { table } from '../../src/store/engine/database';
 import { holdLease } from '../../src/store/leases';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
@@ -147,7 +147,7 @@ describe('the overview', () => {
       'Example Shop 2.1.0 is published, but customers’ sites are not offered it.',
     );
     expect(html).toContain('/releases?product_id=42"');
-    await followUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
+    await regenerateUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
     await service.db(table(service.db, 'license_refusals')).delete();
     await giveToken(service.db, 'issue', 'shop');
     const calm = await seller.get('/?wait=1');

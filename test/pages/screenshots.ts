@@ -9,7 +9,7 @@ import { seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
 import { addToken } from '../../src/access/tokens';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { openKey } from '../../src/licensing/issue';
 import { table, type Db } from '../../src/store/engine/database';
 import { findLicense, type License } from '../../src/store/licenses/licenses';
@@ -105,7 +105,7 @@ async function main(): Promise<void> {
     await seedDemo(db, { packagesDir, keySecret: SECRET }, NOW);
     await giveYear(db, { packagesDir, keySecret: SECRET }, NOW);
     for (const id of [42, 43, 45])
-      await followUpdateXml(db, { xmlDir, publicUrl: settings.LICENSING_PUBLIC_URL }, id);
+      await regenerateUpdateXml(db, { xmlDir, publicUrl: settings.LICENSING_PUBLIC_URL }, id);
     const newToken = { name: 'admin', scope: 'write', expiresAt: null } as const;
     const { token } = await addToken(db, newToken, { actor: 'operator:root', now: NOW });
     const shop = { service, token, pages: `${service.url}${PREFIX}/pages`, expired: await findExpired(db) };

@@ -4,7 +4,7 @@ import { issueLicenses } from '../../src/licensing/issue';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { makePackage } from './packages';
 import { eventually, temporaryFolder } from './processes';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { publish } from '../../src/joomla/publish';
 import { countAllLicenses, sumUp } from '../../src/figures/statistics';
 import { storedKey } from '../../src/licensing/sealing';
@@ -293,7 +293,7 @@ async function giveVersions(service: TestService, xmlDir: string): Promise<void>
     const request = { productId, version, file: path, changelog, draft, date: undefined };
     await publish(service.db, { packagesDir: service.packagesDir, home }, request, daysAgo(ago));
     // Publish the gallery's latest version without offering it yet.
-    if (version !== '2.1.0' && !draft) await followUpdateXml(service.db, home, productId);
+    if (version !== '2.1.0' && !draft) await regenerateUpdateXml(service.db, home, productId);
   }
   await withdrawRelease(service.db, SHOP.gallery, '2.0.8', new Date());
 }

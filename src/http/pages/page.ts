@@ -3,7 +3,7 @@ import type { Authenticate } from '../../access/authenticate';
 import type { Caller } from '../../access/caller';
 import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
-import type { AskForXml } from '../../joomla/follow-xml';
+import type { AskForXml } from '../../joomla/regenerate-update-xml';
 import type { Db, Licensing } from '../../licensing/licensing';
 import type { Picture } from '../../packages/pictures';
 import type { ChangeMail } from '../../selfservice/changes';

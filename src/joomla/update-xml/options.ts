@@ -58,7 +58,7 @@ export async function readUpdateXmlOptions(db: Db, productId: number): Promise<X
 
 /**
  * Stores options of a product's update XML, with the checks of `update-xml write`. undefined keeps an option; null or
- * an empty text clears it. `followUpdateXml` then updates the file.
+ * an empty text clears it. `regenerateUpdateXml` then updates the file.
  * @throws OperatorError with the option's name, after which nothing is stored
  */
 export function setUpdateXmlOptions(

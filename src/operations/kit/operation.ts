@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Static, TNever, TObject, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { Caller, Scope } from '../../access/caller';
-import type { UpdateXmlState } from '../../joomla/follow-xml';
+import type { UpdateXmlState } from '../../joomla/regenerate-update-xml';
 import type { ChangeContext } from '../../licensing/lifecycle';
 import type { OperatorLanguage } from '../../texts/operators/languages';
 import type { Db } from '../../licensing/licensing';

@@ -1,5 +1,5 @@
 import { isFresh } from '../../../access/sessions';
-import { readUpdateXmlState } from '../../../joomla/follow-xml';
+import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';

@@ -1,4 +1,4 @@
-import { readUpdateXmlState } from '../../../joomla/follow-xml';
+import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { offeredTo, sharesOf } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';

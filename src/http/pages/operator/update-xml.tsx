@@ -1,5 +1,5 @@
 import { manifestSnippets } from '../../../joomla/manifest';
-import { readUpdateXmlState, type ReadUpdateXml, type XmlReach } from '../../../joomla/follow-xml';
+import { readUpdateXmlState, type ReadUpdateXml, type XmlReach } from '../../../joomla/regenerate-update-xml';
 import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { findOffered } from '../../../licensing/updates';

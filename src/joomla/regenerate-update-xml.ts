@@ -26,7 +26,7 @@ export type XmlReach =
 /** Requests an update XML; undefined while the request runs */
 export type AskForXml = (url: string) => Promise<XmlReach | undefined>;
 
-export interface FollowedXml extends UpdateXmlState {
+export interface RegeneratedXml extends UpdateXmlState {
   /** the reason that it is `stale`, as a sentence for the operator; null if it is not */
   reason: string | null;
   /** the XML that was written; undefined unless `written` */
@@ -35,7 +35,7 @@ export interface FollowedXml extends UpdateXmlState {
   fault: unknown;
 }
 
-const NOT_SET: FollowedXml = {
+const NOT_SET: RegeneratedXml = {
   state: 'not_set',
   url: null,
   reason: null,
@@ -50,12 +50,12 @@ const NOT_SET: FollowedXml = {
  * @param own files that are never overwritten
  * @param allowDowngrade offers versions below withdrawn ones
  */
-export async function followUpdateXml(
+export async function regenerateUpdateXml(
   db: Db,
   home: XmlHome,
   productId: number,
   { own = [], allowDowngrade }: { own?: OwnFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
-): Promise<FollowedXml> {
+): Promise<RegeneratedXml> {
   let url: string | null = null;
   try {
     const place = await findXmlPlace(db, await requireProduct(db, productId), home);

@@ -17,14 +17,14 @@ export interface UpdateXmlState {
 }
 
 /** The response of an update XML's URL. `silent`: no response, for example no connection or a wrong certificate. */
-export type XmlReach =
+export type XmlProbeResult =
   /** `isStaged`: the web server can offer a version to a share of the addresses */
   | { state: 'answers'; isStaged: boolean }
   | { state: 'refuses'; status: number; isStaged: boolean }
   | { state: 'silent' };
 
 /** Requests an update XML; undefined while the request runs */
-export type AskForXml = (url: string) => Promise<XmlReach | undefined>;
+export type ProbeUpdateXml = (url: string) => Promise<XmlProbeResult | undefined>;
 
 export interface RegeneratedXml extends UpdateXmlState {
   /** the reason that it is `stale`, as a sentence for the operator; null if it is not */

@@ -3,7 +3,7 @@ import type { Authenticate } from '../../access/authenticate';
 import type { Caller } from '../../access/caller';
 import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
-import type { AskForXml } from '../../joomla/regenerate-update-xml';
+import type { ProbeUpdateXml } from '../../joomla/regenerate-update-xml';
 import type { Db, Licensing } from '../../licensing/licensing';
 import type { Picture } from '../../packages/pictures';
 import type { ChangeMail } from '../../selfservice/changes';
@@ -45,7 +45,7 @@ export interface PagesSettings extends ManageSettings {
   timeZone: string;
   downloads: DownloadSettings;
   /** reports whether the address of an update XML answers */
-  askForXml: AskForXml;
+  askForXml: ProbeUpdateXml;
   /** queues a mail in the caller's transaction; undefined if mail is off */
   queueMail?: QueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
 }

@@ -1,5 +1,9 @@
 import { manifestSnippets } from '../../../joomla/manifest';
-import { readUpdateXmlState, type ReadUpdateXml, type XmlReach } from '../../../joomla/regenerate-update-xml';
+import {
+  readUpdateXmlState,
+  type ReadUpdateXml,
+  type XmlProbeResult,
+} from '../../../joomla/regenerate-update-xml';
 import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { findOffered } from '../../../licensing/updates';
@@ -46,7 +50,7 @@ export interface Offer {
   latest: string | undefined;
   xml: ReadUpdateXml;
   /** of a written XML with an address; undefined: it is being asked */
-  reach: XmlReach | undefined;
+  reach: XmlProbeResult | undefined;
   /** of a club without a package of its own: what its customers download instead; undefined: it is none */
   club: Included[] | undefined;
 }

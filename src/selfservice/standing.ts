@@ -8,7 +8,7 @@ import {
   type LiveStatus,
   type NextPayment,
 } from '../licensing/core/states';
-import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
+import { licenseAsSeenByKey, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 import type { Entitlement, Slots } from '../texts/customers/standing';
 
 export interface LicenseStanding {
@@ -25,7 +25,7 @@ export interface LicenseStanding {
 export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
   const { license } = found;
   const status = liveStatus(license, now);
-  const { activationLimit: limit, activationsUsed: used } = asShown(found);
+  const { activationLimit: limit, activationsUsed: used } = licenseAsSeenByKey(found);
   return {
     standing: readStanding(found, status, now),
     status,

@@ -26,7 +26,7 @@ import {
   type SlotChanges,
   type Verb,
 } from './slot-changes';
-import { byKey, type Refusal } from './verdict';
+import { refusalWithKey, type Refusal } from './verdict';
 
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
@@ -104,7 +104,7 @@ export function createLedger(
     // Answer a call that changes nothing without a lock.
     const found = await find(request);
     const refusal = JUDGES[verb](found, request.now);
-    if (refusal !== undefined) return byKey(refusal, found);
+    if (refusal !== undefined) return refusalWithKey(refusal, found);
     const match = found as LicenseMatch;
     const same = unchanged(verb, request, match);
     if (same !== undefined) return same;

@@ -1,5 +1,5 @@
 import type { DatabaseSettings, Db } from '../store/engine/database';
-import { findTokenByDigest, setTokenUsed, type Token } from '../store/tokens';
+import { findTokenByDigest, setTokenUsed, type ApiToken } from '../store/tokens';
 import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
 import { createCache } from '../licensing/memory';
 import type { Caller, Scope } from './caller';
@@ -56,7 +56,7 @@ export function createAuthenticator({
   operatorGroups,
 }: AuthenticatorDependencies): Authenticate {
   const site = findSite(joomlaRoot, database, operatorGroups);
-  const ownTokens = createCache<Token | undefined>(
+  const ownTokens = createCache<ApiToken | undefined>(
     OWN_LIFETIME_MS,
     () => performance.now(),
     (token) => token !== undefined,
@@ -131,7 +131,7 @@ function siteTokenOf({ authorization = '', joomlaToken = '' }: Credentials): str
 }
 
 /** Records the use of tokens, at most once a minute for each. No call waits for it or fails because of it. */
-function createUseRecorder(db: Db, now: () => Date): (token: Token) => void {
+function createUseRecorder(db: Db, now: () => Date): (token: ApiToken) => void {
   const recorded = new Map<number, number>();
   return ({ id, lastUsedAt }) => {
     const at = now();

@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
 import { jsonOf } from '../base/json';
-import type { Token } from '../store/tokens';
+import type { ApiToken } from '../store/tokens';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
@@ -92,7 +92,7 @@ export function accessJson(access: LoggedAccess) {
   };
 }
 
-export function tokenJson(token: Token) {
+export function tokenJson(token: ApiToken) {
   return jsonOf(token, 'id', 'name', 'scope', 'createdAt', 'expiresAt', 'lastUsedAt');
 }
 

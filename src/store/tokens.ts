@@ -3,7 +3,7 @@ import { toColumns, toFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
 /** A token of the operator's API, without its secret. */
-export interface Token {
+export interface ApiToken {
   id: number;
   name: string;
   /** a Scope (access/caller.ts) */
@@ -28,14 +28,14 @@ export interface Token {
 /** @throws a duplicate (`isDuplicate`) if a live token has this name */
 export async function insertToken(
   db: Db,
-  token: Omit<Token, 'id' | 'lastUsedAt' | 'revokedAt' | 'revokedBy'>,
+  token: Omit<ApiToken, 'id' | 'lastUsedAt' | 'revokedAt' | 'revokedBy'>,
 ): Promise<number> {
   const [id] = await db(table(db, 'tokens')).insert(toColumns(token));
   return id as number;
 }
 
 /** Finds a live token, which may have expired. */
-export async function findTokenByDigest(db: Db, digest: string): Promise<Token | undefined> {
+export async function findTokenByDigest(db: Db, digest: string): Promise<ApiToken | undefined> {
   const row = await db(table(db, 'tokens')).where({ token_digest: digest }).whereNotNull('live_name').first();
   return row && toFields(row);
 }
@@ -44,7 +44,7 @@ export async function findTokenByDigest(db: Db, digest: string): Promise<Token |
 export async function listTokens(
   db: Db,
   { after, limit }: { after?: number | undefined; limit?: number | undefined } = {},
-): Promise<Token[]> {
+): Promise<ApiToken[]> {
   const query = db(table(db, 'tokens')).whereNotNull('live_name').orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
@@ -63,7 +63,7 @@ export async function retireExpired(db: Db, liveName: string, now: Date): Promis
 }
 
 /** @returns the token, or undefined if no live token has this id */
-export async function revokeToken(db: Db, id: number, by: string, now: Date): Promise<Token | undefined> {
+export async function revokeToken(db: Db, id: number, by: string, now: Date): Promise<ApiToken | undefined> {
   const changed = await db(table(db, 'tokens'))
     .where({ id })
     .whereNotNull('live_name')

@@ -27,7 +27,7 @@ import type { ShopLink, ShopMessage } from '../orders/shop-messages';
 import type { Shop, ShopSku } from '../orders/shops';
 import type { SigningKey } from '../signing-keys';
 import type { DailySum, LicenseCount, LicenseMonth, RefusedCount, ToldCount } from '../sums';
-import type { Token } from '../tokens';
+import type { ApiToken } from '../tokens';
 import type { KeyNetwork, SpreadingKey, ToldSite } from '../told';
 import type { Unmatched } from '../orders/unmatched';
 import type { WebhookRow } from '../webhooks';
@@ -64,7 +64,7 @@ declare module 'knex/types/tables' {
     [spreading_keys: `${string}licensing_spreading_keys`]: RowOf<SpreadingKey>;
     [events: `${string}licensing_events`]: RowOf<StoredEvent> & Unsummed;
     [idempotency: `${string}licensing_idempotency`]: RowOf<StoredCall>;
-    [tokens: `${string}licensing_tokens`]: RowOf<Token>;
+    [tokens: `${string}licensing_tokens`]: RowOf<ApiToken>;
     [one_time_codes: `${string}licensing_one_time_codes`]: RowOf<StoredCode>;
     [link_requests: `${string}licensing_link_requests`]: RowOf<SlotOfRequest> & { address_digest: string };
     [sessions: `${string}licensing_sessions`]: RowOf<StoredSession>;

@@ -5,7 +5,7 @@ import { createCache } from '../licensing/memory';
 import type { Caller, Scope } from './caller';
 import { createDoor, type Door } from './door';
 import { readSession, type IsAccountIn } from './sessions';
-import { siteAway } from './site-away';
+import { throwSiteUnavailable } from './site-away';
 import { isTokenText, tokenDigest } from './token-text';
 
 interface AuthenticatorDependencies {
@@ -83,13 +83,13 @@ export function createAuthenticator({
   async function isAccountIn(userId: number, byDoor: boolean): Promise<boolean> {
     if (byDoor) return door.isIn(userId);
     if (typeof site === 'string') return false;
-    const look = () => judgeSiteAccount(db, site, userId).catch(siteAway);
+    const look = () => judgeSiteAccount(db, site, userId).catch(throwSiteUnavailable);
     return 'user' in (await siteAccounts(userId, look));
   }
 
   async function siteCaller(credential: string): Promise<Caller | Refused> {
     if (typeof site === 'string') return UNAUTHORIZED;
-    const look = () => judgeSiteToken(db, site, credential).catch(siteAway);
+    const look = () => judgeSiteToken(db, site, credential).catch(throwSiteUnavailable);
     const verdict = await siteTokens(tokenDigest(credential), look);
     if ('refused' in verdict) return verdict;
     const { id, login } = verdict.user;

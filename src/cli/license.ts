@@ -3,7 +3,7 @@ import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 import { MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
 import { nextPayment, paidEnd, STORED_STATUSES } from '../licensing/core/states';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';

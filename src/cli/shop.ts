@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { API_PATH } from '../licensing/api';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
 import { quantity } from '../base/quantity';

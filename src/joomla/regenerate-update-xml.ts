@@ -1,4 +1,4 @@
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { findRollouts } from '../licensing/updates';
 import type { OwnFile } from '../packages/replace-file';

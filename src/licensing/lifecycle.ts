@@ -10,7 +10,7 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
-import { noLicense } from './find-or-refuse';
+import { throwLicenseNotFound } from './find-or-throw';
 import {
   allowedTransitions,
   endWithGrace,
@@ -178,7 +178,7 @@ export async function changeLicense(
   work: (trx: Transaction, license: LockedLicense) => Promise<void>,
 ): Promise<License> {
   return inTransaction(db, async (trx) => {
-    await work(trx, (await lockLicense(trx, id)) ?? noLicense(id));
+    await work(trx, (await lockLicense(trx, id)) ?? throwLicenseNotFound(id));
     // Read before the commit: a failure after it would look as if nothing had changed, and a new key would be lost.
     return (await findLicense(trx, id)) as License;
   });

@@ -5,7 +5,7 @@ import { securityLines } from '../licensing/changelog';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { openKey } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';

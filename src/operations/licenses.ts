@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { amendLicense } from '../licensing/amend';
 import { requireDuration } from '../licensing/durations';
 import { requireLabel } from '../licensing/fields';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { issueLicenses, MAX_ISSUED, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { SORTS } from '../licensing/license-filter';
 import { listLicensePage } from '../licensing/lists';

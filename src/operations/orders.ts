@@ -3,7 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 import { ORDER_EVENTS } from '../orders/order-events';
 import { MAX_AMOUNT, MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
-import { noOrder, type ProcessedOrder as Processed } from '../orders/process';
+import { orderNotFoundError, type ProcessedOrder as Processed } from '../orders/process';
 import { recordOrder } from '../orders/record';
 import { confirmOrder } from '../orders/retry';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
@@ -317,7 +317,8 @@ export function processedJson({ id, shop, number: order, state: became, reason }
 async function requireOrder(call: Call): Promise<OrderDetails> {
   const { db, caller } = call;
   const found = await readOrder(db, readId(call, 'id', 'order'));
-  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name)) throw noOrder();
+  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
+    throw orderNotFoundError();
   return found;
 }
 

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { fieldsOf } from '../base/json';
 import { addPlan, editPlanAndLicenses, removePlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { listPlanPage } from '../licensing/lists';
 import { planJson, PlanSchema } from '../licensing/schemas/catalogue';
 import { regenerateAfterPlan } from './kit/regenerate-xml';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/told';
 import { BEHIND_SORTS, readProductSites, type SiteBehind } from '../licensing/told-sites';
 import { get, list } from './kit/operation';

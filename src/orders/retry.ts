@@ -2,7 +2,7 @@ import { CodedError } from '../base/errors';
 import type { Db, Transaction } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
 import { listReady, listRetried, listWaiting, lockOrder, setOrder } from '../store/orders/orders';
-import { noOrder, processOrder, type ProcessedOrder } from './process';
+import { orderNotFoundError, processOrder, type ProcessedOrder } from './process';
 import type { RecordContext } from './facts';
 
 /** Retries orders: those that wait, those whose missing data has arrived, and those that failed. */
@@ -66,7 +66,7 @@ export async function runReady(
 export async function confirmOrder(db: Db, id: number, context: RecordContext): Promise<ProcessedOrder> {
   await inReadCommitted(db, async (trx: Transaction) => {
     const order = await lockOrder(trx, id);
-    if (order === undefined) throw noOrder();
+    if (order === undefined) throw orderNotFoundError();
     if (order.confirmedAt === null) await setOrder(trx, id, { confirmedAt: context.now });
   });
   return processOrder(db, id, context);

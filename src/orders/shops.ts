@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../base/days';
 import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/fields';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { isSameOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
 import { jsonOf } from '../base/json';

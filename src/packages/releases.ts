@@ -23,7 +23,7 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import { explainReadFault } from './file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { noProduct, requireProduct } from '../licensing/find-or-refuse';
+import { throwProductNotFound, requireProduct } from '../licensing/find-or-throw';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
 import { announceRelease } from '../licensing/webhook-events';
 import { checkZip, type ZipFault } from './zip';
@@ -109,7 +109,7 @@ export async function publishRelease(
   };
   return inTransaction(db, async (trx) => {
     // Check again under the lock: copying takes time, and another process may have published in the meantime.
-    if (!(await lockProduct(trx, productId))) noProduct(productId);
+    if (!(await lockProduct(trx, productId))) throwProductNotFound(productId);
     if (existing) {
       // The published package must be the one that was checked.
       const isSame = (await findRelease(trx, productId, version))?.sha256 === existing.sha256;

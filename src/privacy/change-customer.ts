@@ -24,7 +24,7 @@ import { deleteVisits, findVisits } from '../store/personal-data';
 import { moveLinks } from '../store/orders/shop-messages';
 import { inReadCommitted } from '../store/engine/transaction';
 import { isKnown } from './customer-address';
-import { noCustomer, resolveCustomer } from './customer-list';
+import { throwCustomerNotFound, resolveCustomer } from './customer-list';
 
 declare module '../licensing/operator-error' {
   interface Refusals {
@@ -83,7 +83,7 @@ export async function changeCustomer(
     note: note && requireNote(note),
   };
   return inReadCommitted(db, async (trx) => {
-    if (!(await isKnown(trx, from))) return noCustomer();
+    if (!(await isKnown(trx, from))) return throwCustomerNotFound();
     const moved = { licenses: 0, orders: 0 };
     if (to !== from) {
       if (!changes.join && (await isKnown(trx, to)))

@@ -1,4 +1,4 @@
-import { noProduct, requireProduct } from '../../licensing/find-or-refuse';
+import { throwProductNotFound, requireProduct } from '../../licensing/find-or-throw';
 import { STABILITIES, type Stability } from '../../licensing/versions';
 import { lockProduct, setUpdateXmlSettings } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
@@ -67,7 +67,7 @@ export function setUpdateXmlOptions(
   options: { [K in keyof XmlOptions]?: XmlOptions[K] | '' | undefined },
 ): Promise<XmlOptions> {
   return inTransaction(db, async (trx) => {
-    const product = (await lockProduct(trx, productId)) ?? noProduct(productId);
+    const product = (await lockProduct(trx, productId)) ?? throwProductNotFound(productId);
     const { tag } = options;
     refuseUnknown('type', options.type, EXTENSION_TYPES);
     refuseUnknown('client', options.client, EXTENSION_CLIENTS);

@@ -1,5 +1,5 @@
 import { isCoded } from '../../base/errors';
-import { requireProduct } from '../../licensing/find-or-refuse';
+import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
 import { offeredTo } from '../../licensing/updates';

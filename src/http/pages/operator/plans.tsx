@@ -7,7 +7,7 @@ import {
   type Plan,
 } from '../../../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
-import { requirePlan } from '../../../licensing/find-or-refuse';
+import { requirePlan } from '../../../licensing/find-or-throw';
 import { invalid, type Failure } from '../../../operations/kit/failures';
 import { planOperations } from '../../../operations/plans';
 import { readId } from '../../../operations/kit/reading';

@@ -1,5 +1,5 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { asSort } from '../../../licensing/sorting';
 import { BEHIND_SORTS, readProductSites } from '../../../licensing/told-sites';
 import { readId } from '../../../operations/kit/reading';

@@ -1,6 +1,6 @@
 import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { offeredTo, sharesOf } from '../../../licensing/updates';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';
 import { ManageError, type Failure } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';

@@ -7,7 +7,7 @@ import {
 import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { findOffered } from '../../../licensing/updates';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { ManageError } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';

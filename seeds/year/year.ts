@@ -5,7 +5,7 @@ import { countAfterImport, sumUp } from '../../src/figures/statistics';
 import { SPREAD_DAYS, TOLD_DAYS } from '../../src/licensing/told';
 import { pruneAccesses } from '../../src/store/access-log';
 import type { Db, Transaction } from '../../src/store/engine/database';
-import { holdLease, releaseLease } from '../../src/store/leases';
+import { acquireOrRenewLease, releaseLease } from '../../src/store/leases';
 import { findShop } from '../../src/store/orders/shops';
 import { pruneLicenseMonths, pruneRefused } from '../../src/store/sums';
 import { pruneTold } from '../../src/store/told';
@@ -78,7 +78,7 @@ async function keepHouse(trx: Transaction, now: Date): Promise<void> {
   // Take a separate lease, because a service on this database may hold that of housekeeping: both must not count twice.
   const lease = { name: 'demo', holder: 'demo' };
   const clock = () => now;
-  if (!(await holdLease(trx, lease, now)) || !(await sumUp(trx, lease, clock)))
+  if (!(await acquireOrRenewLease(trx, lease, now)) || !(await sumUp(trx, lease, clock)))
     throw new Error('Another program keeps the figures of this database.');
   await releaseLease(trx, lease);
   await countAfterImport(trx, now);

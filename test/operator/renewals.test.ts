@@ -11,7 +11,7 @@ import { readRenewals, type RenewalsQuery } from '../../src/figures/renewals';
 import { countAllLicenses, sumUp } from '../../src/figures/statistics';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { deleteLicenses, findLicense, type License } from '../../src/store/licenses/licenses';
-import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
+import { acquireOrRenewLease, releaseLease, type Lease } from '../../src/store/leases';
 import { listNotRenewed, type PlacedNotRenewed } from '../../src/store/renewals';
 import { recordRefusals } from '../../src/store/refusals';
 import { inReadCommitted } from '../../src/store/engine/transaction';
@@ -113,7 +113,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
   });
 
   async function sum(on = db, lease = LEASES[0]!): Promise<void> {
-    expect(await holdLease(on, lease, clock.now)).toBe(true);
+    expect(await acquireOrRenewLease(on, lease, clock.now)).toBe(true);
     expect(await sumUp(on, lease, () => clock.now)).toBe(true);
     expect(await countAllLicenses(on, lease, () => clock.now)).toBe(true);
     await releaseLease(on, lease);

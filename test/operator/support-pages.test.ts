@@ -9,7 +9,7 @@ import { OPERATOR_LANGUAGES, OPERATORS, type OperatorLanguage } from '../../src/
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { sumUp } from '../../src/figures/statistics';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
 import { find, type FindResult } from '../../src/support/find';
 import { needsYou, refusalsByReason } from '../../src/overview/needs-you';
@@ -627,7 +627,7 @@ Example Shop Ltd`,
     // Another instance's lease has ended by then.
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
     const lease = { name: 'housekeeping', holder: 'test' };
-    expect(await holdLease(service.db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
     expect(await sumUp(service.db, lease, () => later)).toBe(true);
     expect(await keepFigures(service.db, lease, () => NOW)).toBe(true);
     const query = { productId: undefined, days: 30 } as const;

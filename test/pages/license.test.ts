@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
 import { sumUp } from '../../src/figures/statistics';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { recordToldSites } from '../../src/store/told';
 import { addActivation } from '../../src/licensing/activations';
 import { findLicense, type License } from '../../src/licensing/licenses';
@@ -156,7 +156,7 @@ describe('the page of a licence', () => {
     await download(key);
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 7 * 24 * 60 * 60 * 1000);
-    expect(await holdLease(service.db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
     expect(await sumUp(service.db, lease, () => later)).toBe(true);
     const told = { licenseId: id, productId: 42, site: 'www.example.org', version: '0.9.0' };
     const shown = await get(`/licenses/${id}`);

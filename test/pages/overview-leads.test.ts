@@ -5,7 +5,7 @@ import { createTold } from '../../src/licensing/told';
 import type { Settings } from '../../src/settings/config';
 import type { Access } from '../../src/store/access-log';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { NOW, startManaged, type Managed, type Thing } from '../support/manage';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
@@ -20,7 +20,7 @@ async function sumAll(db: Db): Promise<void> {
   const lease = { name: 'housekeeping', holder: 'test' };
   // The lease of the service has ended by then.
   const later = new Date(Date.now() + DAY_MS);
-  await holdLease(db, lease, later);
+  await acquireOrRenewLease(db, lease, later);
   expect(await sumUp(db, lease, () => later)).toBe(true);
   expect(await keepFigures(db, lease, () => NOW)).toBe(true);
 }

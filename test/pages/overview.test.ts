@@ -6,7 +6,7 @@ import { keepFigures } from '../../src/figures/kept-figures';
 import { countAllLicenses, readStatistics, sumUp } from '../../src/figures/statistics';
 import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { table } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { insertAccesses } from '../../src/store/access-log';
 import { recordRefusals } from '../../src/store/refusals';
@@ -96,7 +96,7 @@ describe('the overview', () => {
     await access('2026-11-20', renewed.id, 'ok', 6);
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
-    expect(await holdLease(db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, later)).toBe(true);
     expect(await sumUp(db, lease, () => later)).toBe(true);
     expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
     expect(await keepFigures(db, lease, () => NOW)).toBe(true);

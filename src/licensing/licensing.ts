@@ -12,7 +12,7 @@ import { createLatestUpdate, rememberBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './core/validate';
 import type { Refusal, Validation } from './core/verdict';
 import { createTold, SPREAD_FACTOR } from './told';
-import { createRefusalAnnouncer } from './webhook-events';
+import { createRefusalEnqueuer } from './webhook-events';
 
 export type { Db };
 
@@ -46,7 +46,7 @@ export function createLicensing(
   settings: SigningSettings & { spreadFactor?: number; onFault?: (reason: string) => void } = NO_SIGNING,
 ): Licensing {
   const find = createBatches((requests: LicenseQuery[]) => lookUp(db, requests));
-  const announceRefusals = createRefusalAnnouncer(db);
+  const announceRefusals = createRefusalEnqueuer(db);
   const keepTold = createTold(db, settings.spreadFactor ?? SPREAD_FACTOR);
   const ledger = createLedger(db, createClientHistory(), find, now);
   return {

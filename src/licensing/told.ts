@@ -20,7 +20,7 @@ import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
 import { createMemory } from './memory';
 import { columnOf, readSort, sortRows } from './sorting';
-import { announceSpreading } from './webhook-events';
+import { enqueueSpreadingWebhook } from './webhook-events';
 
 export { listToldSitesOf };
 
@@ -93,7 +93,7 @@ export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) =
     for (const { key, license, most } of await withLicenses(db, keys, spreadFactor))
       if (most !== undefined && (counts.get(key.id) as number) > most) {
         await recordSpreading(db, { keyId: key.id, licenseId: license.id, at: now });
-        await announceSpreading(db, license.id, key.id, now);
+        await enqueueSpreadingWebhook(db, license.id, key.id, now);
       }
   }
 }

@@ -4,7 +4,7 @@ import { shortDigest } from '../base/digest';
 import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
-import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
+import { enqueueErasureWebhook, recordEvents, type WebhookData } from '../licensing/webhook-events';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { Db, Transaction } from '../store/engine/database';
 import { deleteProfile, findProfile } from '../store/customer-profiles';
@@ -199,7 +199,7 @@ async function eraseFromLicenses(
 
 /** Announces the erasure for all addresses, because a webhook receiver may know a former one. */
 async function announceErasures(trx: Transaction, { addresses }: CustomerAddress, now: Date): Promise<void> {
-  for (const address of addresses) await announceErasure(trx, address, now);
+  for (const address of addresses) await enqueueErasureWebhook(trx, address, now);
 }
 
 /** Erases the customer's data from webhooks about the licences. Waiting webhooks are still delivered. */

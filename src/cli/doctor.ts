@@ -6,7 +6,7 @@ import { loginName, readConfig, wantsColor, type Config } from '../settings/conf
 import { readEffective } from '../settings/stored';
 import { quantity } from '../base/quantity';
 import { examine } from '../doctor/examine';
-import { problem, type CommandFinding, type Patient } from '../doctor/finding';
+import { problem, type CommandFinding, type CheckContext } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
 import { explainReadFault } from '../packages/file-faults';
@@ -94,7 +94,7 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
 }
 
 /** Opens a log. @throws OperatorError if it cannot be read */
-async function openLog(file: string): Promise<NonNullable<Patient['log']>> {
+async function openLog(file: string): Promise<NonNullable<CheckContext['log']>> {
   if (file === '-')
     return { name: 'Standard input', readLines: () => createInterface({ input: process.stdin }) };
   try {

@@ -3,7 +3,7 @@ import { countActivations, findMiscounts, setActivationsUsed, type Miscount } fr
 import { insertEvents } from '../store/events';
 import { lockLicense } from '../store/licenses/licenses';
 import { inTransaction } from '../store/engine/transaction';
-import { ok, problem, type CommandCheck, type Patient } from './finding';
+import { ok, problem, type CommandCheck, type CheckContext } from './finding';
 
 /** The maximum number of licences that are read at once, and that a finding counts. */
 const PAGE = 100;
@@ -52,7 +52,7 @@ export const checkCounters: CommandCheck = async (patient) => {
 };
 
 /** Repairs a counter under the lock that activations take, so that neither misses the other's change. */
-function repair({ db, now }: Patient, actor: string, { licenseId }: Miscount): Promise<boolean> {
+function repair({ db, now }: CheckContext, actor: string, { licenseId }: Miscount): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const license = await lockLicense(trx, licenseId);
     if (license === undefined) return false;

@@ -5,7 +5,7 @@ import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
 import { serviceGainsNoRights } from '../process/units';
 import { countUndelivered } from '../store/outbox';
-import { ok, problem, warning, type Check, type Finding } from './finding';
+import { ok, problem, warning, type Check, type CheckFinding } from './finding';
 
 const PATIENCE_MS = 5_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -34,7 +34,7 @@ export const checkMail: Check = async ({ config }) => {
 };
 
 /** Reports mails that were not sent. */
-export const checkOutbox: Check = async ({ db, now }): Promise<Finding[]> => {
+export const checkOutbox: Check = async ({ db, now }): Promise<CheckFinding[]> => {
   const { failed, waiting } = await countUndelivered(db, new Date(now().getTime() - WEEK_MS));
   if (failed + waiting === 0) return [];
   return [warning('MAILS_NOT_SENT', (t) => t.mailsNotSent(failed, waiting))];

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { findInstances } from '../process/instances';
 import { answeredInTime, openRedis } from '../process/redis';
-import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
+import { ok, problem, reasonOf, warning, type Check, type CheckFinding } from './finding';
 
 const PATIENCE_MS = 3_000;
 /** The deadline, because ioredis's cluster client tries several nodes and may never give up. */
@@ -49,7 +49,7 @@ export const checkRedis: Check = async ({ config }) => {
   }
 };
 
-function checkWithoutRedis(instances: string[]): Finding {
+function checkWithoutRedis(instances: string[]): CheckFinding {
   const count = instances.length;
   return count < 2
     ? ok('REDIS', (t) => t.redisUnset)

@@ -24,7 +24,7 @@ import {
   type Check,
   type CommandCheck,
   type CommandFinding,
-  type Patient,
+  type CheckContext,
 } from './finding';
 import { header, httpGet, type Answer, type GetOptions } from './http-get';
 
@@ -40,7 +40,7 @@ const isLoopback = createNetworkMatcher(['127.0.0.0/8', '::1']);
 const LOCATION_IN_EXAMPLE = '/_licensing_packages/';
 const RENEW_NGINX = "licensing nginx --server-name YOUR.SITE prints what belongs into nginx's configuration.";
 
-type Site = Patient & { url: URL };
+type Site = CheckContext & { url: URL };
 
 export const checkSite: CommandCheck = async (patient) => {
   const { url } = patient;

@@ -3,7 +3,7 @@ import { requireProduct } from '../../../licensing/find-or-throw';
 import { asSort } from '../../../licensing/sorting';
 import { BEHIND_SORTS, readProductSites } from '../../../licensing/told-sites';
 import { readId } from '../../../operations/kit/reading';
-import { refusalReason } from '../../../overview/needs-you';
+import { refusalReason } from '../../../overview/action-items';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';

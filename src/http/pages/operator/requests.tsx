@@ -4,7 +4,7 @@ import { listRequestPage, type RequestQuery } from '../../../licensing/lists';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readStatistics } from '../../../figures/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
-import { refusalReason, REFUSAL_CODES } from '../../../overview/needs-you';
+import { refusalReason, REFUSAL_CODES } from '../../../overview/action-items';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
 import { filterId, requireLicense } from '../../../operations/kit/reading';
 import { csvRows } from '../csv';

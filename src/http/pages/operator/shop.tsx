@@ -1,4 +1,4 @@
-import { needsOfOrders, type Need } from '../../../overview/needs-you';
+import { needsOfOrders, type ActionItem } from '../../../overview/action-items';
 import type { Effect } from '../../../orders/order-events';
 import { plansOf } from '../../../licensing/catalogue';
 import { countUnreadable, readRefused, type Refused } from '../../../orders/refused-messages';
@@ -289,7 +289,7 @@ function ShopPage({
 }: {
   shop: Shop;
   plans: Plans;
-  needs: Need[];
+  needs: ActionItem[];
   skus: ShopSku[];
   /** undefined: it posts with a token */
   receives: Receives | undefined;

@@ -20,7 +20,7 @@ import { daysBefore, type OverviewQuery } from './overview';
 
 /** The action items of the overview: what waits for the seller, and why requests were refused. */
 
-export type Need =
+export type ActionItem =
   | { type: 'not_offered'; productId: number; product: string; version: string; sentence: string }
   | {
       type: 'refused';
@@ -32,9 +32,9 @@ export type Need =
       sentence: string;
     }
   /** `orders`: waiting orders; `failed`: orders that are retried */
-  | { type: CountedNeed; count: number; sentence: string };
+  | { type: CountedItem; count: number; sentence: string };
 
-type CountedNeed =
+type CountedItem =
   | 'without_address'
   | 'disputed'
   | 'spreading'
@@ -73,15 +73,15 @@ const MOST_DISPUTED = 100;
 const DISPUTED = { status: 'suspended', suspendedBy: 'charged_back' };
 
 /** Lists the action items; an empty list means that nothing needs the seller. */
-export async function needsYou(
+export async function listActionItems(
   db: Db,
   { home, failedMails, stoppedWebhooks, spreadFactor, language, now }: NeedsOptions,
-): Promise<Need[]> {
+): Promise<ActionItem[]> {
   const refused = await findRefused(db, language, now);
   const page = { order: 'newest', after: undefined, limit: MOST_DISPUTED + 1 } as const;
   const disputed = await listLicensePositions(db, DISPUTED, page, now);
   const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
-  const needs = (type: CountedNeed, found: number, most?: number) => counted(language, type, found, most);
+  const needs = (type: CountedItem, found: number, most?: number) => counted(language, type, found, most);
   return [
     // Customers who paid and received nothing come first.
     ...(await needsOfOrders(db, undefined, language)),
@@ -99,7 +99,7 @@ export async function needsOfOrders(
   db: Db,
   shop: string | undefined,
   language: OperatorLanguage,
-): Promise<Need[]> {
+): Promise<ActionItem[]> {
   const ofShop = <Row extends { shop: string }>(rows: Row[]) =>
     rows.filter((row) => shop === undefined || row.shop === shop);
   const unmatched = ofShop(await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
@@ -115,7 +115,12 @@ export async function needsOfOrders(
 }
 
 /** @param most more are not counted */
-function counted(language: OperatorLanguage, type: CountedNeed, found: number, most = Infinity): Need[] {
+function counted(
+  language: OperatorLanguage,
+  type: CountedItem,
+  found: number,
+  most = Infinity,
+): ActionItem[] {
   const { needsYou: texts, language: written } = OPERATORS[language];
   const count = Math.min(found, most);
   const number = written.number(count) + (found > most ? '+' : '');
@@ -123,8 +128,8 @@ function counted(language: OperatorLanguage, type: CountedNeed, found: number, m
 }
 
 /** Finds versions that are published but missing in the update XML, for products whose XML is set up. */
-async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<Need[]> {
-  const needs: Need[] = [];
+async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<ActionItem[]> {
+  const needs: ActionItem[] = [];
   for (const { id, name, element } of await listProducts(db)) {
     const forAll = element === null ? undefined : await findOffered(db, id);
     if (forAll === undefined) continue;
@@ -139,7 +144,7 @@ async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage)
   return needs;
 }
 
-async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promise<Need | undefined> {
+async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promise<ActionItem | undefined> {
   const since = subtractDuration(now, REFUSED_WITHIN);
   const refused = await listRefusedLicenses(db, since, MOST_REFUSED + 1);
   const counts = new Map<RefusingCode, number>();

@@ -19,7 +19,7 @@ import {
   type TextTable,
   type Visits,
 } from '../store/personal-data';
-import { toFields, type RowOf } from '../store/engine/row-fields';
+import { rowToFields, type RowOf } from '../store/engine/row-fields';
 import { listWords } from '../store/search-words';
 import type { ShopMessage } from '../store/orders/shop-messages';
 import { listNetworksOf, listToldSitesOf } from '../store/told';
@@ -239,7 +239,7 @@ async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number
 async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
   const ids = await findMessageIds(db, await ownOrderIds(db, whose));
   for await (const row of rowsOf(db, 'shop_messages', ids, whose)) {
-    const message = toFields(row as RowOf<ShopMessage>);
+    const message = rowToFields(row as RowOf<ShopMessage>);
     yield {
       shop: message.shop,
       ...messageJson(message),
@@ -284,7 +284,7 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
 async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
   const ids = await findOutboxIds(db, whose.customer.addresses, whose.licenseIds);
   for await (const row of rowsOf(db, 'outbox', ids, whose))
-    yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
+    yield rowToFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
 }
 
 /** A mail or a webhook. */

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import {
   forceIndex,
   insertRows,
@@ -102,7 +102,7 @@ export async function takeUnsummed<T extends SummedTable>(
       ORDER BY id${isSqlite(trx) ? '' : ' FOR UPDATE SKIP LOCKED'}`,
     ids,
   );
-  const taken = rows.map(toFields);
+  const taken = rows.map(rowToFields);
   if (taken.length > 0)
     await rawChange(
       trx,
@@ -177,7 +177,7 @@ export async function listSums(db: Db, productId: number, from: string, to: stri
     `SELECT * FROM ${table(db, 'daily_sums')} WHERE product_id = ? AND day >= ? AND day <= ? ORDER BY day, kind, name`,
     [productId, from, to],
   );
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Counts the different licences that were refused on these days, by code. The records are kept as long as the access log. */
@@ -313,7 +313,7 @@ export async function listLicenseMonths(db: Db, licenseId: number, from: string)
     .where({ license_id: licenseId })
     .where('month', '>=', from)
     .orderBy('month');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Deletes a few rows of months before a given month. @returns how many were found */
@@ -371,7 +371,7 @@ export interface RefusedCount {
 
 /** Lists the stored counts of a product, or of all, for periods of a length in days. */
 export async function listRefusedCounts(db: Db, productId: number, days: number): Promise<RefusedCount[]> {
-  return (await db(table(db, 'refused_counts')).where({ product_id: productId, days })).map(toFields);
+  return (await db(table(db, 'refused_counts')).where({ product_id: productId, days })).map(rowToFields);
 }
 
 export async function replaceRefusedCounts(trx: Transaction, counts: RefusedCount[]): Promise<void> {
@@ -405,7 +405,7 @@ export async function listToldCounts(db: Db, productId: number | undefined): Pro
     { column: 'version', order: 'desc' },
   ]);
   if (productId !== undefined) query.where({ product_id: productId });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 export async function replaceToldCounts(trx: Transaction, counts: ToldCount[]): Promise<void> {
@@ -433,5 +433,5 @@ export async function replaceLicenseCounts(trx: Transaction, counts: LicenseCoun
 export async function listLicenseCounts(db: Db, productId: number | undefined): Promise<LicenseCount[]> {
   const query = db(table(db, 'license_counts')).orderBy(['product_id', 'plan_id', 'status', 'month']);
   if (productId !== undefined) query.where({ product_id: productId });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }

@@ -1,5 +1,5 @@
 import { table, type Db } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
 /** A token of the operator's API, without its secret. */
@@ -30,14 +30,14 @@ export async function insertToken(
   db: Db,
   token: Omit<ApiToken, 'id' | 'lastUsedAt' | 'revokedAt' | 'revokedBy'>,
 ): Promise<number> {
-  const [id] = await db(table(db, 'tokens')).insert(toColumns(token));
+  const [id] = await db(table(db, 'tokens')).insert(fieldsToRow(token));
   return id as number;
 }
 
 /** Finds a live token, which may have expired. */
 export async function findTokenByDigest(db: Db, digest: string): Promise<ApiToken | undefined> {
   const row = await db(table(db, 'tokens')).where({ token_digest: digest }).whereNotNull('live_name').first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Lists live tokens by id, including expired ones. */
@@ -48,7 +48,7 @@ export async function listTokens(
   const query = db(table(db, 'tokens')).whereNotNull('live_name').orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Frees the name of a token that has expired. */
@@ -70,7 +70,7 @@ export async function revokeToken(db: Db, id: number, by: string, now: Date): Pr
     .update({ live_name: null, revoked_at: toSqlTime(now), revoked_by: by });
   if (changed === 0) return undefined;
   const row = await db(table(db, 'tokens')).where({ id }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Records a use, unless a use after `unlessAfter` is recorded. */

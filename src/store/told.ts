@@ -1,6 +1,6 @@
 import { inChunks } from '../base/chunks';
 import { isSqlite, table, type Db } from './engine/database';
-import { toFields } from './engine/row-fields';
+import { rowToFields } from './engine/row-fields';
 import { placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
@@ -128,7 +128,7 @@ export async function toldVersionAt(
     .orderBy('first_at')
     .offset(n - 1)
     .first();
-  return row && toFields(row).firstAt;
+  return row && rowToFields(row).firstAt;
 }
 
 export interface ToldPlace {
@@ -168,7 +168,7 @@ export async function listToldSites(
         after.licenseId,
         after.site,
       ]);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Lists a product's sites that reported a version, latest first. @param after its `at` is the time of that first report */
@@ -194,7 +194,7 @@ export async function listSitesWithVersion(
         after.licenseId,
         after.site,
       ]);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Lists the reported sites of these licences, newest first, at most MOST_TOLD_SITES of each. */
@@ -208,7 +208,7 @@ export async function listToldSitesOf(db: Db, licenseIds: number[], limit?: numb
         { column: 'site', order: 'desc' },
       ]);
     if (limit !== undefined) query.limit(limit);
-    return (await query).map(toFields);
+    return (await query).map(rowToFields);
   });
 }
 
@@ -219,7 +219,7 @@ export async function listNetworksOf(db: Db, licenseIds: number[]): Promise<KeyN
   const rows = await db(tableBy(db, 'key_networks'))
     .whereIn('key_id', keyIds)
     .orderBy([{ column: 'key_id' }, { column: 'network' }]);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 async function keysOf(db: Db, licenseIds: number[]): Promise<number[]> {
@@ -294,7 +294,7 @@ export async function listSpreading(
       { column: 'key_id', order: 'desc' },
     ])
     .limit(limit);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Deletes everything reported about licences and their keys. @returns how many rows */

@@ -10,7 +10,7 @@ import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../../src/texts/custo
 import { findTextFaults, PLACEHOLDERS, readMailText, TEXT_NAMES } from '../../src/mail/texts';
 import { table } from '../../src/store/engine/database';
 import { acquireOrRenewLease } from '../../src/store/leases';
-import { toFields } from '../../src/store/engine/row-fields';
+import { rowToFields } from '../../src/store/engine/row-fields';
 import type { OutboxRow } from '../../src/store/outbox';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { expectNoSecrets, startManaged, type Managed, type Thing } from '../support/manage';
@@ -121,7 +121,7 @@ describe('what mails say', () => {
     const composing = db.transaction(async (trx) => {
       const id = await queueMail(trx, request, { now, language });
       const row = (await trx(table(trx, 'outbox')).where({ id }).first()) as object;
-      composed = await composeMail(trx, toFields(row) as OutboxRow, { ...settings, ...more }, now);
+      composed = await composeMail(trx, rowToFields(row) as OutboxRow, { ...settings, ...more }, now);
       throw undo;
     });
     await expect(composing).rejects.toBe(undo);

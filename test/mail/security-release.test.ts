@@ -5,7 +5,7 @@ import { queueNotice, queueNotices } from '../../src/mail/security-release';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { tellProfile } from '../../src/store/customer-profiles';
 import { table } from '../../src/store/engine/database';
-import { toFields } from '../../src/store/engine/row-fields';
+import { rowToFields } from '../../src/store/engine/row-fields';
 import { findNotice, insertNotice } from '../../src/store/security-notices';
 import { recordToldSites } from '../../src/store/told';
 import { inTransaction } from '../../src/store/engine/transaction';
@@ -69,7 +69,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     recordToldSites(service.db, [{ licenseId, productId, site, version, at: NOW }]);
   const queued = async () =>
     (await service.db(table(service.db, 'outbox')).where({ type: 'security_release' }).orderBy('id')).map(
-      toFields,
+      rowToFields,
     );
   const eventsOf = async (id: number) =>
     (await service.write.all(`/licenses/${id}/events`)).filter(({ action }) => action === 'notify');

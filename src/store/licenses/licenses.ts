@@ -18,7 +18,7 @@ import {
   rawRows,
   tableBy,
 } from '../engine/statements';
-import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import { refreshWords } from '../search-words';
 import { deleteTold } from '../told';
 import { toSqlTime } from '../engine/time';
@@ -208,7 +208,7 @@ export async function lockLicenses(
         `SELECT * FROM ${licenses}${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
     ids,
   );
-  return new Map(rows.map(toFields).map((license) => [license.id, license]));
+  return new Map(rows.map(rowToFields).map((license) => [license.id, license]));
 }
 
 /**
@@ -219,7 +219,7 @@ export async function lockLicenses(
 export function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<number[]> {
   return inChunks(licenses, async (chunk) => {
     const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, foldedDigest, ...row }) => ({
-      row: toColumns({
+      row: fieldsToRow({
         graceDays: 0,
         renewsItself: false,
         ...row,
@@ -257,7 +257,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
   await trx(table(trx, 'licenses'))
     .where({ id })
     .increment('revision', 1)
-    .update(toColumns({ ...changes, ...digest }));
+    .update(fieldsToRow({ ...changes, ...digest }));
   if (customer !== undefined || changes.reference !== undefined) await refreshWords(trx, [id]);
 }
 
@@ -478,7 +478,7 @@ function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table
 
 function toLicense(row: RowOf<JoinedFields>): License {
   const { planId, planName, activationType, afterExpiry, freeStaging, productId, productName, ...license } =
-    toFields(row);
+    rowToFields(row);
   return {
     ...license,
     plan: { id: planId, name: planName, activationType, afterExpiry, freeStaging },

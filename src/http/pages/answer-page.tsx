@@ -53,7 +53,7 @@ export function answerPage<Call extends PageCall>(
       const handle = isPost ? route.post : route.get;
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
-      if (isPost && !route.checksOrigin && !isSameOrigin(ctx))
+      if (isPost && !route.handlesCsrfItself && !isSameOrigin(ctx))
         throw new ManageError('FORBIDDEN', 'Another origin.');
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {

@@ -100,7 +100,7 @@ export interface Route<Call extends PageCall> {
   /** true if the form needs no recent sign-in: its operation has `goesOn`, or checks this itself (`goesOnWith`) */
   goesOn?: true;
   /** true if the form may come from another origin, which the route checks itself (CSRF) */
-  checksOrigin?: true;
+  handlesCsrfItself?: true;
   /** true if the form has a file */
   upload?: boolean;
   /** false if the work may take longer than a request's deadline */

@@ -4,7 +4,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError } from '../base/errors';
 import { loginName, readConfig, wantsColor, type Config } from '../settings/config';
 import { readEffective } from '../settings/stored';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { examine } from '../doctor/examine';
 import { problem, type CommandFinding, type CheckContext } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
@@ -56,10 +56,10 @@ export function addDoctorCommand(program: Command): void {
           [
             ...findings.map(formatFinding),
             '',
-            `${quantity(problems, 'problem')}, ${quantity(warnings, 'warning')}, ${unknown} unknown.`,
+            `${countOf(problems, 'problem')}, ${countOf(warnings, 'warning')}, ${unknown} unknown.`,
           ].join('\n'),
       );
-      if (problems > 0) throw new OperatorError(`The doctor found ${quantity(problems, 'problem')}.`);
+      if (problems > 0) throw new OperatorError(`The doctor found ${countOf(problems, 'problem')}.`);
     });
 }
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../settings/config';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { hostAndPort } from '../process/listen';
 import { findInstances, instanceSocket } from '../process/instances';
 import { asCaller } from '../process/rights';
@@ -224,7 +224,7 @@ export function remarksOnInstances(name: string, instances: number | undefined):
   const running = findInstances().length;
   return running > 0 && instances !== running
     ? [
-        `systemd runs ${quantity(running, 'instance')} of the service here: with --instances ${running} ${name} leads to all of them.`,
+        `systemd runs ${countOf(running, 'instance')} of the service here: with --instances ${running} ${name} leads to all of them.`,
       ]
     : [];
 }

@@ -4,7 +4,7 @@ import { readConfig, readPublicUrl, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
 import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
 import { asUser, run, succeeds } from '../setup/machine';
@@ -139,7 +139,7 @@ async function setUp(
       [
         made === 0
           ? 'Nothing was changed: all was as it has to be.'
-          : `Done: ${quantity(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
+          : `Done: ${countOf(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
         '',
         last,
       ].join('\n'),

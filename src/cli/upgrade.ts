@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { readConfig, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import { isWithin } from '../process/units';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import {
   backUpTables,
   countSince,
@@ -672,10 +672,10 @@ async function keepReplaced(live: Live, output: Output): Promise<string> {
 
 function describeLost({ licenses, orders, releases, events }: Extent): string {
   const counts = [
-    quantity(licenses, 'licence'),
-    quantity(orders, 'order'),
-    quantity(releases, 'version'),
-    `${quantity(events, 'entry', 'entries')} of licences' histories (activations among them)`,
+    countOf(licenses, 'licence'),
+    countOf(orders, 'order'),
+    countOf(releases, 'version'),
+    `${countOf(events, 'entry', 'entries')} of licences' histories (activations among them)`,
   ];
   return licenses + orders + releases + events === 0
     ? 'No licence, order, version or entry of a history was written since.'

@@ -1,4 +1,4 @@
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/counters';
 import { insertEvents } from '../store/events';
 import { lockLicense } from '../store/licenses/licenses';
@@ -26,7 +26,7 @@ export const checkCounters: CommandCheck = async (patient) => {
   const many =
     miscounts.length > PAGE
       ? `More than ${PAGE} licences count`
-      : quantity(miscounts.length, 'licence counts', 'licences count');
+      : countOf(miscounts.length, 'licence counts', 'licences count');
   if (repairAs === undefined)
     return [
       problem('COUNTERS', `${many} other slots than are taken by activations: ${list}.`, {
@@ -46,7 +46,7 @@ export const checkCounters: CommandCheck = async (patient) => {
   return [
     ok(
       'COUNTERS_REPAIRED',
-      `${quantity(repaired, 'licence')} counted other slots than are taken by activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
+      `${countOf(repaired, 'licence')} counted other slots than are taken by activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
     ),
   ];
 };

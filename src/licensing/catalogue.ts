@@ -1,4 +1,4 @@
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { countActivationsOfPlan } from '../store/licenses/activations';
 import {
   deletePlan,
@@ -296,7 +296,7 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
   const activations = await countActivationsOfPlan(db, plan.id);
   if (activations > 0)
     throw new OperatorError(
-      `Licences on plan ${plan.id} have ${quantity(activations, 'activation')} by ${plan.activationType}. ` +
+      `Licences on plan ${plan.id} have ${countOf(activations, 'activation')} by ${plan.activationType}. ` +
         `Add a new plan that counts by ${wanted} instead.`,
       { code: 'CONFLICT', facts: { reason: 'counts-otherwise' } },
     );
@@ -395,7 +395,7 @@ export async function changePlanLimit(
   if (!(await replacePlanLimit(db, planId, { from, to })))
     throw new OperatorError(
       `Plan ${planId} was given another limit by somebody else meanwhile. ` +
-        `${quantity(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
+        `${countOf(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
       { code: 'CONFLICT' },
     );
   // Licences issued meanwhile follow too.

@@ -5,7 +5,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { letterheadOf } from '../mail/compose';
 import { mailingOf } from '../mail/queue';
 import { ManageError } from '../operations/kit/failures';
-import type { Call, Operation } from '../operations/kit/operation';
+import type { OperationCall, Operation } from '../operations/kit/operation';
 import { perform, type Given } from '../operations/kit/perform';
 import { serviceGainsNoRights } from '../process/units';
 import type { ManageSettings } from '../operations/settings';
@@ -25,8 +25,8 @@ interface Wanted<Query, Body> {
   path?: Record<string, string | number>;
   query?: { [Name in keyof Query]?: Query[Name] | undefined };
   body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
-  onProgress?: Call['onProgress'];
-  followXml?: Call['followXml'];
+  onProgress?: OperationCall['onProgress'];
+  followXml?: OperationCall['followXml'];
   /** the address of the shop's API (ManageSettings) */
   shopApiUrl?: string | undefined;
 }

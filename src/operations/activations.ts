@@ -4,13 +4,13 @@ import { requireIdentifierText, requireLabel } from '../licensing/fields';
 import { listActivationPage } from '../licensing/lists';
 import { activationJson } from '../licensing/views';
 import { notFound } from './kit/failures';
-import { list, post, remove, type Call } from './kit/operation';
+import { list, post, remove, type OperationCall } from './kit/operation';
 import { pageOf, readId, requireLicense } from './kit/reading';
 import { strictObject, Paging, Text } from './kit/schemas';
 import { Activation } from './kit/things';
 
 /** Returns the activation in the path, with its licence. */
-async function requireActivation(call: Pick<Call, 'db' | 'path' | 'caller'>) {
+async function requireActivation(call: Pick<OperationCall, 'db' | 'path' | 'caller'>) {
   const license = await requireLicense(call);
   const id = readId(call, 'activation_id', 'activation');
   const activation = await findActivation(call.db, license.id, { id });

@@ -35,7 +35,7 @@ import {
 } from '../settings/stored';
 import { invalid, ManageError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
-import { list, patch, post, put, remove, type Call } from './kit/operation';
+import { list, patch, post, put, remove, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
 import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
 import type { UploadRules } from './kit/upload';
@@ -103,7 +103,7 @@ const Setting = strictObject(
 const PICTURE_SOURCES = [...SETTING_SOURCES, 'none'] as const;
 
 /** Lists the current settings from the database and not from memory, so that a change shows at once. */
-async function listAll({ db, settings }: Pick<Call, 'db' | 'settings'>) {
+async function listAll({ db, settings }: Pick<OperationCall, 'db' | 'settings'>) {
   const config = await readEffective(db, settings.config);
   const { rows } = await readStored(db, settings.keySecret);
   const stored = new Map(rows.map((row) => [row.name, row]));
@@ -171,7 +171,7 @@ const Changed = strictObject(
 const readChanged = bodyReader(Changed);
 
 /** Stores settings if the service could start with them. A new address is also written into every update XML. */
-async function change(call: Call<unknown, Changes>): Promise<void> {
+async function change(call: OperationCall<unknown, Changes>): Promise<void> {
   const { db, body, settings, context } = call;
   const { untried = false, ...given } = body;
   const changes = Object.entries(given).map(([name, value]): [EditableName, string | null] => [
@@ -228,7 +228,11 @@ function tryOut(
   return withStored(config, tried);
 }
 
-async function tryMail({ mail }: Config, untried: boolean, settings: Call['settings']): Promise<void> {
+async function tryMail(
+  { mail }: Config,
+  untried: boolean,
+  settings: OperationCall['settings'],
+): Promise<void> {
   if (mail === undefined) return;
   // Refuse a file or folder of the machine, which a user of a browser must not choose.
   if (mail.route.kind !== 'smtp' || mail.route.ca !== undefined)
@@ -327,7 +331,7 @@ export const configurationOperations = {
       },
       data: PictureThing,
     },
-    async (call: Call<unknown, { file?: Buffer }>) => {
+    async (call: OperationCall<unknown, { file?: Buffer }>) => {
       const { db, body, settings, context } = call;
       refusePictureGiven(settings.config);
       if (body.file === undefined) throw invalid('file', 'The picture is missing: the part "file".');

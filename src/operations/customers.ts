@@ -3,7 +3,7 @@ import { changeCustomer } from '../privacy/change-customer';
 import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } from '../privacy/customer-list';
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './kit/failures';
-import { get, list, patch, remove, type Call } from './kit/operation';
+import { get, list, patch, remove, type OperationCall } from './kit/operation';
 import { pageOf } from './kit/reading';
 import {
   strictObject,
@@ -118,7 +118,7 @@ const CustomerData = strictObject(
 );
 
 /** Returns the id or the address in the path. */
-function customerOf({ path }: Pick<Call, 'path'>): string {
+function customerOf({ path }: Pick<OperationCall, 'path'>): string {
   return path.customer ?? '';
 }
 

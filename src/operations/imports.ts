@@ -9,7 +9,7 @@ import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
 import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
 import { invalid } from './kit/failures';
-import { list, post, type Call } from './kit/operation';
+import { list, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/reading';
 import {
   strictObject,
@@ -204,7 +204,7 @@ const Undone = strictObject(
   { title: 'UndoneImport' },
 );
 
-type ImportCall = Call<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
+type ImportCall = OperationCall<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
 
 async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof Moved> }> {
   const { db, query, body, settings, caller, now, onProgress } = call;

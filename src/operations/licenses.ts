@@ -15,7 +15,7 @@ import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { invalid } from './kit/failures';
 import { mailOwedKeys } from '../privacy/order-customer';
-import { get, list, patch, post, type Call } from './kit/operation';
+import { get, list, patch, post, type OperationCall } from './kit/operation';
 import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
 import {
   DurationGiven,
@@ -91,7 +91,7 @@ const IssueBody = strictObject({
   ),
 });
 
-async function issue({ db, body, caller, now, settings }: Call<unknown, typeof IssueBody.static>) {
+async function issue({ db, body, caller, now, settings }: OperationCall<unknown, typeof IssueBody.static>) {
   const { count, reference, key, send = false, lifetime = false, expires_at } = body;
   if (send && count !== undefined) throw invalid('send', 'It cannot go with "count".');
   if (lifetime && expires_at !== undefined) throw invalid('lifetime', 'It cannot go with "expires_at".');
@@ -148,7 +148,7 @@ const RenewBody = strictObject({
 });
 
 async function renewalOf(
-  { db, body }: Call<unknown, typeof RenewBody.static>,
+  { db, body }: OperationCall<unknown, typeof RenewBody.static>,
   { plan }: License,
 ): Promise<Renewal> {
   const { for: time, until, lifetime = false } = body;

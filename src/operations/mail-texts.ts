@@ -18,7 +18,7 @@ import { deleteSetting, MAIL_TEXT, readEffective, storeRow } from '../settings/s
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';
 import { notFound } from './kit/failures';
-import { get, list, post, put, remove, type Call } from './kit/operation';
+import { get, list, post, put, remove, type OperationCall } from './kit/operation';
 import { strictObject, Text, enumAsText } from './kit/schemas';
 
 /** The operations on mails' texts: our own, the seller's in the database, and files of the machine, which win. */
@@ -57,13 +57,13 @@ export const MAIL_TEXTS: Named[] = TEXT_NAMES.flatMap((name) =>
   ).map((language) => ({ name, language })),
 );
 
-function namedBy({ path }: Pick<Call, 'path'>): Named {
+function namedBy({ path }: Pick<OperationCall, 'path'>): Named {
   const named = MAIL_TEXTS.find(({ name, language }) => name === path.name && language === path.language);
   if (named === undefined) throw notFound('mail text');
   return named;
 }
 
-async function readOne({ db, settings }: Pick<Call, 'db' | 'settings'>, { name, language }: Named) {
+async function readOne({ db, settings }: Pick<OperationCall, 'db' | 'settings'>, { name, language }: Named) {
   const { mailTexts } = await readEffective(db, settings.config);
   const { written, source } = findMailText(mailTexts, name, language);
   const built_in = builtInText(mailTexts, name, language);

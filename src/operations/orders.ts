@@ -18,7 +18,7 @@ import {
   shownOrderJson,
   type OrderDetails,
 } from '../orders/views';
-import { get, list, patch, post, type Call } from './kit/operation';
+import { get, list, patch, post, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
 import { pageOf, readId } from './kit/reading';
 import {
@@ -314,7 +314,7 @@ export function processedJson({ id, shop, number: order, state: became, reason }
 }
 
 /** Returns the order in the path. @throws ManageError (404) if it is missing or has another owner */
-async function requireOrder(call: Call): Promise<OrderDetails> {
+async function requireOrder(call: OperationCall): Promise<OrderDetails> {
   const { db, caller } = call;
   const found = await readOrder(db, readId(call, 'id', 'order'));
   if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
@@ -323,7 +323,7 @@ async function requireOrder(call: Call): Promise<OrderDetails> {
 }
 
 /** Returns the owner of the caller's orders. */
-function ownerOf({ caller }: Pick<Call, 'caller'>) {
+function ownerOf({ caller }: Pick<OperationCall, 'caller'>) {
   return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
 }
 

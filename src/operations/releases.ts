@@ -17,7 +17,7 @@ import {
 import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
 import { invalid, notFound } from './kit/failures';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
-import { file, get, list, patch, post, type Call } from './kit/operation';
+import { file, get, list, patch, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/reading';
 import { strictObject, Flag, Paging, sortBy, Text, enumAsText } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
@@ -57,7 +57,7 @@ const UploadFields = strictObject({
 });
 
 /** Returns the release in the path. */
-async function requireRelease(call: Pick<Call, 'db' | 'path'>) {
+async function requireRelease(call: Pick<OperationCall, 'db' | 'path'>) {
   return (await findReleaseById(call.db, readId(call, 'id', 'release'))) ?? notThere();
 }
 
@@ -85,7 +85,7 @@ const Published = strictObject(
 );
 const FOLLOW_PUBLISHED = regenerateAfterCommit('PublishedWithXml', 'product_id');
 
-async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
+async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) {
   const { db, path, query, body, settings, now, gone: signal } = call;
   const { file } = body;
   if (!isSet(query.draft)) requireRecentSignIn(call);
@@ -121,7 +121,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   return { data: { ...releaseJson(release), remarks } };
 }
 
-function placesOf({ packagesDir, updateXml }: Call['settings']) {
+function placesOf({ packagesDir, updateXml }: OperationCall['settings']) {
   return { packagesDir, home: updateXml };
 }
 

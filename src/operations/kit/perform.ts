@@ -3,7 +3,7 @@ import { withIdempotency, type StoredResponse } from '../../access/idempotency';
 import { isFresh } from '../../access/sessions';
 import type { Db } from '../../licensing/licensing';
 import { ManageError, toFailure, type Failure } from './failures';
-import type { Answer, Call, Operation, UploadTerms } from './operation';
+import type { OperationResult, OperationCall, Operation, UploadTerms } from './operation';
 import type { ManageSettings } from '../settings';
 import { signInAgain } from './sign-in-again';
 import type { Upload, UploadRules } from './upload';
@@ -23,7 +23,7 @@ export interface Request {
   /** reads an upload; if it throws, nothing of the upload remains */
   receive: <F>(types: string[], rules: UploadRules<F>, others?: string[]) => Promise<Upload<F>>;
   /** the language of the reader of the answer */
-  language: Call['language'];
+  language: OperationCall['language'];
   /** aborted when the caller no longer waits for the answer */
   gone: AbortSignal;
   /** returns a text that distinguishes the body from others, for a repeated request */
@@ -32,8 +32,8 @@ export interface Request {
   once: { key: string; address: string } | undefined;
   /** Checks the caller again after an upload, during which it may lose its permission. @throws ManageError */
   checkAgain: () => Promise<unknown>;
-  onProgress?: Call['onProgress'];
-  followXml?: Call['followXml'];
+  onProgress?: OperationCall['onProgress'];
+  followXml?: OperationCall['followXml'];
   /** receives a refusal that is stored and returned instead of thrown */
   onRefused?: (failure: Failure) => void;
 }
@@ -152,7 +152,7 @@ function receiver(
 /** Performs the work after the commit, for each answer. */
 async function withAfterCommit(
   { afterCommit }: Operation,
-  call: Call,
+  call: OperationCall,
   written: StoredResponse,
 ): Promise<StoredResponse> {
   const { body } = written;
@@ -161,8 +161,8 @@ async function withAfterCommit(
   return { ...written, body: { ...body, data: { ...data, ...(await afterCommit.perform(call, data)) } } };
 }
 
-async function answer(operation: Operation, call: Call): Promise<StoredResponse> {
-  const { data, next = null, status = operation.status }: Answer = await operation.run(call);
+async function answer(operation: Operation, call: OperationCall): Promise<StoredResponse> {
+  const { data, next = null, status = operation.status }: OperationResult = await operation.run(call);
   if (data === undefined) return { status, body: undefined };
   return { status, body: operation.isList ? { data, next } : { data } };
 }

@@ -1,6 +1,6 @@
 import { regenerateUpdateXml } from '../../joomla/regenerate-update-xml';
 import { includedIn, readCatalogue } from '../../licensing/bundles';
-import type { AfterCommit, Call } from './operation';
+import type { AfterCommit, OperationCall } from './operation';
 import { UpdateXmlState } from './things';
 
 /**
@@ -41,7 +41,7 @@ export function regenerateAfterPlan(title: string) {
   return {
     title,
     adds: {},
-    async perform({ db, settings, body }: Call, data: object) {
+    async perform({ db, settings, body }: OperationCall, data: object) {
       if ((body as { after_expiry?: string }).after_expiry === undefined) return {};
       const { product_id: id } = data as { product_id: number };
       await regenerateUpdateXml(db, settings.updateXml, id, { own: settings.ownFiles });
@@ -53,8 +53,8 @@ export function regenerateAfterPlan(title: string) {
 
 /** Writes the update XML of the products that a club includes now. */
 async function regenerateIncluded(
-  db: Call['db'],
-  { updateXml, ownFiles: own }: Call['settings'],
+  db: OperationCall['db'],
+  { updateXml, ownFiles: own }: OperationCall['settings'],
   club: number,
 ): Promise<void> {
   for (const { id } of includedIn(await readCatalogue(db), club))

@@ -1,6 +1,6 @@
 import { isFresh } from '../../access/sessions';
 import { ManageError } from './failures';
-import type { Call } from './operation';
+import type { OperationCall } from './operation';
 
 /**
  * Step-up authentication. An operation declares (`goesOn`, `goesOnWith`) if an operator's session may call it more than
@@ -9,7 +9,10 @@ import type { Call } from './operation';
  */
 
 /** Requires a recent sign-in if an operation with `goesOnWith` is called with other fields. @throws ManageError */
-export function requireRecentSignIn({ caller: { session }, now }: Pick<Call, 'caller' | 'now'>): void {
+export function requireRecentSignIn({
+  caller: { session },
+  now,
+}: Pick<OperationCall, 'caller' | 'now'>): void {
   if (session !== undefined && !isFresh(session, now)) throw signInAgain();
 }
 

@@ -4,7 +4,7 @@ import { examineFromWithin } from '../doctor/examine';
 import { OperatorError } from '../licensing/operator-error';
 import { letterheadOf } from '../mail/compose';
 import { mailingOf } from '../mail/queue';
-import { ManageError } from '../operations/kit/failures';
+import { OperationError } from '../operations/kit/failures';
 import type { OperationCall, Operation } from '../operations/kit/operation';
 import { perform, type Given } from '../operations/kit/perform';
 import { serviceGainsNoRights } from '../process/units';
@@ -108,7 +108,7 @@ async function request(
   try {
     return await perform(operation, asked, given, { db, now: () => now, settings });
   } catch (error) {
-    throw error instanceof ManageError ? inWordsOfCommand(session, operation, error) : error;
+    throw error instanceof OperationError ? inWordsOfCommand(session, operation, error) : error;
   }
 }
 
@@ -140,7 +140,7 @@ function textsOf(fields: object): Record<string, string> {
 function inWordsOfCommand(
   { command }: Session,
   { query, body }: Operation<never, never>,
-  { code, message, options: { field } }: ManageError,
+  { code, message, options: { field } }: OperationError,
 ): unknown {
   const names = [query, body].flatMap((schema) => Object.keys(propertiesOf(schema)));
   const text = names.reduce((said, name) => said.replaceAll(`"${name}"`, `--${optionOf(name)}`), message);

@@ -33,7 +33,7 @@ import {
   storeSetting,
   type StoredSetting,
 } from '../settings/stored';
-import { invalid, ManageError, notFound } from './kit/failures';
+import { invalid, OperationError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
 import { list, patch, post, put, remove, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
@@ -208,7 +208,7 @@ function refuseGiven(config: Config, name: EditableName): void {
     );
 }
 
-/** Checks the changed settings. @throws ManageError with the field whose value cannot be used */
+/** Checks the changed settings. @throws OperationError with the field whose value cannot be used */
 function tryOut(
   config: Config,
   stored: StoredSettings,
@@ -264,7 +264,7 @@ export function fileSettingFault(config: Config, name: string, value: string): s
     tryOut(config, NOTHING_STORED, [[name, value]]);
     return undefined;
   } catch (error) {
-    if (error instanceof ManageError) return error.message;
+    if (error instanceof OperationError) return error.message;
     throw error;
   }
 }

@@ -130,7 +130,7 @@ const OrderGiven = strictObject({
 
 const readOrderGiven = bodyReader(OrderGiven);
 
-/** Reads an order's event in this API's form from another source. @throws ManageError, OperatorError */
+/** Reads an order's event in this API's form from another source. @throws OperationError, OperatorError */
 export function readOrderBody(body: object): OrderMessage {
   return readOrderMessage(readOrderGiven(body) as Static<typeof OrderGiven>);
 }
@@ -313,7 +313,7 @@ export function processedJson({ id, shop, number: order, state: became, reason }
   return { id, shop, order, state: became, reason };
 }
 
-/** Returns the order in the path. @throws ManageError (404) if it is missing or has another owner */
+/** Returns the order in the path. @throws OperationError (404) if it is missing or has another owner */
 async function requireOrder(call: OperationCall): Promise<OrderDetails> {
   const { db, caller } = call;
   const found = await readOrder(db, readId(call, 'id', 'order'));

@@ -121,7 +121,7 @@ export interface Operation<Query = unknown, Body = unknown, Data = unknown> {
   goesOnWith: string | undefined;
   query: TSchema | undefined;
   body: TSchema | undefined;
-  /** reads the query, like the two readers below @throws ManageError with the wrong field */
+  /** reads the query, like the two readers below @throws OperationError with the wrong field */
   readQuery: (query: URLSearchParams) => object;
   /** reads a JSON body */
   readBody: Reader;

@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller';
 import { withIdempotency, type StoredResponse } from '../../access/idempotency';
 import { isFresh } from '../../access/sessions';
 import type { Db } from '../../licensing/licensing';
-import { ManageError, toFailure, type Failure } from './failures';
+import { OperationError, toErrorResponse, type ErrorResponse } from './failures';
 import type { OperationResult, OperationCall, Operation, UploadTerms } from './operation';
 import type { ManageSettings } from '../settings';
 import { signInAgain } from './sign-in-again';
@@ -30,12 +30,12 @@ export interface Request {
   sentText: () => string;
   /** the idempotency key; undefined if the work may be repeated */
   once: { key: string; address: string } | undefined;
-  /** Checks the caller again after an upload, during which it may lose its permission. @throws ManageError */
+  /** Checks the caller again after an upload, during which it may lose its permission. @throws OperationError */
   checkAgain: () => Promise<unknown>;
   onProgress?: OperationCall['onProgress'];
   followXml?: OperationCall['followXml'];
   /** receives a refusal that is stored and returned instead of thrown */
-  onRefused?: (failure: Failure) => void;
+  onRefused?: (failure: ErrorResponse) => void;
 }
 
 /** The values of a request, for refusals that name a field. */
@@ -50,7 +50,7 @@ export interface Performing {
   settings: ManageSettings;
 }
 
-/** Performs an operation after the check of rights. @param given filled during reading @throws see `toFailure` */
+/** Performs an operation after the check of rights. @param given filled during reading @throws see `toErrorResponse` */
 export async function perform(
   operation: Operation,
   request: Request,
@@ -85,14 +85,14 @@ export async function perform(
         isRead: upload === undefined,
       };
       const refusal = (error: unknown) => {
-        const failure = toFailure(error, { ...given.query, ...given.body });
+        const failure = toErrorResponse(error, { ...given.query, ...given.body });
         if (failure !== undefined) request.onRefused?.(failure);
         return failure && { status: failure.status, body: { error: failure.error } };
       };
       const asked = { credential: caller.credential, ...once };
       const done = await withIdempotency(db, now, asked, body, handle, refusal);
-      if (done === 'mismatch') throw new ManageError('IDEMPOTENCY_MISMATCH', MISMATCH);
-      if (done === 'running') throw new ManageError('CONFLICT', RUNNING, { retryAfter: 1 });
+      if (done === 'mismatch') throw new OperationError('IDEMPOTENCY_MISMATCH', MISMATCH);
+      if (done === 'running') throw new OperationError('CONFLICT', RUNNING, { retryAfter: 1 });
       written = done;
     }
     return await withAfterCommit(operation, { ...call, ...given, db }, written);
@@ -101,7 +101,7 @@ export async function perform(
   }
 }
 
-/** Checks permissions. @throws ManageError if the scope is too small, or a session must sign in again */
+/** Checks permissions. @throws OperationError if the scope is too small, or a session must sign in again */
 export function requireRight(
   { scope, session }: Caller,
   { scope: needed, forShops, asksAgain }: Operation,
@@ -109,7 +109,7 @@ export function requireRight(
 ): void {
   const may = scope === 'write' || (scope === 'issue' ? forShops : needed === 'read');
   if (!may)
-    throw new ManageError(
+    throw new OperationError(
       'FORBIDDEN',
       scope === 'issue'
         ? 'A token of the scope "issue" may not do this.'

@@ -13,7 +13,7 @@ import type { Flag } from './schemas';
 
 /**
  * Returns the licence in the path: an id, or `reference:ORDER`. A shop's token finds only licences that it issued.
- * @throws ManageError if it does not exist
+ * @throws OperationError if it does not exist
  */
 export async function requireLicense({
   db,
@@ -29,7 +29,7 @@ export async function requireLicense({
   return license;
 }
 
-/** Reads an id in the path. @throws ManageError (404) if it is not an id */
+/** Reads an id in the path. @throws OperationError (404) if it is not an id */
 export function readId({ path }: Pick<OperationCall, 'path'>, name = 'id', what = 'thing'): number {
   return toId(path[name], what);
 }
@@ -42,7 +42,7 @@ export function filterId(text: string | undefined): number | undefined {
   return ID.test(text) ? Number(text) : 0;
 }
 
-/** Reads an id in a path or a field. @throws ManageError (404) if it is not an id */
+/** Reads an id in a path or a field. @throws OperationError (404) if it is not an id */
 export function toId(text: string | null | undefined, what = 'thing'): number {
   if (!ID.test(text ?? '')) throw notFound(what);
   return Number(text);

@@ -1,5 +1,5 @@
 import { isFresh } from '../../access/sessions';
-import { ManageError } from './failures';
+import { OperationError } from './failures';
 import type { OperationCall } from './operation';
 
 /**
@@ -8,7 +8,7 @@ import type { OperationCall } from './operation';
  * older session alone must not destroy, publish or hand out keys.
  */
 
-/** Requires a recent sign-in if an operation with `goesOnWith` is called with other fields. @throws ManageError */
+/** Requires a recent sign-in if an operation with `goesOnWith` is called with other fields. @throws OperationError */
 export function requireRecentSignIn({
   caller: { session },
   now,
@@ -16,6 +16,6 @@ export function requireRecentSignIn({
   if (session !== undefined && !isFresh(session, now)) throw signInAgain();
 }
 
-export function signInAgain(): ManageError {
-  return new ManageError('SIGN_IN_AGAIN', 'Sign in again: it is more than an hour ago.');
+export function signInAgain(): OperationError {
+  return new OperationError('SIGN_IN_AGAIN', 'Sign in again: it is more than an hour ago.');
 }

@@ -3,7 +3,7 @@ import type { License } from '../../../licensing/licenses';
 import { paidEnd } from '../../../licensing/core/states';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
-import { invalid, notFound, type Failure } from '../../../operations/kit/failures';
+import { invalid, notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { licenseOperations } from '../../../operations/licenses';
 import { mailOperations } from '../../../operations/mails';
 import { act, filled, type BodyOf, type Fields } from '../act';
@@ -149,7 +149,7 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
 }
 
 /** Says which choice a filled field belongs to. */
-function explainRenewal({ view: { t } }: OperatorCall, { error }: Failure): string | undefined {
+function explainRenewal({ view: { t } }: OperatorCall, { error }: ErrorResponse): string | undefined {
   return Object.values(t.license.renewPage.ignored).find((sentence) => sentence === error.message);
 }
 
@@ -335,7 +335,7 @@ async function saveNote(call: OperatorCall, sent: URLSearchParams, license: Lice
   return done(pathOf(license), 'licenseNote');
 }
 
-/** @throws ManageError (404) also where the licence's key cannot be mailed */
+/** @throws OperationError (404) also where the licence's key cannot be mailed */
 async function mailableOf(call: OperatorCall): Promise<License> {
   const license = await licenseOf(call);
   if (!canSendKey(call, license)) throw notFound('mail');

@@ -1,7 +1,7 @@
 import { isFresh } from '../../../access/sessions';
 import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
 import { act, type DataOf } from '../act';
 import { formRoute } from '../form-route';
@@ -92,7 +92,7 @@ export async function published(
 /** Why a package was refused, with both sides of what does not fit. */
 export function explainPackage(
   call: OperatorCall,
-  failure: Failure,
+  failure: ErrorResponse,
   sent: URLSearchParams,
 ): string | undefined {
   const { t, format } = call.view;

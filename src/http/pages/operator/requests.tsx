@@ -142,7 +142,7 @@ async function downloadRequests(call: OperatorCall): Promise<PageResponse> {
   return { csv: licenseId === undefined ? csvName : csvOfLicense(String(licenseId)), rows };
 }
 
-/** The licence of the path; undefined: of all. @throws ManageError when there is none */
+/** The licence of the path; undefined: of all. @throws OperationError when there is none */
 async function licenseOf(call: OperatorCall): Promise<number | undefined> {
   return call.path.id === undefined ? undefined : (await requireLicense(call)).id;
 }

@@ -6,7 +6,7 @@ import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { listMessages, type ShopMessage } from '../../../orders/views';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { hookAddress } from '../address';
 import { formRoute } from '../form-route';
@@ -62,7 +62,7 @@ function findShop(call: OperatorCall): Promise<Shop> {
   return requireShop(call.db, shopOf(call));
 }
 
-function explain(call: OperatorCall, refused: Failure, sent: URLSearchParams, { kind }: Shop) {
+function explain(call: OperatorCall, refused: ErrorResponse, sent: URLSearchParams, { kind }: Shop) {
   return refusedText(call, refused, kind, sent);
 }
 

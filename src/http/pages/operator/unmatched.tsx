@@ -116,7 +116,7 @@ function downloadList({ db, query, view }: OperatorCall): PageResponse {
   return { csv: csvNameOf(view.t.orders.unmatched.title), rows };
 }
 
-/** @throws ManageError (404) */
+/** @throws OperationError (404) */
 async function requireOne({ db, path }: OperatorCall): Promise<UnmatchedView> {
   const one = /^\d{1,15}$/.test(path.id ?? '') ? await readUnmatched(db, Number(path.id)) : undefined;
   if (one === undefined) throw notFound('unmatched event');

@@ -8,7 +8,7 @@ import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { findOffered } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-throw';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formState, toFormFailure } from '../form-state';
@@ -30,7 +30,7 @@ export const updateXmlRoutes: Route<OperatorCall>[] = [
       const id = readId(call);
       const { element } = await requireProduct(call.db, id);
       const { xml } = await readUpdateXmlState(call.db, call.settings.updateXml, id);
-      if (xml === null) throw new ManageError('NOT_FOUND', '');
+      if (xml === null) throw new OperationError('NOT_FOUND', '');
       return { file: `${element ?? id}.xml`, type: 'application/xml', content: xml };
     },
   },

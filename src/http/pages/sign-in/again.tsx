@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { isFresh } from '../../../access/sessions';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
@@ -18,7 +18,7 @@ const TOKEN = 'sign_in_again';
 
 /**
  * Returns the call if its operator signed in within the last hour, or does so by the token in the form.
- * @param sent loses this token @returns the page that asks for the sign-in, if neither applies @throws ManageError
+ * @param sent loses this token @returns the page that asks for the sign-in, if neither applies @throws OperationError
  */
 export async function signedInLately(
   call: OperatorCall,
@@ -44,7 +44,8 @@ export async function signedInLately(
   const { session } = opened;
   const { caller } = session;
   call.view.operator = { name: caller.name, scope: caller.scope, byDoor: caller.byDoor };
-  if (scopeOf(route, 'POST') === 'write' && caller.scope !== 'write') throw new ManageError('FORBIDDEN', '');
+  if (scopeOf(route, 'POST') === 'write' && caller.scope !== 'write')
+    throw new OperationError('FORBIDDEN', '');
   return { ...call, session, caller };
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { includedIn, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
 import type { RegeneratedXml } from '../joomla/regenerate-update-xml';
 import { productOperations } from '../operations/products';
-import { toldSiteOperations } from '../operations/told-sites';
+import { reportedSiteOperations } from '../operations/reported-sites';
 import {
   elementName,
   label,
@@ -194,7 +194,10 @@ function addSites(product: Command): void {
     )
     .action((id: number, query: { limit: number; after?: string }, command: Command) =>
       withSession(command, async (session) => {
-        const found = await operate(session, toldSiteOperations.listProductSites, { path: { id }, query });
+        const found = await operate(session, reportedSiteOperations.listProductSites, {
+          path: { id },
+          query,
+        });
         session.output.print(found, () =>
           [
             formatFields([

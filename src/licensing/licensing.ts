@@ -11,7 +11,7 @@ import { lookUp, type LicenseMatch, type LicenseQuery } from './core/lookup';
 import { createLatestUpdate, rememberBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './core/validate';
 import type { Refusal, Validation } from './core/verdict';
-import { createTold, SPREAD_FACTOR } from './told';
+import { createSiteRecorder, SPREAD_FACTOR } from './spreading';
 import { createRefusalEnqueuer } from './webhook-events';
 
 export type { Db };
@@ -47,7 +47,7 @@ export function createLicensing(
 ): Licensing {
   const find = createBatches((requests: LicenseQuery[]) => lookUp(db, requests));
   const announceRefusals = createRefusalEnqueuer(db);
-  const keepTold = createTold(db, settings.spreadFactor ?? SPREAD_FACTOR);
+  const keepTold = createSiteRecorder(db, settings.spreadFactor ?? SPREAD_FACTOR);
   const ledger = createLedger(db, createClientHistory(), find, now);
   return {
     db,

@@ -19,7 +19,7 @@ import {
   insertNotice,
   latestNoticeDue,
   listNoticeLicenses,
-  listToldVersions,
+  listReportedVersions,
   listUnfinishedNotices,
   type SecurityNotice,
 } from '../store/security-notices';
@@ -74,7 +74,7 @@ async function readPortion(
   if (plan === undefined) return { concerned: [], next: undefined };
   const licenses = await listNoticeLicenses(db, plan.id, plan.id === planId ? licenseId : 0, limit);
   const covering = licenses.filter((one) => coversRelease({ ...one, plan }, release, now));
-  const told = await listToldVersions(
+  const told = await listReportedVersions(
     db,
     release.productId,
     covering.map(({ id }) => id),

@@ -6,7 +6,7 @@ import type { RefusingCode } from '../support/finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
-import { listSpreadingKeys } from '../licensing/told';
+import { listSpreadingKeys } from '../licensing/spreading';
 import { liveStatus } from '../licensing/core/states';
 import { findOffered } from '../licensing/updates';
 import { latestOf } from '../store/access-log';

@@ -13,7 +13,7 @@ import {
   ALL_PRODUCTS,
   countEnding,
   listRefusedCounts,
-  listToldCounts,
+  listVersionSiteCounts,
   sumDownloads,
   sumMonths,
 } from '../store/sums';
@@ -152,7 +152,7 @@ export async function readInstalled(
   { products }: Pick<Goods, 'products'>,
   productId: number | undefined,
 ): Promise<Installed[]> {
-  const counts = await listToldCounts(db, productId);
+  const counts = await listVersionSiteCounts(db, productId);
   const told = products.filter(({ id }) => counts.some((one) => one.productId === id));
   const installed: Installed[] = [];
   for (const { id, name } of told) {

@@ -25,7 +25,7 @@ import {
   type Only,
   type TextTable,
 } from '../store/personal-data';
-import { deleteTold } from '../store/told';
+import { deleteReportedSites } from '../store/reported-sites';
 import { inTransaction } from '../store/engine/transaction';
 import {
   customerLicenses,
@@ -171,7 +171,7 @@ async function eraseFromLicenses(
   if (theirs.size > 0) {
     if (before !== undefined) rows += await eraseRows(trx, 'events', before, { licenseIds: [...theirs] });
     await removeIps(trx, [...theirs]);
-    rows += await deleteTold(trx, [...theirs]);
+    rows += await deleteReportedSites(trx, [...theirs]);
     // Delete the import baseline, whose digest can be found from the address. A repeated import keeps these licences.
     rows += await deleteImported(trx, 'license', [...theirs]);
     rows += await eraseMetadataHistory(trx, [...theirs]);

@@ -22,7 +22,7 @@ import {
 import { rowToFields, type RowOf } from '../store/engine/row-fields';
 import { listWords } from '../store/search-words';
 import type { ShopMessage } from '../store/orders/shop-messages';
-import { listNetworksOf, listToldSitesOf } from '../store/told';
+import { listNetworksOf, listReportedSitesOf } from '../store/reported-sites';
 import { fromRow, tableLayout, type KeyRecord, type RecordOf, type RecordType } from '../transfer/records';
 import { PAGE, rowsNaming, type CustomerAddress } from './customer-address';
 
@@ -192,7 +192,7 @@ async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object
 
 /** Yields the site reports for the customer's licences. */
 async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
-  for (const told of await listToldSitesOf(db, licenseIds))
+  for (const told of await listReportedSitesOf(db, licenseIds))
     yield {
       ...jsonOf(told, 'licenseId', 'productId', 'site', 'version'),
       version_at: formatTimestamp(told.firstAt),

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../base/days';
 import { keepFigures } from '../figures/kept-figures';
 import { lastMonths } from '../figures/renewals';
 import { countAllLicenses, sumUp } from '../figures/statistics';
-import { SPREAD_DAYS, TOLD_DAYS } from '../licensing/told';
+import { SPREAD_DAYS, REPORTED_SITE_DAYS } from '../licensing/spreading';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { deleteDeliveries, listReceiversOfRows } from '../store/deliveries';
@@ -17,7 +17,7 @@ import { pruneSessions } from '../store/sessions';
 import { pruneMessages } from '../store/orders/shop-messages';
 import { pruneRefusedDays } from '../store/orders/shop-refusals';
 import { pruneLicenseMonths, pruneRefused } from '../store/sums';
-import { pruneTold } from '../store/told';
+import { pruneReportedSites } from '../store/reported-sites';
 import { findWebhook } from '../store/webhooks';
 import { startJobs, type Job, type Turn } from './jobs';
 import type { Stop } from './loop';
@@ -117,8 +117,8 @@ async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date
   await pruneAll(turn, (rows) => pruneAccesses(db, before, rows));
   await pruneAll(turn, (rows) => pruneRefused(db, dayOf(before), rows));
   await pruneAll(turn, (rows) => pruneLicenseMonths(db, lastMonths(ago(0))[0] as string, rows));
-  const told = { sites: ago(TOLD_DAYS * DAY_MS), networks: ago(SPREAD_DAYS * DAY_MS) };
-  await pruneAll(turn, (rows) => pruneTold(db, told, rows));
+  const told = { sites: ago(REPORTED_SITE_DAYS * DAY_MS), networks: ago(SPREAD_DAYS * DAY_MS) };
+  await pruneAll(turn, (rows) => pruneReportedSites(db, told, rows));
   await pruneAll(turn, (rows) => pruneMessages(db, before, rows));
   await pruneAll(turn, (rows) => pruneRefusedDays(db, dayOf(before), rows));
   for (const [kind, days] of Object.entries(TRIED_DAYS) as [OutboxKind, number][]) {

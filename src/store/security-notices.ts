@@ -100,7 +100,7 @@ export async function listNoticeLicenses(
 }
 
 /** Lists the versions of a product that sites of licences reported, by licence. Licences without such sites are absent. */
-export async function listToldVersions(
+export async function listReportedVersions(
   db: Db,
   productId: number,
   licenseIds: number[],

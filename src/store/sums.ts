@@ -391,14 +391,17 @@ export async function replaceRefusedCounts(trx: Transaction, counts: RefusedCoun
 }
 
 /** The number of a product's sites that reported a version. */
-export interface ToldCount {
+export interface VersionSiteCount {
   productId: number;
   version: string;
   sites: number;
 }
 
 /** Lists stored counts, the most frequent version of each product first. @param productId undefined: all products */
-export async function listToldCounts(db: Db, productId: number | undefined): Promise<ToldCount[]> {
+export async function listVersionSiteCounts(
+  db: Db,
+  productId: number | undefined,
+): Promise<VersionSiteCount[]> {
   const query = db(table(db, 'told_counts')).orderBy([
     { column: 'product_id' },
     { column: 'sites', order: 'desc' },
@@ -408,7 +411,7 @@ export async function listToldCounts(db: Db, productId: number | undefined): Pro
   return (await query).map(rowToFields);
 }
 
-export async function replaceToldCounts(trx: Transaction, counts: ToldCount[]): Promise<void> {
+export async function replaceVersionSiteCounts(trx: Transaction, counts: VersionSiteCount[]): Promise<void> {
   await rawChange(trx, `DELETE FROM ${table(trx, 'told_counts')}`, []);
   if (counts.length > 0)
     await insertRows(

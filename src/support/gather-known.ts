@@ -16,7 +16,7 @@ import { countSlotsOfKeys, findKeys } from '../store/licenses/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
-import { listToldSitesOf } from '../store/told';
+import { listReportedSitesOf } from '../store/reported-sites';
 import { FREE_SITES_READ } from './explain-sites';
 import type { Circumstances, PresentState, KnownKey, Likely } from './known';
 import { STOPPED } from './refusal-causes';
@@ -50,7 +50,7 @@ export async function readCircumstances(
   const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
   const mail = await findLatestOutboxRow(db, 'license_key', id);
   const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
-  const told = await listToldSitesOf(db, [id], MOST_TOLD);
+  const told = await listReportedSitesOf(db, [id], MOST_TOLD);
   const failedPayment = await findFailedPayment(db, id);
   const known = {
     now,

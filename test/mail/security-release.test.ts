@@ -7,7 +7,7 @@ import { tellProfile } from '../../src/store/customer-profiles';
 import { table } from '../../src/store/engine/database';
 import { rowToFields } from '../../src/store/engine/row-fields';
 import { findNotice, insertNotice } from '../../src/store/security-notices';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { NOW, startManaged, type Managed } from '../support/manage';
@@ -66,7 +66,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   const sell = (plan: number, customer: string | undefined, expiresAt?: Date) =>
     giveLicense(service.db, plan, { customer, expiresAt }, NOW);
   const tell = (licenseId: number, version: string, productId = 42, site = 'a.example') =>
-    recordToldSites(service.db, [{ licenseId, productId, site, version, at: NOW }]);
+    recordReportedSites(service.db, [{ licenseId, productId, site, version, at: NOW }]);
   const queued = async () =>
     (await service.db(table(service.db, 'outbox')).where({ type: 'security_release' }).orderBy('id')).map(
       rowToFields,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { readFiles, versionsIn } from '../../src/joomla/update-xml/files';
 import { addProduct } from '../../src/licensing/catalogue';
-import { createTold } from '../../src/licensing/told';
+import { createSiteRecorder } from '../../src/licensing/spreading';
 import { offeredTo, rolloutBucket } from '../../src/licensing/updates';
 import { setRollout, withdrawRelease } from '../../src/packages/releases';
 import { readGoods } from '../../src/overview/first-steps';
@@ -216,7 +216,7 @@ describe.each<[string, Row]>([
   it('is what sites are compared with', async () => {
     const { db } = service;
     const told = { licenseId: license.id, productId: id, site: 'shop.example', installedVersion: most };
-    await createTold(
+    await createSiteRecorder(
       db,
       3,
     )([

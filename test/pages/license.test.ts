@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
 import { sumUp } from '../../src/figures/statistics';
 import { acquireOrRenewLease } from '../../src/store/leases';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { addActivation } from '../../src/licensing/activations';
 import { findLicense, type License } from '../../src/licensing/licenses';
 import { insertEvents } from '../../src/store/events';
@@ -164,7 +164,7 @@ describe('the page of a licence', () => {
     expect(shown.text).toMatch(/Last seen .* from (?:::ffff:)?127\.0\.0\.1/);
     expect(shown.text).toMatch(/Suspended \d+ \w+ \d+ charge-back &lt;b&gt;/);
     expect(shown.html).not.toContain('<b>');
-    await recordToldSites(service.db, [{ ...told, at: new Date(service.clock.now.getTime() + 60_000) }]);
+    await recordReportedSites(service.db, [{ ...told, at: new Date(service.clock.now.getTime() + 60_000) }]);
     expect((await get(`/licenses/${id}`)).text).toMatch(
       /Last seen .* on www\.example\.org, which runs 0\.9\.0\./,
     );

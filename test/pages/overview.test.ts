@@ -10,7 +10,7 @@ import { acquireOrRenewLease } from '../../src/store/leases';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { insertAccesses } from '../../src/store/access-log';
 import { recordRefusals } from '../../src/store/refusals';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { giveToken, manageClient } from '../support/manage';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
@@ -80,7 +80,7 @@ describe('the overview', () => {
     });
     expect(activated.status).toBe(200);
     const site = { licenseId: licenses[3]!.id, productId: 42, at: on('2026-11-20') };
-    await recordToldSites(db, [
+    await recordReportedSites(db, [
       { ...site, site: 'a.example.com', version: '1.8.3' },
       { ...site, site: 'b.example.com', version: '2.1.0' },
       { ...site, site: 'c.example.com', version: '1.8.3' },

@@ -20,7 +20,7 @@ import {
 } from '../engine/statements';
 import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import { refreshWords } from '../search-words';
-import { deleteTold } from '../told';
+import { deleteReportedSites } from '../reported-sites';
 import { toSqlTime } from '../engine/time';
 
 /** The part of a licence that decides requests, with its plan and product. */
@@ -406,7 +406,7 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
 /** Deletes locked licences that an import created and that were never used, with all their stored data. */
 export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
-  await deleteTold(trx, ids);
+  await deleteReportedSites(trx, ids);
   for (const name of [
     'activations',
     'license_refusals',

@@ -1,7 +1,7 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
 import { asSort } from '../../../licensing/sorting';
-import { listSpreadingPage, MOST_LISTED, SPREADING_SORTS } from '../../../licensing/told';
-import { spreadingJson } from '../../../operations/told-sites';
+import { listSpreadingPage, MOST_LISTED, SPREADING_SORTS } from '../../../licensing/spreading';
+import { spreadingJson } from '../../../operations/reported-sites';
 import { csvNameOf, csvOf } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';

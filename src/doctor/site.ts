@@ -10,7 +10,7 @@ import { findOffered, findRollouts } from '../licensing/updates';
 import { findAccessAddress, lastAccessId } from '../store/access-log';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
-import { deleteTrialLicense, insertLicenses } from '../store/licenses/licenses';
+import { deleteSimulationLicense, insertLicenses } from '../store/licenses/licenses';
 import { packageFileName, statPackage } from '../packages/package-files';
 import { WHOLE_ROLLOUT, type Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
@@ -310,7 +310,7 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
     await logged(db, after, userAgent);
     return [judgeDownload(answer, release, hash.digest('hex'), config.accelLocation)];
   } finally {
-    await deleteTrialLicense(db, keyDigest(key), userAgent, after);
+    await deleteSimulationLicense(db, keyDigest(key), userAgent, after);
   }
 }
 

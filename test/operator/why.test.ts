@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { trialUserAgent } from '../../src/joomla/updater/agent';
+import { simulationUserAgent } from '../../src/joomla/updater/agent';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { queueMail } from '../../src/mail/queue';
 import type { LineMessage, OrderMessage } from '../../src/orders/message';
@@ -992,7 +992,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   test("a trial of the seller's own is told apart from a customer's Joomla", async () => {
     const { id, key } = await give();
     const ip = newClient();
-    for (const agent of [trialUserAgent('5.3.0'), trialUserAgent('5.3.0'), JOOMLA])
+    for (const agent of [simulationUserAgent('5.3.0'), simulationUserAgent('5.3.0'), JOOMLA])
       await get(`42?dlid=${key}`, ip, agent);
     expect((await why(id)).accesses).toMatchObject([
       {

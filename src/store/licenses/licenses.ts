@@ -422,7 +422,7 @@ export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<v
 }
 
 /** Deletes the licence of a simulated sale, and its entries in the access log. */
-export async function deleteTrialLicense(
+export async function deleteSimulationLicense(
   db: Db,
   keyDigest: string,
   userAgent: string,

@@ -36,7 +36,7 @@ export const activationOperations = {
   addLicenseActivation: post(
     '/licenses/{id}/activations',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Activate an identifier, over the limit too, and in every state of the licence',
       body: strictObject({
         identifier: Text,
@@ -65,7 +65,7 @@ export const activationOperations = {
   ),
   removeLicenseActivation: remove(
     '/licenses/{id}/activations/{activation_id}',
-    { goesOn: true, summary: 'Free the slot of an identifier' },
+    { needsNoRecentSignIn: true, summary: 'Free the slot of an identifier' },
     async (call) => {
       const { license, activation } = await requireActivation(call);
       await removeActivation(call.db, license, activation.identifier, call.context);

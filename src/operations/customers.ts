@@ -164,7 +164,7 @@ export const customerOperations = {
   updateCustomer: patch(
     '/customers/{customer}',
     {
-      goesOnWith: 'nothing but `note`',
+      noRecentSignInWith: 'nothing but `note`',
       summary: "Change a customer's address, language, name or note",
       description:
         "A new address takes along licences, orders, the mails that wait, name and language, in one transaction; both addresses are mailed, and pages opened by a link to the old one end. 409 with the field `email` when the address is another customer's: with `join` both become one.",

@@ -267,7 +267,7 @@ export const importOperations = {
   importLicenses: post(
     '/imports',
     {
-      goesOnWith: 'a dry run',
+      noRecentSignInWith: 'a dry run',
       summary: 'Move in from another system, or from any CSV file',
       description:
         'All licences of the former system. The same call again takes what is new or has changed there. The body is the file, or a form with the part `file`. The other fields are in the query or in the form.',

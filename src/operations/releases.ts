@@ -165,7 +165,7 @@ export const releaseOperations = {
   uploadRelease: post(
     '/products/{id}/releases',
     {
-      goesOnWith: 'a draft',
+      noRecentSignInWith: 'a draft',
       summary: 'Publish a version by its package',
       description:
         'The body is the package, or a form with the part `file`. The other fields stand in the query or in the form. A published package never changes.',
@@ -214,7 +214,7 @@ export const releaseOperations = {
   updateRelease: patch(
     '/releases/{id}',
     {
-      goesOnWith: 'a draft',
+      noRecentSignInWith: 'a draft',
       summary:
         "Change a version's changelog, or the share of addresses that are offered it, or mark it as a security release",
       description:

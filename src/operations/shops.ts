@@ -391,7 +391,7 @@ export const shopOperations = {
   runShop: post(
     '/shops/{name}/run',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Run the orders that wait',
       data: strictObject(ran, { title: 'Ran' }),
       hasDeadline: false,

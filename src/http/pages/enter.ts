@@ -1,5 +1,5 @@
 import { callerKey } from '../../access/caller';
-import { isFresh, readSession, type CustomerSession } from '../../access/sessions';
+import { isRecentSignIn, readSession, type CustomerSession } from '../../access/sessions';
 import { readPerson } from '../../mail/customer-profile';
 import { OperationError } from '../../operations/kit/failures';
 import { readSessionCookie } from '../session-cookies';
@@ -49,7 +49,7 @@ export async function enterAsOperator(
   if (scopeOf(route, ctx.method) === 'write' && caller.scope !== 'write')
     throw new OperationError('FORBIDDEN', '');
   // Keep a form that was sent: its page asks for the sign-in itself.
-  if (isGet && route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
+  if (isGet && route.isSecret && !isRecentSignIn(session, at)) return { to: signInAddress(next, 'again') };
   return { ...call, session, caller };
 }
 

@@ -8,7 +8,7 @@ import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
 import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
-import { askToSignInAgain, signedInLately } from './sign-in/again';
+import { askToSignInAgain, ensureRecentSignIn } from './sign-in/again';
 import { signInRoutes } from './sign-in/routes';
 
 /** The addresses of all pages and their access rules. `answer-page.tsx` has the steps of a request. */
@@ -32,7 +32,7 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
   mount(hasDoor ? doorRoutes : doorRoutes.map(({ path }) => ({ path, ...LEADS_NOWHERE })), enterOpen);
   mount(myRoutes.open, enterOpen);
   mount(myRoutes.signedIn, enterAsCustomer);
-  mount(operatorRoutes, enterAsOperator, { recent: signedInLately, ask: askToSignInAgain });
+  mount(operatorRoutes, enterAsOperator, { recent: ensureRecentSignIn, ask: askToSignInAgain });
   mount([NOWHERE], enterOpen);
 }
 

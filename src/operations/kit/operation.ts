@@ -62,9 +62,9 @@ interface Terms<Adds extends TProperties> {
   /** true if a shop's token (`issue`) may also call it */
   forShops?: boolean;
   /** true if a session may call it although its sign-in is more than an hour ago */
-  goesOn?: true;
-  /** like `goesOn`, but only with this part of a sentence; otherwise the operation asks (`requireRecentSignIn`) */
-  goesOnWith?: string;
+  needsNoRecentSignIn?: true;
+  /** like `needsNoRecentSignIn`, but only with this part of a sentence; otherwise the operation asks (`requireRecentSignIn`) */
+  noRecentSignInWith?: string;
   /** for a body that is a file, or a form with a file and the fields of `query`; the call's body is `{ file }` */
   upload?: UploadTerms;
   /** the type of the answer if it is a file */
@@ -117,8 +117,8 @@ export interface Operation<Query = unknown, Body = unknown, Data = unknown> {
   scope: Exclude<Scope, 'issue'>;
   forShops: boolean;
   /** true if a browser's sign-in must be at most an hour old */
-  asksAgain: boolean;
-  goesOnWith: string | undefined;
+  needsRecentSignIn: boolean;
+  noRecentSignInWith: string | undefined;
   query: TSchema | undefined;
   body: TSchema | undefined;
   /** reads the query, like the two readers below @throws OperationError with the wrong field */
@@ -206,7 +206,7 @@ export function list<D extends TSchema, Q extends TSchema = TNever>(
 function declare<Query, Body, Data>(
   method: Method,
   path: string,
-  { goesOn, goesOnWith, ...declared }: Declared<TSchema, TSchema, TSchema, TProperties>,
+  { needsNoRecentSignIn, noRecentSignInWith, ...declared }: Declared<TSchema, TSchema, TSchema, TProperties>,
   run: (call: OperationCall<Query, Body>) => Promise<OperationResult<Data>>,
   isList = false,
 ): Operation<Query, Body, Data> {
@@ -215,8 +215,12 @@ function declare<Query, Body, Data>(
   return {
     description: undefined,
     forShops: false,
-    asksAgain: method !== 'get' && scope === 'write' && goesOnWith === undefined && goesOn !== true,
-    goesOnWith,
+    needsRecentSignIn:
+      method !== 'get' &&
+      scope === 'write' &&
+      noRecentSignInWith === undefined &&
+      needsNoRecentSignIn !== true,
+    noRecentSignInWith,
     upload: undefined,
     sendsFile: undefined,
     status: data === undefined ? 204 : 200,

@@ -1,11 +1,11 @@
 import type { Caller } from '../../access/caller';
 import { withIdempotency, type StoredResponse } from '../../access/idempotency';
-import { isFresh } from '../../access/sessions';
+import { isRecentSignIn } from '../../access/sessions';
 import type { Db } from '../../licensing/licensing';
 import { OperationError, toErrorResponse, type ErrorResponse } from './failures';
 import type { OperationResult, OperationCall, Operation, UploadTerms } from './operation';
 import type { ManageSettings } from '../settings';
-import { signInAgain } from './sign-in-again';
+import { signInAgainError } from './sign-in-again';
 import type { Upload, UploadRules } from './upload';
 
 /** Performs an operation for a request of the API, a page or the command, with idempotency. */
@@ -104,7 +104,7 @@ export async function perform(
 /** Checks permissions. @throws OperationError if the scope is too small, or a session must sign in again */
 export function requireRight(
   { scope, session }: Caller,
-  { scope: needed, forShops, asksAgain }: Operation,
+  { scope: needed, forShops, needsRecentSignIn }: Operation,
   now: Date,
 ): void {
   const may = scope === 'write' || (scope === 'issue' ? forShops : needed === 'read');
@@ -115,7 +115,7 @@ export function requireRight(
         ? 'A token of the scope "issue" may not do this.'
         : 'A token or session of the scope "read" may only read.',
     );
-  if (asksAgain && session !== undefined && !isFresh(session, now)) throw signInAgain();
+  if (needsRecentSignIn && session !== undefined && !isRecentSignIn(session, now)) throw signInAgainError();
 }
 
 /** Returns a function that reads an upload into the call, with a text that distinguishes it from others. */

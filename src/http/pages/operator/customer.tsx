@@ -44,7 +44,7 @@ export const customerRoutes: Route<OperatorCall>[] = [
     work: edit,
   }),
   formRoute('/customers/:id/note', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     find: addressOf,
     show: showNote,
     work: saveNote,

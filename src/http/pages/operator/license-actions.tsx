@@ -25,15 +25,20 @@ export const licenseActionRoutes: Route<OperatorCall>[] = [
     show: showRenew,
     work: renew,
     explain: explainRenewal,
-    goesOn: true,
+    needsNoRecentSignIn: true,
   }),
   formRoute('/licenses/:id/plan', { find, show: showPlan, work: changePlan }),
   formRoute('/licenses/:id/slots', { find, show: showSlots, work: changeSlots }),
   formRoute('/licenses/:id/customer', { find, show: showCustomer, work: changeCustomer }),
-  formRoute('/licenses/:id/note', { find, show: showNote, work: saveNote, goesOn: true }),
+  formRoute('/licenses/:id/note', { find, show: showNote, work: saveNote, needsNoRecentSignIn: true }),
   stateRoute('suspend', licenseOperations.suspendLicense, 'licenseSuspended'),
   stateRoute('reinstate', licenseOperations.reinstateLicense, 'licenseReinstated'),
-  formRoute('/licenses/:id/send-key', { find: mailableOf, show: showSend, work: sendKey, goesOn: true }),
+  formRoute('/licenses/:id/send-key', {
+    find: mailableOf,
+    show: showSend,
+    work: sendKey,
+    needsNoRecentSignIn: true,
+  }),
 ];
 
 /** Changes fields of the licence. @returns the licence */
@@ -53,7 +58,7 @@ function stateRoute(
 ): Route<OperatorCall> {
   return formRoute(`/licenses/:id/${change}`, {
     find,
-    goesOn: true,
+    needsNoRecentSignIn: true,
     show({ view }, form, license) {
       const texts = view.t.license[`${change}Page`];
       const hint = change === 'suspend' ? view.t.license.reasonSuspend : undefined;

@@ -21,7 +21,7 @@ import { releaseOperations } from '../../../operations/releases';
 
 export const releaseActionRoutes: Route<OperatorCall>[] = [
   formRoute('/releases/:id/edit', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     hasDeadline: false,
     find: requireRelease,
     show: showEdit,

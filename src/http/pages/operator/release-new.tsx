@@ -1,4 +1,4 @@
-import { isFresh } from '../../../access/sessions';
+import { isRecentSignIn } from '../../../access/sessions';
 import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readProduct } from '../../../licensing/catalogue';
 import type { ErrorResponse } from '../../../operations/kit/failures';
@@ -27,7 +27,7 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
     },
   },
   formRoute('/products/:id/releases/new', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     upload: true,
     show: showForm,
     work: publish,
@@ -54,7 +54,7 @@ export async function uploadPackage(
 ): Promise<{ data: Uploaded; isKept: boolean }> {
   let isKept = false;
   const amend = (fields: Record<string, string>) => {
-    isKept = fields.draft !== '1' && !isFresh(call.session, call.at);
+    isKept = fields.draft !== '1' && !isRecentSignIn(call.session, call.at);
     // Nobody is offered a draft: the share is asked when it is published.
     return isKept || fields.draft === '1' ? { ...fields, draft: '1', rollout: '100' } : fields;
   };

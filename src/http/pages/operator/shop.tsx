@@ -47,7 +47,7 @@ export const shopRoutes: Route<OperatorCall>[] = [
     work: giveSecret,
     explain,
   }),
-  { path: '/shops/:name/run', goesOn: true, post: run, hasDeadline: false },
+  { path: '/shops/:name/run', needsNoRecentSignIn: true, post: run, hasDeadline: false },
   { path: '/shops/:name/catch-up', post: catchUp, hasDeadline: false },
   formRoute('/shops/:name/remove', {
     isSecret: true,

@@ -15,7 +15,7 @@ import {
   allowedTransitions,
   endWithGrace,
   liveStatus,
-  paidEnd,
+  paidUntil,
   transitionTarget,
   type EndWithGrace,
   type Transition,
@@ -166,7 +166,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field
 
 /** Returns the paid-through date after a renewal, which counts from the old one until the grace period ends, then from now. */
 export function prolongedUntil(end: EndWithGrace, duration: string, now: Date, field?: string): Date {
-  const paid = paidEnd(end);
+  const paid = paidUntil(end);
   const isOver = paid === null || end.expiresAt === null || end.expiresAt < now;
   return addDuration(isOver ? now : paid, duration, field);
 }

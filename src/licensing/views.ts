@@ -9,7 +9,7 @@ import type { ApiToken } from '../store/tokens';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
-import { liveStatus, paidEnd } from './core/states';
+import { liveStatus, paidUntil } from './core/states';
 
 /** Licences, activations and keys as JSON in snake_case; only `addedKeyJson` shows a key. */
 
@@ -26,7 +26,7 @@ export function licenseJson(license: License, now: Date) {
     ...jsonOf(license, 'activationLimit', 'activationsUsed', 'customer', 'reference'),
     metadata: readMetadata(license.metadata),
     ...jsonOf(license, 'expiresAt'),
-    paid_until: formatTimestampOrNull(paidEnd(license)),
+    paid_until: formatTimestampOrNull(paidUntil(license)),
     ...jsonOf(license, 'renewsItself', 'lastCheckAt', 'lastCheckIp', 'checkCount', 'createdAt', 'revision'),
   };
 }

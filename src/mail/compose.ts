@@ -11,7 +11,7 @@ import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
+import { isFinal, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Db } from '../store/engine/database';
 import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
@@ -289,7 +289,7 @@ async function composeKeys(
     const key = revealKey(license, settings.keySecret);
     if (key === undefined) return { failed: 'KEY_UNKNOWN' };
     const { product, plan } = license;
-    const endsAt = paidEnd(license);
+    const endsAt = paidUntil(license);
     const hasEnded = liveStatus(license, now) === 'expired';
     const end =
       endsAt !== null && (hasEnded || endsAt > now) ? `, ${sentences.runs({ endsAt, hasEnded })}` : '';
@@ -312,7 +312,7 @@ async function composeFailedPayment(
   const billingUrl = order && (await findShop(db, order.shop))?.billingUrl;
   const licenses = (await findLicensesByIds(db, ids)).filter(({ status }) => !STOPPED.includes(status));
   const unpaid = licenses
-    .filter((license) => (formatTimestampOrNull(paidEnd(license)) ?? '') <= (end ?? ''))
+    .filter((license) => (formatTimestampOrNull(paidUntil(license)) ?? '') <= (end ?? ''))
     .sort((a, b) => a.id - b.id);
   const [first] = unpaid;
   if (order === undefined || !billingUrl || first === undefined) return { obsolete: true };
@@ -321,7 +321,7 @@ async function composeFailedPayment(
   const spoken = await inTheirLanguage(db, row, to);
   const { day } = CUSTOMERS[spoken.language as CustomerLanguage].language;
   const { support_url, my_url } = await valuesOf(db, first, spoken, settings);
-  const paid = paidEnd(first);
+  const paid = paidUntil(first);
   const values = {
     products: [...new Set(unpaid.map(({ product }) => product.name))].join(', '),
     billing_url: billingUrl,
@@ -396,7 +396,7 @@ async function contentOf(
 function validityOf(license: License, language: CustomerLanguage, now: Date): Values {
   const { language: written, sentences } = CUSTOMERS[language];
   const { activationType } = license.plan;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   switch (liveStatus(license, now)) {
     case 'active':
       // A subscription that awaits its renewal continues after its paid-through date.
@@ -438,7 +438,7 @@ async function valuesOf(
   settings: ComposerSettings,
 ): Promise<Values> {
   const { product, plan } = license;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const { renewUrl, supportUrl } = await requireProduct(db, product.id);
   return {
     product: product.name,

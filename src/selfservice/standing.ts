@@ -4,7 +4,7 @@ import type { Plan } from '../store/catalogue';
 import {
   liveStatus,
   nextPayment,
-  paidEnd,
+  paidUntil,
   type LiveStatus,
   type NextPayment,
 } from '../licensing/core/states';
@@ -29,7 +29,7 @@ export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
   return {
     standing: readStanding(found, status, now),
     status,
-    expiresAt: paidEnd(license),
+    expiresAt: paidUntil(license),
     nextPayment: nextPayment(license, now),
     slots: { limit, used },
   };
@@ -49,11 +49,11 @@ function readStanding(found: LicenseMatch, status: LiveStatus, now: Date): Entit
   if (status === 'suspended') return { code: 'SUSPENDED' };
   if (status === 'expired') {
     const stillDownloads = entitledUntil(license, now) !== undefined;
-    return { code: 'EXPIRED', endedAt: paidEnd(license), stillDownloads };
+    return { code: 'EXPIRED', endedAt: paidUntil(license), stillDownloads };
   }
   if (status !== 'active') return { code: 'WITHDRAWN' };
   const slots = judgeNewSite({ ...found, covered: undefined }, now)?.slots;
-  const end = { until: paidEnd(license), nextPayment: nextPayment(license, now) };
+  const end = { until: paidUntil(license), nextPayment: nextPayment(license, now) };
   return slots === undefined
     ? { code: 'ACTIVE', ...end }
     : { code: 'FULL', ...end, limit: slots.activationLimit };

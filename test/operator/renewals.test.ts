@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Settings } from '../../src/settings/config';
 import { changePlan } from '../../src/licensing/amend';
-import { endWithGrace, liveStatus, paidEnd } from '../../src/licensing/core/states';
+import { endWithGrace, liveStatus, paidUntil } from '../../src/licensing/core/states';
 import { changeState, moveEnd, renew, setEnd } from '../../src/licensing/lifecycle';
 import { listLapsed } from '../../src/figures/not-renewed';
 import { OperatorError } from '../../src/licensing/operator-error';
@@ -54,7 +54,7 @@ const NEVER = Infinity;
 function standingOf(license: License, at: Date): Standing {
   return {
     at,
-    paid: paidEnd(license)?.getTime() ?? NEVER,
+    paid: paidUntil(license)?.getTime() ?? NEVER,
     stops: license.expiresAt?.getTime() ?? NEVER,
     renewsItself: license.renewsItself,
     planId: license.plan.id,

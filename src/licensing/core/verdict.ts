@@ -2,7 +2,7 @@ import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { Release } from '../../store/releases';
 import { isActivationType } from './identifiers';
 import type { LicenseMatch, SlotCost } from './lookup';
-import { liveStatus, paidEnd, type LiveStatus } from './states';
+import { liveStatus, paidUntil, type LiveStatus } from './states';
 
 /**
  * Verdicts as pure functions: a flat list of guards for each question, in the contract's order. The first that applies
@@ -191,7 +191,7 @@ export function coversRelease(
  */
 export function entitledUntil(license: EndTerms, now: Date): Date | undefined {
   if (license.plan.afterExpiry !== 'last_release' || liveStatus(license, now) !== 'expired') return undefined;
-  return paidEnd(license) ?? undefined;
+  return paidUntil(license) ?? undefined;
 }
 
 /**

@@ -33,7 +33,7 @@ export interface LicenseTerms {
   activationsUsed: number;
   /** when it stops working, including the grace period; null: it does not end */
   expiresAt: Date | null;
-  /** the unpaid days before this end, the grace period in which a subscription's renewal is awaited (`paidEnd`) */
+  /** the unpaid days before this end, the grace period in which a subscription's renewal is awaited (`paidUntil`) */
   graceDays: number;
   /** whether a subscription renews it automatically */
   renewsItself: boolean;

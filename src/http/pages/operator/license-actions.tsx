@@ -1,6 +1,6 @@
 import { listProducts, plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
-import { paidEnd } from '../../../licensing/core/states';
+import { paidUntil } from '../../../licensing/core/states';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
 import { invalid, notFound, type ErrorResponse } from '../../../operations/kit/failures';
@@ -91,7 +91,7 @@ async function showRenew(
   const { t, format, now } = view;
   const texts = t.license.renewPage;
   const { expiresAt } = license;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const plan = (await plansOf(db, license.product.id)).find(({ id }) => id === license.plan.id);
   const duration = plan?.duration ?? null;
   const byPlan: (Option & { hint: string })[] =

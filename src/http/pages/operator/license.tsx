@@ -9,7 +9,7 @@ import { plansOf } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { findStop, viewKeySites, viewLicense, type LicenseView } from '../../../licensing/license-view';
 import { listReportedSitesOf } from '../../../licensing/spreading';
-import { allowedTransitions, liveStatus, nextPayment, paidEnd } from '../../../licensing/core/states';
+import { allowedTransitions, liveStatus, nextPayment, paidUntil } from '../../../licensing/core/states';
 import { findProfile } from '../../../mail/customer-profile';
 import { listFailedMails } from '../../../mail/failed-mails';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
@@ -339,7 +339,7 @@ function Orders({ orders }: { orders: LicenseOrder[] }) {
 function endFact(license: License): readonly [string, ReturnType<typeof Beside>] {
   const { t, format, now } = useView();
   const { facts } = t.license;
-  const expiresAt = paidEnd(license);
+  const expiresAt = paidUntil(license);
   const next = nextPayment(license, now);
   if (expiresAt !== null && next !== null)
     return [

@@ -22,7 +22,7 @@ const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 /** The file for LICENSING_PAGES_HOST: a separate server with the same licensing.conf. */
 const PAGES_FILE = 'pages.example.conf';
 
-const MOST_INSTANCES = 99;
+const MAX_INSTANCES = 99;
 const MEGABYTE = 1_048_576;
 
 /** The folder from which site.example.conf includes the other two files. */
@@ -47,7 +47,7 @@ export function addNginxCommand(program: Command): void {
     .option(
       '--instances <count>',
       'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
-      upTo(MOST_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .option(
       '--out <dir>',

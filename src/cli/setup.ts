@@ -32,7 +32,7 @@ import { DOOR, stepsOf } from './machine/steps';
 import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
-const MOST_INSTANCES = 9;
+const MAX_INSTANCES = 9;
 
 interface SetupOptions {
   joomlaRoot?: string;
@@ -57,7 +57,7 @@ export function addSetupCommand(program: Command): void {
     .option(
       '--instances <count>',
       'how many processes serve; without it two, or one on a machine with less than 1 GB of memory',
-      upTo(MOST_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .option('--ca <file>', "authorities that may have signed the site's certificate, in PEM form", caFile)
     .option('--dry-run', 'only tell what would be changed')

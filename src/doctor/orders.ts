@@ -19,8 +19,8 @@ import type { FailedOrder } from '../texts/operators/doctor';
 import { problem, warning, type Check, type CheckFinding } from './finding';
 
 /** The maximum number of articles in a finding. */
-const MOST_NAMED = 5;
-const MOST_COUNTED = 1_000;
+const MAX_NAMED = 5;
+const MAX_COUNTED = 1_000;
 
 /** Reports orders that wait, and shops that were added but have never posted. */
 export const checkOrders: Check = async ({ db, now, config }): Promise<CheckFinding[]> => {
@@ -30,14 +30,14 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<CheckFind
   const waiting = await countWaiting(db);
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
-    const unmapped = await listUnmappedArticles(db, MOST_NAMED);
+    const unmapped = await listUnmappedArticles(db, MAX_NAMED);
     const shops = waiting.map(({ shop }) => shop).join(', ');
     findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped)));
   }
-  const failed = await findFailed(db, MOST_NAMED);
+  const failed = await findFailed(db, MAX_NAMED);
   if (failed.count > 0)
     findings.push(problem('ORDERS_FAILED', (t) => t.ordersFailed(failed.count, failed.orders.map(asFailed))));
-  const withoutAddress = await countWithoutAddress(db, MOST_COUNTED);
+  const withoutAddress = await countWithoutAddress(db, MAX_COUNTED);
   if (withoutAddress > 0)
     findings.push(warning('ORDERS_WITHOUT_ADDRESS', (t) => t.ordersWithoutAddress(withoutAddress)));
   const silent = await findSilentShops(db, new Date(now().getTime() - DAY_MS));
@@ -75,7 +75,7 @@ function asFailed({ shop, number, failure, failedAt, retryAt }: Order): FailedOr
 }
 
 function mailOffFinding(shops: string[]): CheckFinding {
-  return warning('KEYS_NOT_MAILED', (t) => t.keysNotMailed(shops.slice(0, MOST_NAMED).join(', ')));
+  return warning('KEYS_NOT_MAILED', (t) => t.keysNotMailed(shops.slice(0, MAX_NAMED).join(', ')));
 }
 
 /** Reports unmatched messages until an operator assigns them, however old they are. */

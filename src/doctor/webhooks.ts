@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../base/days';
-import { countWaitingFor, isStopped, listWebhooks, MOST_COUNTED, receiverName } from '../webhooks/receivers';
+import { countWaitingFor, isStopped, listWebhooks, MAX_COUNTED, receiverName } from '../webhooks/receivers';
 import { opensSecrets } from '../webhooks/signing';
 import { ok, problem, warning, type Check, type CheckFinding } from './finding';
 
@@ -17,7 +17,7 @@ export const checkWebhooks: Check = async ({ config, db, now }) => {
     if (!isStopped(webhook) || webhook.disabledAt === null) continue;
     const waiting = await countWaitingFor(db, webhook.id);
     const isGone = webhook.disabledReason === 'gone';
-    const isMore = waiting === MOST_COUNTED;
+    const isMore = waiting === MAX_COUNTED;
     const since = formatTimestamp(webhook.disabledAt);
     findings.push(
       warning('WEBHOOK_STOPPED', (t) => t.webhookStopped(name, webhook.id, since, isGone, waiting, isMore)),

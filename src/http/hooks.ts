@@ -39,13 +39,13 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** The part of the deadline in which further messages of a list are started. */
 const SHARE_OF_DEADLINE = 0.5;
 /** The maximum number of messages of one network that wait for verification. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 
 export function mountHooks(router: Router<State>, { db, now, limiter, settings }: HookDependencies): void {
   const { keySecret, webhookNetworks, shopApiUrl } = settings;
   const receiverOf = createReceiverList(db, keySecret);
   const ask = createAsk(webhookNetworks, shopApiUrl !== undefined);
-  const takeTurn = createKeyedSemaphore(MOST_WAITING);
+  const takeTurn = createKeyedSemaphore(MAX_WAITING);
   const countRefused = createRefusedCounter(db);
 
   async function take(ctx: Context): Promise<void> {

@@ -34,7 +34,7 @@ export interface ProductSites {
   halfDays: number | null;
   /** the sites with a report in 180 days */
   counted: number;
-  /** the most frequent first, at most MOST_VERSIONS, because sites may report anything */
+  /** the most frequent first, at most MAX_VERSIONS, because sites may report anything */
   versions: { version: string; sites: number }[];
   /** sites with an older version, by their latest report; or sites with the requested version */
   behind: Page<OutdatedSite>;
@@ -46,9 +46,9 @@ export interface OutdatedSite extends ReportedSite {
   code: RefusalCode | null;
 }
 
-const MOST_VERSIONS = 100;
+const MAX_VERSIONS = 100;
 /** The up-to-date versions that a list can exclude: a database accepts this many values in a statement. */
-const MOST_LEFT_OUT = 1_000;
+const MAX_LEFT_OUT = 1_000;
 
 /** The orders of the sites that are behind. */
 export const OUTDATED_SITE_SORTS = ['at', '-at'] as const;
@@ -78,7 +78,7 @@ export async function readProductSites(
   );
   const counted = versions.reduce((sum, { sites }) => sum + sites, 0);
   const updated = upToDate.reduce((sum, { sites }) => sum + sites, 0);
-  const without = upToDate.slice(0, MOST_LEFT_OUT).map(({ version }) => version);
+  const without = upToDate.slice(0, MAX_LEFT_OUT).map(({ version }) => version);
   return {
     newest: newest?.version ?? null,
     share: counted === 0 || newest === undefined ? null : updated / counted,
@@ -90,7 +90,7 @@ export async function readProductSites(
           )
         : null,
     counted,
-    versions: versions.slice(0, MOST_VERSIONS),
+    versions: versions.slice(0, MAX_VERSIONS),
     behind: await listBehind(db, { productId, without, newest, wanted, isDown }, page, now),
   };
 }

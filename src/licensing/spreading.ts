@@ -9,7 +9,7 @@ import {
   forgetNetworksBeyond,
   listSpreading,
   listReportedSitesOf,
-  MOST_NETWORKS,
+  MAX_NETWORKS,
   recordNetworks,
   recordSpreading,
   recordReportedSites,
@@ -83,8 +83,8 @@ export function createSiteRecorder(db: Db, spreadFactor: number): (accesses: Acc
     const counts = await countNetworks(db, ids, daysBefore(now, SPREAD_DAYS));
     const many = [...counts].filter(([, count]) => count > spreadFactor + ALLOWANCE);
     for (const [id, count] of many) {
-      if (count >= MOST_NETWORKS) full.set(String(id), { at: now });
-      if (count > MOST_NETWORKS) await forgetNetworksBeyond(db, id);
+      if (count >= MAX_NETWORKS) full.set(String(id), { at: now });
+      if (count > MAX_NETWORKS) await forgetNetworksBeyond(db, id);
     }
     const keys = await findKeys(
       db,
@@ -145,8 +145,8 @@ export interface Spreading {
 }
 
 /** The maximum of keys in the list. */
-export const MOST_LISTED = 500;
-const MOST_SITES = 20;
+export const MAX_LISTED = 500;
+const MAX_SITES = 20;
 
 export const SPREADING_SORTS = ['at', '-at', 'networks', '-networks', 'customer', '-customer'] as const;
 
@@ -174,7 +174,7 @@ export async function listSpreadingKeys(
 ): Promise<Spreading[]> {
   const since = daysBefore(now, SPREAD_DAYS);
   const found = new Map(
-    (await listSpreading(db, since, MOST_LISTED, licenseId)).map((one) => [one.keyId, one]),
+    (await listSpreading(db, since, MAX_LISTED, licenseId)).map((one) => [one.keyId, one]),
   );
   const counts = await countNetworks(db, [...found.keys()], since);
   const keys = await findKeys(db, [...found.keys()]);
@@ -193,7 +193,7 @@ export async function listSpreadingKeys(
       networks,
       most,
       at,
-      sites: await listReportedSitesOf(db, [license.id], MOST_SITES),
+      sites: await listReportedSitesOf(db, [license.id], MAX_SITES),
     });
   }
   return listed;

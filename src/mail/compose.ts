@@ -194,7 +194,7 @@ async function composeSecurity(
 }
 
 /** The maximum number of lines from the changelog. A mail is read at a glance; the customer's page has the rest. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 
 /** Returns the values for the notice of a security release. @param publicUrl if undefined, the mail has no link */
 export function securityValues(
@@ -202,7 +202,7 @@ export function securityValues(
   { version, changelog }: Release,
   publicUrl: string | undefined,
 ): Values {
-  const fixed = securityLines(changelog).slice(0, MOST_LINES);
+  const fixed = securityLines(changelog).slice(0, MAX_LINES);
   return {
     product: name,
     version,

@@ -8,7 +8,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { describeRoute, withStoredPassword } from '../mail/settings';
 import { sendTestMail, tryMailServer } from '../mail/test-mail';
 import { requireEmail } from '../licensing/customer-email';
-import { MOST_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
+import { MAX_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
 import {
   EDITABLE,
   EDITABLE_NAMES,
@@ -251,7 +251,7 @@ async function tryMail(
 export function fileSettingFault(config: Config, name: string, value: string): string | undefined {
   if (name === PICTURE) {
     const bytes = Buffer.from(value, 'base64');
-    return bytes.length <= MOST_UPLOADED_BYTES && uploadedPicture(bytes)
+    return bytes.length <= MAX_UPLOADED_BYTES && uploadedPicture(bytes)
       ? undefined
       : 'It must be a PNG, JPEG or WebP picture of at most 256 KiB.';
   }
@@ -323,7 +323,7 @@ export const configurationOperations = {
       upload: {
         types: [...UPLOADED_TYPES],
         rules: (): UploadRules<Buffer> => ({
-          limit: MOST_UPLOADED_BYTES,
+          limit: MAX_UPLOADED_BYTES,
           take: readAll,
           digest: (bytes) => bytes.toString('base64'),
           discard: () => Promise.resolve(),

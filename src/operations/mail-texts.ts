@@ -39,10 +39,10 @@ const MailTextThing = strictObject(
   { title: 'MailText' },
 );
 
-const MOST_TEXT = 20_000;
+const MAX_TEXT_LENGTH = 20_000;
 
 const Written = strictObject({
-  text: Type.String({ maxLength: MOST_TEXT, description: 'The subject in the first line.' }),
+  text: Type.String({ maxLength: MAX_TEXT_LENGTH, description: 'The subject in the first line.' }),
 });
 
 interface Named {
@@ -75,7 +75,7 @@ export function mailTextFault(id: string, text: string): string | undefined {
   const named = MAIL_TEXTS.find(({ name, language }) => textId(name, language) === id);
   if (named === undefined) return 'There is no such text of a mail.';
   // Do not count the line end with which it is stored.
-  if (text.trimEnd().length > MOST_TEXT) return `It has more than ${MOST_TEXT} characters.`;
+  if (text.trimEnd().length > MAX_TEXT_LENGTH) return `It has more than ${MAX_TEXT_LENGTH} characters.`;
   const parsed = parseMailText(text, named.name);
   return 'code' in parsed ? `The text cannot be used: ${describeTextFault(parsed)}` : undefined;
 }

@@ -19,7 +19,7 @@ export interface Ran {
 
 const RUN_AT_ONCE = 100;
 /** The maximum number of orders with a listed result. */
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 
 /** Iterates over the ids of a list, which it reads in parts. */
 async function* eachOf(list: (place: { after: number; limit: number }) => Promise<number[]>) {
@@ -37,7 +37,7 @@ export async function runWaiting(db: Db, shop: string, context: RecordContext): 
   for await (const id of eachOf((place) => listWaiting(db, { ...place, shop }))) {
     const processed = await processOrder(db, id, context);
     ran[processed.state]++;
-    if (ran.orders.length < MOST_LISTED) ran.orders.push(processed);
+    if (ran.orders.length < MAX_LISTED) ran.orders.push(processed);
   }
   return ran;
 }

@@ -66,9 +66,9 @@ interface NeedsOptions {
 
 const REFUSED_WITHIN = '7d';
 /** The maximum of licences: some 20 ms to read, because the overview should answer within 100 ms. */
-const MOST_REFUSED = 2_000;
-const MOST_WITHOUT_ADDRESS = 1_000;
-const MOST_DISPUTED = 100;
+const MAX_REFUSED = 2_000;
+const MAX_WITHOUT_ADDRESS = 1_000;
+const MAX_DISPUTED = 100;
 /** The filter of the list to which the action item leads. */
 const DISPUTED = { status: 'suspended', suspendedBy: 'charged_back' };
 
@@ -78,14 +78,14 @@ export async function listActionItems(
   { home, failedMails, stoppedWebhooks, spreadFactor, language, now }: NeedsOptions,
 ): Promise<ActionItem[]> {
   const refused = await findRefused(db, language, now);
-  const page = { order: 'newest', after: undefined, limit: MOST_DISPUTED + 1 } as const;
+  const page = { order: 'newest', after: undefined, limit: MAX_DISPUTED + 1 } as const;
   const disputed = await listLicensePositions(db, DISPUTED, page, now);
   const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
   const needs = (type: CountedItem, found: number, most?: number) => counted(language, type, found, most);
   return [
     // Customers who paid and received nothing come first.
     ...(await needsOfOrders(db, undefined, language)),
-    ...needs('disputed', disputed.length, MOST_DISPUTED),
+    ...needs('disputed', disputed.length, MAX_DISPUTED),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
     ...needs('spreading', spreading),
@@ -105,11 +105,11 @@ export async function needsOfOrders(
   const unmatched = ofShop(await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
   const waiting = ofShop(await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
   const failed = await findFailed(db, 0, shop);
-  const withoutAddress = await countWithoutAddress(db, MOST_WITHOUT_ADDRESS + 1, shop);
+  const withoutAddress = await countWithoutAddress(db, MAX_WITHOUT_ADDRESS + 1, shop);
   return [
     ...counted(language, 'failed', failed.count),
     ...counted(language, 'orders', waiting),
-    ...counted(language, 'without_address', withoutAddress, MOST_WITHOUT_ADDRESS),
+    ...counted(language, 'without_address', withoutAddress, MAX_WITHOUT_ADDRESS),
     ...counted(language, 'unmatched', unmatched),
   ];
 }
@@ -146,16 +146,16 @@ async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage)
 
 async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promise<ActionItem | undefined> {
   const since = subtractDuration(now, REFUSED_WITHIN);
-  const refused = await listRefusedLicenses(db, since, MOST_REFUSED + 1);
+  const refused = await listRefusedLicenses(db, since, MAX_REFUSED + 1);
   const counts = new Map<RefusingCode, number>();
-  for (const license of refused.slice(0, MOST_REFUSED)) {
+  for (const license of refused.slice(0, MAX_REFUSED)) {
     const code = refusedNow(license, now);
     if (code !== undefined) counts.set(code, (counts.get(code) ?? 0) + 1);
   }
   if (counts.size === 0) return undefined;
   const { needsYou: texts, language: written } = OPERATORS[language];
   const count = [...counts.values()].reduce((sum, one) => sum + one, 0);
-  const more = refused.length > MOST_REFUSED;
+  const more = refused.length > MAX_REFUSED;
   return {
     type: 'refused',
     count,

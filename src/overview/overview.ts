@@ -45,7 +45,7 @@ export interface Figures {
   days: DayStatistics[];
 }
 
-const MOST_VERSIONS = 12;
+const MAX_VERSIONS = 12;
 
 /** Returns the number of days that charts show: a week is too short for a trend. */
 function chartDays({ days }: Pick<OverviewQuery, 'days'>): number {
@@ -217,7 +217,7 @@ export async function readArrivals(
   const fresh = releasedLately(goods, query, now)
     .filter((release) => !sums.some((one) => isSame(one, release)))
     .map(({ productId, version }) => ({ productId, version, times: 0 }));
-  const shown = [...sums.filter(({ version }) => version !== '').slice(0, MOST_VERSIONS), ...fresh];
+  const shown = [...sums.filter(({ version }) => version !== '').slice(0, MAX_VERSIONS), ...fresh];
   return {
     versions: shown
       .sort((a, b) => a.productId - b.productId || compareVersions(b.version, a.version))

@@ -23,7 +23,7 @@ import { fromRow } from '../transfer/records';
 import { customerJson, isEmpty, latestAccesses, partsOf, readStored } from './customer';
 import { readCustomerAddress, type CustomerAddress } from './customer-address';
 import { eraseCustomer, type Erased } from './erase-customer';
-import { listStored, MOST_LISTED, type Listed } from './stored-data';
+import { listStored, MAX_LISTED, type Listed } from './stored-data';
 
 /** Customers in the operator's API, which names them by an id that reveals nothing about the person, or by their address. */
 
@@ -175,7 +175,7 @@ export async function readCustomerJson(
     if (stored !== null && page.licenses.length + page.seats.length === 0 && isEmpty(stored))
       return throwCustomerNotFound();
     const ids = page.licenses.map(({ id }) => id);
-    const accesses = await latestAccesses(trx, ids, MOST_LISTED);
+    const accesses = await latestAccesses(trx, ids, MAX_LISTED);
     return customerJson(
       {
         ...page,

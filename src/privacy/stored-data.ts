@@ -57,7 +57,7 @@ export type Section = keyof typeof SECTIONS;
 export const SECTION_NAMES = Object.keys(SECTIONS) as Section[];
 
 /** The maximum number of entries in a list of a response; an export has all. */
-export const MOST_LISTED = 500;
+export const MAX_LISTED = 500;
 
 /** The lists of a response. `shortened` names the lists that are longer in an export. */
 export interface Listed {
@@ -67,7 +67,7 @@ export interface Listed {
 }
 
 /** Lists the first entries of each kind, and records elsewhere that contain the address if whole tables are searched. */
-export async function listStored(db: Db, whose: Whose, limit = MOST_LISTED): Promise<Listed> {
+export async function listStored(db: Db, whose: Whose, limit = MAX_LISTED): Promise<Listed> {
   const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as Listed;
   for (const name of SECTION_NAMES)
     listed.sections[name] = await firstOf(SECTIONS[name](db, whose), limit, name, listed.shortened);

@@ -261,7 +261,7 @@ export async function findAccessesWith(
 }
 
 /** The latest requests of a licence that are counted. */
-const MOST_COUNTED = 2_000;
+const MAX_COUNTED = 2_000;
 
 /**
  * Counts the downloads of a licence with one outcome since a given time.
@@ -278,11 +278,11 @@ export async function countDownloads(
     db,
     `SELECT COUNT(*) AS looked, SUM(CASE WHEN endpoint = 'download' AND outcome = ? THEN times END) AS n FROM (
        SELECT endpoint, outcome, times FROM ${log} WHERE license_id = ? AND at >= ?
-        ORDER BY at DESC, id DESC LIMIT ${MOST_COUNTED}) latest`,
+        ORDER BY at DESC, id DESC LIMIT ${MAX_COUNTED}) latest`,
     [outcome, licenseId, toSqlTime(since)],
   );
   // MySQL's SUM is a decimal, which the driver returns as text.
-  return { times: Number(counted?.n), isMore: counted?.looked === MOST_COUNTED };
+  return { times: Number(counted?.n), isMore: counted?.looked === MAX_COUNTED };
 }
 
 /** Counts the downloads of some versions of a product since a given time, by version and outcome. */

@@ -349,12 +349,12 @@ export async function countUndelivered(db: Db, since: Date): Promise<{ failed: n
   const waiting = db<object>(table(db, 'outbox')).where({ kind: 'mail' }).whereNotNull('next_attempt_at');
   const [row] = await waiting.whereNotNull('last_error').count<{ rows: number }[]>({ rows: '*' });
   return {
-    failed: (await listOpenFailures(db, { since }, MOST_FAILURES)).length,
+    failed: (await listOpenFailures(db, { since }, MAX_FAILURES)).length,
     waiting: Number(row?.rows),
   };
 }
 
-const MOST_FAILURES = 1_000;
+const MAX_FAILURES = 1_000;
 
 /** Counts the rows of a kind that were due before a time and are not sent: no sender has handled them since. */
 export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Promise<number> {

@@ -35,7 +35,7 @@ export interface SpreadingKey {
 /** The reported sites kept for one licence; above this number, the sites that reported longest ago are deleted. */
 export const MAX_REPORTED_SITES = 1_000;
 /** The networks counted for one key. */
-export const MOST_NETWORKS = 5_000;
+export const MAX_NETWORKS = 5_000;
 
 /** The rows deleted by one statement: as many as one batch of the access log reports. */
 const AT_ONCE = 500;
@@ -260,12 +260,12 @@ export async function countNetworks(db: Db, keyIds: number[], since: Date): Prom
   return new Map(rows.map(({ key_id, n }) => [key_id, Number(n)]));
 }
 
-/** Deletes some of the networks that a key has above MOST_NETWORKS. Any will do, because no list distinguishes them. */
+/** Deletes some of the networks that a key has above MAX_NETWORKS. Any will do, because no list distinguishes them. */
 export async function forgetNetworksBeyond(db: Db, keyId: number): Promise<void> {
   const beyond = await db(tableBy(db, 'key_networks'))
     .where({ key_id: keyId })
     .orderBy('network')
-    .offset(MOST_NETWORKS)
+    .offset(MAX_NETWORKS)
     .limit(AT_ONCE)
     .pluck('network');
   await db(table(db, 'key_networks')).where({ key_id: keyId }).whereIn('network', beyond).delete();

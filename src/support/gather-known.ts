@@ -27,7 +27,7 @@ import { distinct } from './distinct';
 
 const MAX_HINTS = 20;
 /** The maximum of sites that a finding names. */
-const MOST_TOLD = 5;
+const MAX_REPORTED = 5;
 /** The maximum of searches for a replaced key, each of which scans all events. */
 const MAX_HISTORY_SEARCHES = 5;
 /** The maximum of licences whose history is read, and of stops read for each. */
@@ -50,7 +50,7 @@ export async function readCircumstances(
   const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
   const mail = await findLatestOutboxRow(db, 'license_key', id);
   const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
-  const told = await listReportedSitesOf(db, [id], MOST_TOLD);
+  const told = await listReportedSitesOf(db, [id], MAX_REPORTED);
   const failedPayment = await findFailedPayment(db, id);
   const known = {
     now,

@@ -3,7 +3,7 @@ import request from 'supertest';
 import { createSiteRecorder, maxNetworks, slotsOf } from '../../src/licensing/spreading';
 import type { Access } from '../../src/store/access-log';
 import { table } from '../../src/store/engine/database';
-import { MOST_NETWORKS, MAX_REPORTED_SITES, recordReportedSites } from '../../src/store/reported-sites';
+import { MAX_NETWORKS, MAX_REPORTED_SITES, recordReportedSites } from '../../src/store/reported-sites';
 import { NOW, startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
@@ -145,12 +145,12 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
         statements = 0;
         await tellers(Array.from({ length: batch }, (_, n) => access(i * batch + n)));
         costs.push(statements);
-        expect((await networks()).length).toBeLessThanOrEqual(MOST_NETWORKS);
+        expect((await networks()).length).toBeLessThanOrEqual(MAX_NETWORKS);
         expect((await sites()).length).toBeLessThanOrEqual(MAX_REPORTED_SITES);
       }
     db.removeListener('query', count);
 
-    expect(await networks()).toHaveLength(MOST_NETWORKS);
+    expect(await networks()).toHaveLength(MAX_NETWORKS);
     expect(await sites()).toHaveLength(MAX_REPORTED_SITES);
     expect(Math.max(...costs)).toBeLessThan(25);
     // Networks of a full key cost nothing.

@@ -17,7 +17,7 @@ import {
 /** The maximum time that a request waits for its count. Its next query to the same database would take as long. */
 const PATIENCE_MS = 1_000;
 /** The maximum number of remembered clients over their limit, which are refused without a query. */
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 /** The maximum number of a client's requests that one statement counts. */
 const MOST_TOGETHER = 1_000;
 
@@ -188,7 +188,7 @@ function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<C
 
 /** Remembers the clients over their limit until their window ends. */
 function rememberFull() {
-  const full = new LRUCache<string, number>({ max: MOST_REMEMBERED });
+  const full = new LRUCache<string, number>({ max: MAX_REMEMBERED });
   return {
     find(name: string, limit: number): Counted | undefined {
       const count = full.get(name);

@@ -15,7 +15,7 @@ import { signInRoutes } from './sign-in/routes';
 
 /** Adds all pages to the router, below `/pages`. */
 export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
-  const takeTurn = createKeyedSemaphore(MOST_WAITING);
+  const takeTurn = createKeyedSemaphore(MAX_WAITING);
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
     enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
@@ -45,4 +45,4 @@ const NOWHERE: Route<PageCall> = { path: '{/*rest}', get: nowhere };
 const LEADS_NOWHERE = { get: nowhere, post: nowhere, checksOrigin: true } as const;
 
 /** The number of a session's requests that may wait for the previous one: one more click than a person makes. */
-const MOST_WAITING = 4;
+const MAX_WAITING = 4;

@@ -185,7 +185,7 @@ function wholePath(path: string, folder: string): string {
 
 /** The parameters in which former systems send the key. Shorter values are ids of something. */
 export const KEY_PARAMETERS = '(?:dlid|download_id|license_key|license|key)';
-export const LEAST_KEY_LENGTH = 8;
+export const MIN_KEY_LENGTH = 8;
 
 /** Returns an example of a legacy URL without a key, which the doctor requests. */
 export function exampleAddress({ system, id }: Formerly, folder: string): string {

@@ -13,7 +13,7 @@ interface Settings extends Knex.TransactionConfig {
 const MAX_ATTEMPTS = 8;
 /** The time after which a service gives up. A lock wait takes 1 s (mysql.ts), and a caller waits for three at most. */
 const GIVE_UP_AFTER_MS = 2_500;
-const LONGEST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 500;
 
 /**
  * Runs `work` in a transaction. It retries after a deadlock (1213), a lock wait timeout (1205), or a conflict with
@@ -37,7 +37,7 @@ export async function inTransaction<T>(
     if (isOnce || !isLockConflict(tried.failure) || attempt >= limit.attempts || spent > limit.ms)
       throw tried.failure;
     // Wait for a random time, so that two conflicting transactions do not meet again.
-    await sleep(Math.random() * Math.min(20 * attempt, LONGEST_PAUSE_MS));
+    await sleep(Math.random() * Math.min(20 * attempt, MAX_PAUSE_MS));
   }
 }
 

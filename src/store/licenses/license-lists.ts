@@ -153,7 +153,7 @@ export async function listSortedPositions(
   const ranges = rangesOf(db, filter, now);
   const ways = [
     ...waysOf(db, filter, now),
-    ...(ranges.length > PIECES_AT_ONCE && ranges.length <= MOST_RANGES ? [ranges] : []),
+    ...(ranges.length > PIECES_AT_ONCE && ranges.length <= MAX_RANGES ? [ranges] : []),
   ];
   const few = await findFew(db, ways, bounds.few);
   if (few !== undefined) return pickSorted(db, few, [...checks.values()].flat(), page);
@@ -170,7 +170,7 @@ export async function listSortedPositions(
 }
 
 /** The maximum of ranges of plans and states that are read one after the other. */
-const MOST_RANGES = 200;
+const MAX_RANGES = 200;
 
 interface SortedPart {
   /** whether it is the part without a value in the column */

@@ -385,14 +385,14 @@ export async function findShopsWithoutBilling(db: Db): Promise<string[]> {
     .distinct()
     .pluck('order_id');
   const shops = await db(tableBy(db, 'orders'))
-    .whereIn('id', failed.slice(-MOST_FAILED))
+    .whereIn('id', failed.slice(-MAX_FAILED))
     .distinct()
     .pluck('shop');
   if (shops.length === 0) return [];
   return db(table(db, 'shops')).whereIn('name', shops).whereNull('billing_url').orderBy('name').pluck('name');
 }
 
-const MOST_FAILED = 500;
+const MAX_FAILED = 500;
 
 /** Lists the oldest waiting or failed orders of a shop, after an id. */
 export async function listWaiting(

@@ -15,7 +15,7 @@ import { cameByDoor, doorAddress } from './through-joomla';
 
 /** The sign-in of operators: by an API token, or by a one-time link (magic link). */
 
-const LONGEST_TOKEN = 1_000;
+const MAX_TOKEN_LENGTH = 1_000;
 
 const signIn: Route<PageCall> = {
   path: '/sign-in',
@@ -32,7 +32,7 @@ const signIn: Route<PageCall> = {
     return { sent: true };
   },
   async post(call, sent) {
-    const opened = await signInByToken(call, fieldOf(sent, 'token', LONGEST_TOKEN));
+    const opened = await signInByToken(call, fieldOf(sent, 'token', MAX_TOKEN_LENGTH));
     if ('sentence' in opened) {
       const { sentence, status } = opened;
       const form = formState(new URLSearchParams({ token: '' }), { field: 'token', sentence });

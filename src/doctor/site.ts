@@ -31,7 +31,7 @@ import { header, httpGet, type Answer, type GetOptions } from './http-get';
 /** Checks the site from outside: whether its web server forwards to this service and passes the client's address. */
 
 /** The time to wait for the access log. It is longer than the service takes to write it. */
-const LOG_PATIENCE_MS = 5_000;
+const LOG_TIMEOUT_MS = 5_000;
 const TRIAL_LIFETIME_MS = 5 * 60 * 1000;
 const MAX_PRODUCTS = 50;
 /** An address reserved for documentation (RFC 5737). */
@@ -217,7 +217,7 @@ async function seenAddress(
 }
 
 async function logged(db: Db, after: number, userAgent: string): Promise<string | undefined> {
-  const until = performance.now() + LOG_PATIENCE_MS;
+  const until = performance.now() + LOG_TIMEOUT_MS;
   for (;;) {
     const ip = await findAccessAddress(db, after, userAgent);
     if (ip !== undefined || performance.now() > until) return ip;

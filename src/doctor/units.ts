@@ -7,7 +7,7 @@ import { ok, problem, unchecked, type Check, type CheckFinding } from './finding
 
 /** Checks what systemd allows the running instances. This command runs outside of their unit, and may do more. */
 
-const PATIENCE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 
 export const checkUnits: Check = async ({ config }) => {
   const units = await readUnits();
@@ -39,7 +39,7 @@ async function checkSockets(units: Unit[]): Promise<CheckFinding[]> {
 function tryToConnect(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path)
-      .setTimeout(PATIENCE_MS, () => end('ETIMEDOUT'))
+      .setTimeout(TIMEOUT_MS, () => end('ETIMEDOUT'))
       .once('connect', () => end(undefined))
       .once('error', ({ code = 'unknown error' }: NodeJS.ErrnoException) => end(code));
     const end = (fault: string | undefined) => {

@@ -25,7 +25,7 @@ const NOW = new Date('2026-11-23T09:02:00Z');
 const SECRET = Buffer.alloc(32, 7);
 const HOST = 'acme.example';
 /** On a machine that has other work too. */
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 /** Taller pages are cut off here. */
 const TALLEST = { 1280: 1100, 360: 1300 };
 
@@ -157,7 +157,7 @@ async function take(
     ...{ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light', locale: 'en-GB' },
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   await open(page, shop);
   await page.waitForLoadState('networkidle');
   await savePicture(page, `${name}-${dark ? 'dark' : 'light'}`, most);

@@ -32,10 +32,10 @@ interface Configuration {
 }
 
 const MAX_UNKNOWN = 30;
-const DEFAULT_PATIENCE_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** Searches for a valid order of calls. @param patience the ms after which the search gives up, undecided */
-export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_MS): Verdict {
+export function explain({ limit, calls }: History, patience = DEFAULT_TIMEOUT_MS): Verdict {
   const until = performance.now() + patience;
   const events = calls.flatMap((call) => [
     { at: call.startedAt, call, isEnd: false },

@@ -15,7 +15,7 @@ import {
 } from './rate-limit';
 
 /** The maximum time that a request waits for its count. Its next query to the same database would take as long. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 /** The maximum number of remembered clients over their limit, which are refused without a query. */
 const MAX_REMEMBERED = 20_000;
 /** The maximum number of a client's requests that one statement counts. */
@@ -55,7 +55,7 @@ export function createDatabaseLimiter(
   const orInMemory = async <T>(ask: () => Promise<T>, inMemory: () => Promise<T>): Promise<T> => {
     if (standing.isAway()) return inMemory();
     try {
-      return await answeredInTime(ask(), PATIENCE_MS * timeoutFactor);
+      return await answeredInTime(ask(), TIMEOUT_MS * timeoutFactor);
     } catch (error) {
       standing.setAway(error);
       return inMemory();

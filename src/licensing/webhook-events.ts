@@ -247,7 +247,7 @@ export async function enqueueSpreadingWebhook(
 /** The names that a process remembers, so that it does not query the database for each refusal. */
 const MAX_REMEMBERED = 10_000;
 /** The licences locked by one transaction, which blocks their clients. */
-const LOCKED_AT_ONCE = 50;
+const LOCK_BATCH_SIZE = 50;
 
 /**
  * Notifies receivers of refused downloads, once for each licence, reason and hour, and of activations above the limit,
@@ -271,7 +271,7 @@ export function createRefusalEnqueuer(db: Db): (refused: Access[]) => Promise<vo
     });
     if (news.length === 0) return;
     const ids = [...new Set(news.map(({ access }) => access.licenseId as number))];
-    for (const some of chunksOf(ids, LOCKED_AT_ONCE)) await queue(some);
+    for (const some of chunksOf(ids, LOCK_BATCH_SIZE)) await queue(some);
     for (const { once, access } of news) told.set(once, { at: access.at });
 
     function queue(some: number[]): Promise<void> {

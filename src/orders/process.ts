@@ -36,7 +36,7 @@ export interface ProcessedOrder extends Pick<Order, 'id' | 'shop' | 'number' | '
 }
 
 /** The number of orders that are processed at once if they wait for the same thing. */
-const RUN_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /** Processes the unprocessed events of an order, then its waiting lines. Orders that waited for this one follow. */
 export async function processOrder(db: Db, id: number, context: RecordContext): Promise<ProcessedOrder> {
@@ -77,7 +77,7 @@ export function hasLinked({ changes }: OrderDecision): boolean {
 
 /** Processes the orders that waited for an order which has licences now. */
 export async function wakeAwaiting(db: Db, digest: string, context: RecordContext): Promise<void> {
-  for (const id of await listAwaiting(db, digest, RUN_AT_ONCE)) await processOrder(db, id, context);
+  for (const id of await listAwaiting(db, digest, BATCH_SIZE)) await processOrder(db, id, context);
 }
 
 /** Reports whether an error is unexpected: not the caller's, no unavailable database, and not in a caller's transaction. */

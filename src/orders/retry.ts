@@ -17,16 +17,16 @@ export interface Ran {
   orders: ProcessedOrder[];
 }
 
-const RUN_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 /** The maximum number of orders with a listed result. */
 const MAX_LISTED = 100;
 
 /** Iterates over the ids of a list, which it reads in parts. */
 async function* eachOf(list: (place: { after: number; limit: number }) => Promise<number[]>) {
   for (let after = 0; ;) {
-    const ids = await list({ after, limit: RUN_AT_ONCE });
+    const ids = await list({ after, limit: BATCH_SIZE });
     yield* ids;
-    if (ids.length < RUN_AT_ONCE) return;
+    if (ids.length < BATCH_SIZE) return;
     after = ids.at(-1) as number;
   }
 }

@@ -52,7 +52,7 @@ export interface Erased {
 const MAX_ROUNDS = 5;
 
 /** The licences in one transaction, which blocks their clients for about 0.1 s. */
-const LICENSES_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /**
  * Erases a customer's addresses everywhere, and the IP addresses that used the customer's licences. Licences, slots and
@@ -77,7 +77,7 @@ export async function eraseCustomer(
     erased.rows += elsewhere;
     const ids = await licensesNaming(db, customer);
     let done = 0;
-    for (const some of chunksOf(ids, LICENSES_AT_ONCE)) {
+    for (const some of chunksOf(ids, BATCH_SIZE)) {
       erased.rows += await inTransaction(db, (trx) =>
         eraseFromLicenses(trx, some, { customer, before }, context),
       );

@@ -30,8 +30,8 @@ const SUM_PAUSE_MS = 20;
 /** The pause after counting the figures, as a multiple of its duration: counting is slow with a million licences. */
 const FIGURES_REST = 100;
 /** The rows of one DELETE. With more than 200 ids, MariaDB plans by its statistics and may read and lock the whole log. */
-const ROWS_AT_ONCE = 100;
-const LEAST_AT_ONCE = 10;
+const BATCH_SIZE = 100;
+const MIN_BATCH_SIZE = 10;
 const PAUSE_MS = 100;
 /** The pause after a failure, because a cancelled DELETE keeps its row locks until it is rolled back. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
@@ -133,13 +133,13 @@ async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date
 /** Deletes in batches. @param pruneSome deletes at most the given number of rows, and returns how many it deleted */
 async function pruneAll({ goesOn }: Turn, pruneSome: (rows: number) => Promise<number>): Promise<void> {
   let pauseMs = 0;
-  for (let rows = ROWS_AT_ONCE; await goesOn(pauseMs);)
+  for (let rows = BATCH_SIZE; await goesOn(pauseMs);)
     try {
       if ((await pruneSome(rows)) < rows) return;
       pauseMs = PAUSE_MS;
     } catch (error) {
       // Use smaller batches: a slow disk may never delete this many rows within the statement timeout.
-      if (rows <= LEAST_AT_ONCE) throw error;
+      if (rows <= MIN_BATCH_SIZE) throw error;
       rows /= 10;
       pauseMs = PAUSE_AFTER_FAILURE_MS;
     }

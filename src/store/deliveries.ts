@@ -34,7 +34,7 @@ export interface Delivery extends OutboxRow, DeliveryColumns {
 const CLAIM_MS = 45_000;
 const CANDIDATES = 32;
 /** The rows postponed by one statement. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 /** The rounds of one claim; the next claim takes the remaining rows. */
 const MAX_ROUNDS = 50;
 
@@ -221,7 +221,7 @@ async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date):
       .where('next_attempt_at', '<', until)
       .whereNot({ id })
       .orderBy(['revision', 'id'])
-      .limit(AT_ONCE)
+      .limit(BATCH_SIZE)
       .select<{ id: number; revision: number }[]>('id', 'revision');
     const last = rows.at(-1);
     if (last === undefined) return;
@@ -232,7 +232,7 @@ async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date):
       )
       .where('next_attempt_at', '<', until)
       .update({ next_attempt_at: until });
-    if (rows.length < AT_ONCE) return;
+    if (rows.length < BATCH_SIZE) return;
     after = last;
   }
 }
@@ -252,7 +252,7 @@ export async function resumeDeliveries(db: Db, webhookId: number, now: Date): Pr
       .where({ webhook_id: webhookId })
       .where('next_attempt_at', '>', beyond)
       .orderBy('next_attempt_at')
-      .limit(AT_ONCE)
+      .limit(BATCH_SIZE)
       .pluck('id');
     if (ids.length === 0) return;
     await db(table(db, 'outbox'))

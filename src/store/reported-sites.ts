@@ -38,7 +38,7 @@ export const MAX_REPORTED_SITES = 1_000;
 export const MAX_NETWORKS = 5_000;
 
 /** The rows deleted by one statement: as many as one batch of the access log reports. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 /** Stores the latest report of each licence, product and site; may be repeated. Sorted by key, to avoid deadlocks. */
 export async function recordReportedSites(db: Db, told: Omit<ReportedSite, 'firstAt'>[]): Promise<void> {
@@ -90,7 +90,7 @@ async function forgetBeyond(db: Db, licenseIds: number[]): Promise<void> {
       .where({ license_id })
       .orderBy('at', 'desc')
       .offset(MAX_REPORTED_SITES)
-      .limit(AT_ONCE)
+      .limit(BATCH_SIZE)
       .select('product_id', 'site');
     for (const product_id of new Set(oldest.map((one) => one.product_id)))
       await db(table(db, 'told_sites'))
@@ -266,7 +266,7 @@ export async function forgetNetworksBeyond(db: Db, keyId: number): Promise<void>
     .where({ key_id: keyId })
     .orderBy('network')
     .offset(MAX_NETWORKS)
-    .limit(AT_ONCE)
+    .limit(BATCH_SIZE)
     .pluck('network');
   await db(table(db, 'key_networks')).where({ key_id: keyId }).whereIn('network', beyond).delete();
 }

@@ -77,12 +77,12 @@ export async function refreshChanged(db: Db, since: Date): Promise<void> {
     .limit(LATEST)
     .select('license_id', 'at', 'action');
   const changed = events.map(rowToFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
-  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], LICENSES_AT_ONCE))
+  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], BATCH_SIZE))
     await inTransaction(db, (trx) => refreshWords(trx, ids));
 }
 
 /** The licences of one transaction: few enough that others wait for a moment only. */
-const LICENSES_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /** Updates the words of the licences that take words from these changed rows of another table. */
 export async function refreshWordsOf(

@@ -19,7 +19,7 @@ const TIMEOUT_MS = 1_000;
 /** The maximum number of remembered clients over their limit, which are refused without a query. */
 const MAX_REMEMBERED = 20_000;
 /** The maximum number of a client's requests that one statement counts. */
-const MOST_TOGETHER = 1_000;
+const MAX_BATCH_SIZE = 1_000;
 
 /** The counts of a bucket. */
 interface BucketCounts {
@@ -164,7 +164,7 @@ function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<C
 
   async function run(key: string): Promise<void> {
     for (const lane = lanes.get(key) ?? []; lane.length > 0;) {
-      const together = lane.splice(0, MOST_TOGETHER);
+      const together = lane.splice(0, MAX_BATCH_SIZE);
       try {
         const { count, endsIn } = await addPoints(key, together.length);
         together.forEach(({ resolve }, i) => resolve({ count: count - together.length + 1 + i, endsIn }));

@@ -47,7 +47,7 @@ export interface Ledger {
 }
 
 /** The number of identifiers in one look-up. */
-const REMOVED_AT_ONCE = 200;
+const REMOVAL_BATCH_SIZE = 200;
 
 /** Writes changes of licences into their history and queues their webhooks, in the transaction that makes the changes. */
 export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;
@@ -239,7 +239,7 @@ export async function removeActivations(
     now,
   }));
   const remove = async (some: Entry[]) => (await write(trx, some, recordChanges)).values();
-  return inChunks(entries, remove, REMOVED_AT_ONCE);
+  return inChunks(entries, remove, REMOVAL_BATCH_SIZE);
 }
 
 async function store(

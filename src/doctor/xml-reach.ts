@@ -28,10 +28,10 @@ export function createAskForXml(now: () => Date): ProbeUpdateXml {
   });
   return (url) => {
     let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<undefined>((resolve) => {
+    const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, PAGE_WAIT_MS, undefined);
     });
-    return Promise.race([answers.fetch(url), patience]).finally(() => clearTimeout(timer));
+    return Promise.race([answers.fetch(url), late]).finally(() => clearTimeout(timer));
   };
 }
 

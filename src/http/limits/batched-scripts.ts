@@ -34,8 +34,8 @@ const MAX_BATCH_SIZE = 16;
  */
 export function batchScripts({
   client,
-  patience,
-}: Pick<RedisConnection, 'client' | 'patience'>): ScriptClient {
+  timeoutMs,
+}: Pick<RedisConnection, 'client' | 'timeoutMs'>): ScriptClient {
   const isCluster = !(client instanceof Redis);
   const most = isCluster ? 1 : MAX_BATCH_SIZE;
   const batching: ScriptClient = {
@@ -60,7 +60,7 @@ export function batchScripts({
           const named = batch.flatMap(({ call }) => call.slice(0, keys));
           const rest = batch.flatMap(({ call }) => call.slice(keys));
           const count = isCluster ? [] : [named.length];
-          const answers = await answeredInTime(run(...count, ...named, ...rest), patience);
+          const answers = await answeredInTime(run(...count, ...named, ...rest), timeoutMs);
           batch.forEach(({ resolve }, i) => resolve(answers[i]));
         } catch (error) {
           for (const { reject } of batch) reject(error);

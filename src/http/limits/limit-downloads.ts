@@ -38,7 +38,7 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
     let settling: Promise<unknown> | undefined;
     try {
       const asked: Asked = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
-      const taken = await takeWithPatience(downloads, asked, ctx.state.deadlineMs * SHARE_OF_DEADLINE);
+      const taken = await takeUntilDeadline(downloads, asked, ctx.state.deadlineMs * SHARE_OF_DEADLINE);
       if (taken.full !== undefined)
         return refuse(ctx, {
           allowed: false,
@@ -77,8 +77,8 @@ async function turnOf(
 }
 
 /** Retries while requests in doubt fill the limit: they are decided within ms, unless the database hangs. */
-async function takeWithPatience(counts: DownloadCounts, asked: Asked, patienceMs: number): Promise<Taken> {
-  const end = performance.now() + patienceMs;
+async function takeUntilDeadline(counts: DownloadCounts, asked: Asked, timeoutMs: number): Promise<Taken> {
+  const end = performance.now() + timeoutMs;
   for (;;) {
     const taken = await counts.take(asked);
     if (taken.full !== 'doubt' || performance.now() > end) return taken;

@@ -8,7 +8,7 @@ export interface RedisConnection extends CircuitBreaker {
   /** Resolves when Redis is ready, is known to be away, or START_TIMEOUT_MS has passed. */
   started: Promise<void>;
   /** the maximum milliseconds that one request waits for Redis, even when Redis hangs */
-  patience: number;
+  timeoutMs: number;
   close(): void;
 }
 
@@ -37,7 +37,7 @@ export function connectRedis(
     client,
     started,
     ...standing,
-    patience: TIMEOUT_MS * timeoutFactor,
+    timeoutMs: TIMEOUT_MS * timeoutFactor,
     close() {
       standing.stop();
       client.disconnect();

@@ -2,7 +2,15 @@ import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../licensing/api';
 import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../../licensing/core/columns';
-import { exactly, oneOf, orNull, Text, TextOrNull, Time, TimeOrNull } from '../../operations/kit/schemas';
+import {
+  strictObject,
+  enumOf,
+  nullable,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+} from '../../operations/kit/schemas';
 import { STATUSES } from '../../operations/kit/things';
 import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type CustomerCode } from './answers';
 import type { Components, Json } from './components';
@@ -16,7 +24,7 @@ import { PAGE_FILES } from './page-files';
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
 
 const textField = (description: string, options: object = {}) =>
-  Type.Optional(orNull(Type.String({ description, ...options })));
+  Type.Optional(nullable(Type.String({ description, ...options })));
 
 const keyFields = {
   license_key: textField('The licence key.', { examples: [KEY] }),
@@ -54,7 +62,7 @@ const signedFields = {
 };
 
 const token = Type.Optional(
-  orNull(
+  nullable(
     Type.String({
       ...JWS,
       description: 'The answer as a signed JWS, only if `signed` was sent. null: there is no signing key.',
@@ -66,13 +74,14 @@ const licenseFields = {
   license_key: Text,
   product: Text,
   plan: Text,
-  activation_type: oneOf(ACTIVATION_TYPES),
+  activation_type: enumOf(ACTIVATION_TYPES),
   activation_limit: Type.Integer({ minimum: 0, description: '0: unlimited.' }),
   activations_used: Type.Integer({ minimum: 0 }),
-  expires_at: orNull(Type.String({ ...Time, description: 'null: never.' })),
+  expires_at: nullable(Type.String({ ...Time, description: 'null: never.' })),
 };
 
-const dataOf = (title: string, properties: TProperties) => exactly({ data: exactly(properties, { title }) });
+const dataOf = (title: string, properties: TProperties) =>
+  strictObject({ data: strictObject(properties, { title }) });
 
 const Activated = dataOf('ActivatedLicense', {
   status: Type.Literal('active'),
@@ -83,7 +92,7 @@ const Activated = dataOf('ActivatedLicense', {
 
 const Validated = dataOf('ValidatedLicense', {
   valid: Type.Boolean({ description: 'The licence is active, and covers `product_id` if that was sent.' }),
-  status: oneOf(STATUSES),
+  status: enumOf(STATUSES),
   ...licenseFields,
   identifier_activated: Type.Boolean({ description: 'Also true if no identifier was sent.' }),
   product_covered: Type.Optional(Type.Boolean({ description: 'Present only if `product_id` was sent.' })),
@@ -105,10 +114,10 @@ const LicenseFile = dataOf('LicenseFile', {
   }),
 });
 
-const KeySet = exactly(
+const KeySet = strictObject(
   {
     keys: Type.Array(
-      exactly({
+      strictObject({
         kty: Type.Literal('OKP'),
         crv: Type.Literal('Ed25519'),
         x: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
@@ -123,8 +132,8 @@ const KeySet = exactly(
 
 const Update = Type.Union(
   [
-    exactly({ update_available: Type.Literal(false) }),
-    exactly({
+    strictObject({ update_available: Type.Literal(false) }),
+    strictObject({
       update_available: Type.Literal(true),
       name: Type.String({ description: "The product's name." }),
       version: Text,
@@ -155,18 +164,18 @@ const Check = dataOf('DownloadCheck', {
   }),
   message: Text,
   expires_at: TimeOrNull,
-  version: orNull(
+  version: nullable(
     Type.String({
       description:
         'The requested version; otherwise the version that the download sends, or the latest version.',
     }),
   ),
-  entitled_version: orNull(
+  entitled_version: nullable(
     Type.String({ description: 'The latest version that this licence may download.' }),
   ),
   renew_url: TextOrNull,
   support_url: TextOrNull,
-  latest: orNull(
+  latest: nullable(
     Type.String({
       description: "The product's latest version, whether or not this licence may download it.",
     }),
@@ -605,7 +614,7 @@ export function customerPaths(components: Components): Record<string, Json> {
             200: jsonAnswer(
               components,
               'The latest version, or the answer that there is none.',
-              exactly({ data: Update }),
+              strictObject({ data: Update }),
             ),
             ...failures(components, { 400: ['INVALID_REQUEST'] }),
           },

@@ -5,11 +5,11 @@ import {
   Label,
   Limit,
   ofKind,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   SmallId,
   Time,
-  wordOf,
+  enumAsText,
   type FieldsFrom,
 } from './kinds';
 
@@ -17,7 +17,7 @@ import {
 export const PRODUCT = {
   id: SmallId,
   name: Label,
-  element: orNull(
+  element: nullable(
     ofKind('element', Type.String({ description: "Joomla's name for the extension, such as pkg_example." })),
   ),
   renew_url: AddressOrNull,
@@ -32,7 +32,7 @@ export const PRODUCT = {
 /** The columns that the API does not show. With `includes_all`, a product includes every product that includes none itself. */
 export const PRODUCT_INSIDE = {
   includes_all: Type.Boolean(),
-  update_xml: orNull(ofKind('json', Type.String())),
+  update_xml: nullable(ofKind('json', Type.String())),
 };
 
 /** A product without the settings of its update XML, which few callers need. */
@@ -43,9 +43,9 @@ export const PLAN = {
   id: SmallId,
   product_id: SmallId,
   name: Label,
-  activation_type: wordOf(ACTIVATION_TYPES, { description: 'The thing that takes a slot.' }),
+  activation_type: enumAsText(ACTIVATION_TYPES, { description: 'The thing that takes a slot.' }),
   activation_limit: Limit,
-  duration: orNull(
+  duration: nullable(
     ofKind(
       'duration',
       Type.String({
@@ -54,7 +54,7 @@ export const PLAN = {
       }),
     ),
   ),
-  after_expiry: oneOf(AFTER_EXPIRY, {
+  after_expiry: enumOf(AFTER_EXPIRY, {
     description: 'The versions that an expired licence may still download.',
   }),
   free_staging: Type.Boolean({ description: 'Local and staging sites take no slot.' }),

@@ -63,7 +63,7 @@ export const customerRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-/** The address. @throws OperationError for anything but the id of a customer: an address must not stand in the path */
+/** The address. @throws OperationError for anything but the id of a customer, because an address must not be in the path */
 async function addressOf({ db, path: { id = '' } }: OperatorCall): Promise<string> {
   if (!isCustomerDigest(id)) throw notFound('customer');
   return resolveCustomer(db, id);

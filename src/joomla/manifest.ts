@@ -20,7 +20,7 @@ const MAX_XML_BYTES = 20_000_000;
 /** The minimum size that is counted for a file, so that a million empty files exceed the limit too. */
 const MIN_BYTES = 1_000;
 /** The message for `findManifest`'s limit, as the end of a sentence. */
-export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
+export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, which is too much to search for the manifest`;
 
 interface ManifestSnippets {
   /** the lines to paste below the manifest's root element */

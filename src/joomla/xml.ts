@@ -160,7 +160,7 @@ const PIECES =
 /** Refuses errors that only this library accepts. */
 function refuseForbidden(text: string): void {
   const forbidden = FORBIDDEN.exec(text);
-  if (forbidden) throw at(text, forbidden.index, 'a control character, which XML cannot hold');
+  if (forbidden) throw at(text, forbidden.index, 'a control character, which XML cannot contain');
   for (const match of text.matchAll(PIECES)) {
     const [found, reference] = match;
     if (found === ']]>') throw at(text, match.index, '"]]>" outside a CDATA section');
@@ -185,7 +185,7 @@ function refuseReference(text: string, index: number, reference: string): void {
   const { decimal, hex } = groups.groups ?? {};
   const point = decimal ? Number(decimal) : hex ? parseInt(hex, 16) : 0x41;
   if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) || FORBIDDEN.test(String.fromCodePoint(point)))
-    throw at(text, index, 'a reference to a character that XML cannot hold');
+    throw at(text, index, 'a reference to a character that XML cannot contain');
 }
 
 function at(text: string, index: number, problem: string): CodedError {

@@ -85,7 +85,7 @@ export function remarkOnVersion(
     const counts =
       known === undefined
         ? `Joomla does not know "${odd}", and sorts ${version} below every alpha`
-        : `Joomla takes "${odd}" for "${known}", because it begins like that`;
+        : `Joomla reads "${odd}" as "${known}", because it begins with that`;
     return {
       code: 'odd-version',
       message: `${counts}. Write only numbers for a release, such as 2.1.0, and 2.1.0-dev, -alpha1, -beta1 or -rc1, in lower case, before it.`,

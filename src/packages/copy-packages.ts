@@ -120,7 +120,7 @@ async function fetchPackage(
       throw new OperatorError(
         `${url} refuses the token (${status}). "licensing token add --name packages --scope read" makes one.`,
       );
-    return status === 404 ? 'is not there either' : `could not be fetched: the answer was ${status}`;
+    return status === 404 ? 'is missing there, too' : `could not be fetched: the answer was ${status}`;
   }
   try {
     const staged = await stageBytes(dir, atMost(response, release.fileSize), (bytes) =>

@@ -74,7 +74,7 @@ export type ZipFault = 'empty' | 'other' | 'cut' | 'encrypted' | 'damaged';
 const WORDS: Partial<Record<ZipFault, string>> = {
   empty: 'it is empty.',
   other: 'it does not begin like a zip file.',
-  cut: 'its end is missing, as after an upload that broke off. Upload it again, or pack it again.',
+  cut: 'its end is missing, as after an interrupted upload. Upload it again, or pack it again.',
 };
 
 /** Returns the kind of fault, if a seller can mend it. */

@@ -316,7 +316,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     ['v4.0.0', /^note: Joomla does not know "v", and sorts v4\.0\.0 below every alpha\. Write/],
     ['4.0.0-stable', /^note: Joomla does not know "stable"/],
     ['4.0.0-Beta1', /^note: Joomla does not know "Beta".*in lower case/],
-    ['4.0.0-build7', /^note: Joomla takes "build" for "b", because it begins like that/],
+    ['4.0.0-build7', /^note: Joomla reads "build" as "b", because it begins with that/],
     [
       '4.0.0-beta2',
       /^note: 4\.0\.0-beta2 is a pre-release \(beta\): the API offers it only while no stable release is published, and the update XML offers it to sites whose minimum stability is "beta" or lower\.\n$/,

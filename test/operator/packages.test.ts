@@ -125,7 +125,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
       },
       'could not be fetched: ECONNRESET',
     ],
-    ['nothing', (_request, response) => response.writeHead(404).end(), 'is not there either'],
+    ['nothing', (_request, response) => response.writeHead(404).end(), 'is missing there, too'],
     [
       'a fault',
       (_request, response) => response.writeHead(500).end(),

@@ -279,7 +279,7 @@ function licenseCalls(components: Components): Record<string, Json> {
         operationId: 'activate',
         summary: 'Take a slot of a licence',
         description:
-          'An identifier that is activated already gets the same answer, and takes no second slot.',
+          'An identifier that is already activated gets the same answer and takes no second slot.',
       },
       {
         ...activationFields,

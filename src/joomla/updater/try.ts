@@ -358,7 +358,7 @@ async function install(
     verdict.messages.push(
       'warning: This extension does not provide a checksum for validation of the integrity of the downloaded file.',
     );
-    step('Checksum', 'there is none in the XML', 'note');
+    step('Checksum', 'the XML has no checksum', 'note');
   } else step('Checksum', `${checked.join(', ')} agree`);
   const faults = await findContentFaults(file, manifest);
   const aborts = faults.find((fault) => fault.aborts !== undefined)?.aborts;

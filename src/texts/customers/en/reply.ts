@@ -14,7 +14,7 @@ export const reply: ReplyTexts = {
     ],
     works_again: (facts) => [
       `${valid(facts)}. An update was refused earlier; the cause no longer exists${facts.worksSince ? `, and an update has succeeded since` : ''}.`,
-      'Please try again in Joomla, under System > Update > Extensions. Nothing has to be changed before.',
+      'Please try again in Joomla, under System > Update > Extensions. You do not need to change anything first.',
     ],
     expired: (facts) => [
       `${your(facts)} ended${on(facts.endedOn)}. Since then Joomla answers an update with "${joomlaError(403)}". The sites themselves have not changed.`,
@@ -78,7 +78,7 @@ export const reply: ReplyTexts = {
     ],
     too_many_requests: (facts) => [
       `${facts.product === null ? '' : `${your(facts)} is valid. `}Your server sent too many requests in a short time, so Joomla answered with "${joomlaError(429)}".`,
-      'Please wait a minute and try again. Nothing has to be changed.',
+      'Please wait a minute and try again. You do not need to change anything.',
     ],
     unknown_address: () => [
       'Nothing was bought here with the e-mail address that you write from.',

@@ -116,7 +116,7 @@ function valid(facts: ReplyFacts): string {
   const { endedOn, nextPayment } = facts;
   if (endedOn === null) return `${your(facts)} is valid`;
   const until = english.longDay(endedOn);
-  if (nextPayment === 'awaited') return `${your(facts)} is paid until ${until}, and its renewal is expected`;
+  if (nextPayment === 'awaited') return `${your(facts)} is paid until ${until}, its renewal is expected`;
   return nextPayment === 'by_itself'
     ? `${your(facts)} is paid until ${until} and renews automatically`
     : `${your(facts)} is valid until ${until}`;

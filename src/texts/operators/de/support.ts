@@ -392,7 +392,7 @@ function names(products: Named[]): string {
 
 function slotsUsed(used: number, limit: number): string {
   return limit === 0
-    ? `${quantity(used, 'Platz', 'Plätze')} ${used === 1 ? 'ist' : 'sind'} belegt, ihre Zahl ist unbegrenzt`
+    ? `${countOf(used, 'Platz', 'Plätze')} ${used === 1 ? 'ist' : 'sind'} belegt, ihre Zahl ist unbegrenzt`
     : `${used} von ${count(limit)} ${used === 1 ? 'ist' : 'sind'} belegt`;
 }
 

@@ -285,8 +285,8 @@ const NOT_ISSUED: Record<string, string> = {
 /** @param reason such as `ADDRESS_REFUSED 550` */
 function slotsUsed(used: number, limit: number): string {
   return limit === 0
-    ? `${quantity(used, 'slot')} used, no limit`
-    : `${used} of ${quantity(limit, 'slot')} used`;
+    ? `${countOf(used, 'slot')} used, no limit`
+    : `${used} of ${countOf(limit, 'slot')} used`;
 }
 
 function notMailed(reason: string | null): string {

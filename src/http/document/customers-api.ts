@@ -110,7 +110,7 @@ const LicenseFile = dataOf('LicenseFile', {
   token: Type.String({ ...JWS, description: 'A signed JWS with `typ` `license-file+jwt`.' }),
   expires_at: Type.String({
     ...Time,
-    description: 'The file is valid until then, and the activation cannot be removed before then.',
+    description: 'The file is valid until then, and the activation cannot be deactivated before then.',
   }),
 });
 
@@ -346,7 +346,7 @@ function licenseCalls(components: Components): Record<string, Json> {
       {
         operationId: 'makeLicenseFile',
         summary: 'Get a licence file for a machine without network',
-        description: 'The activation cannot be removed before the file ends.',
+        description: 'The activation cannot be deactivated before the file ends.',
       },
       activationFields,
       LicenseFile,

@@ -166,7 +166,7 @@ const MAX_QUOTED_WORDS = 5;
 const NOT_PROSE =
   /^\s*(?:eslint|@ts-|prettier|istanbul|c8 |v8 |#region|#endregion|@license|@preserve|Copyright|SPDX|<reference|sourceMapping|biome|tslint|jshint|global |globals |@__PURE__|#__PURE__|phpcs|phpstan|deno-)/;
 /** A sign without which a line cannot be code. */
-const SIGN_OF_CODE = /[=(){};]/;
+const SIGN_OF_CODE = /[=(){};]|^\w+: .*,$/;
 /** The end of a sentence, or the backtick of a quotation, which code in comments does not have. */
 const SIGN_OF_PROSE = /[.?!]$|`/;
 

@@ -377,7 +377,7 @@ describe("the shop's name and picture", () => {
     ['is missing', () => read({ LICENSING_SHOP_LOGO: '/nowhere/logo.png' }), /cannot be read: /],
     ['is a folder', () => read({ LICENSING_SHOP_LOGO: folder }), /is not a file\./],
     ['is a page', () => logo('<html><svg/></html>'), /is not a PNG, JPEG, WebP or SVG picture\./],
-    ['is too large', () => logo(Buffer.alloc(201 * 1024)), /has 201 KB, the limit is 200 KB\./],
+    ['is too large', () => logo(Buffer.alloc(201 * 1024)), /has 201 KB; the limit is 200 KB\./],
   ])('that %s is not shown, with a warning', (_name, readIt, message) => {
     const { shopLogo, warnings } = readIt();
     expect(shopLogo).toBeUndefined();

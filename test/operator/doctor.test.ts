@@ -1103,7 +1103,7 @@ describe('the site', () => {
       ),
       'FORGED_ADDRESS',
       'problem',
-      /believes/,
+      /trusts an address that the client sends/,
     );
   });
 
@@ -1156,7 +1156,7 @@ describe('the site', () => {
       ),
       'DOWNLOAD',
       'problem',
-      /answered 418/,
+      /answered with 418/,
     );
     const streaming = await startTestService({ ...settings, LICENSING_ACCEL_LOCATION: '' });
     cleanups.push(() => streaming.stop());

@@ -894,7 +894,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     await source.operator.json(['export', '--out', join(folder, 'link.jsonl')]);
     expect(readFileSync(join(folder, 'real.jsonl'), 'utf8')).toBe(readFileSync(file, 'utf8'));
     expect(await refused(source, 'export', '--out', join(folder, 'no', 'such.jsonl'))).toMatch(
-      /was not written: there is no folder .*\/no\. Make it/,
+      /was not written: there is no folder .*\/no\. Create it/,
     );
   });
 

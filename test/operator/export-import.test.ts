@@ -924,7 +924,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
       new RegExp(
-        `^error: Line 1: the file has format version ${FORMAT_VERSION + 1}, and this program reads ${FORMAT_VERSION - 1} and ${FORMAT_VERSION}\\. Install a version`,
+        `^error: Line 1: the file has format version ${FORMAT_VERSION + 1}, and this program reads ${FORMAT_VERSION - 1} and ${FORMAT_VERSION}\\. Install the version`,
       ),
     ],
     [

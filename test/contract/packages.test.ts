@@ -127,7 +127,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     const { path } = await makePackage();
     const { code, stdout, stderr } = await shop.run(publishing('1.0.0', '--file', path));
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/Version 1\.0\.0 is published already\. .* Publish the next version\./);
+    expect(stderr).toMatch(/Version 1\.0\.0 is already published\. .* Publish the next version\./);
     expect(await shop.releases()).toEqual(before);
     expect(shop.files()).toHaveLength(1);
   });
@@ -289,7 +289,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(
         new RegExp(
-          `^error: The manifest in the package \\(.*\\.xml\\) is that of "${element}", .*"pkg_example".* Nothing was published\\.\nPublish the package of "pkg_example"; or, .*: licensing product edit 42 --element ${element}\n$`,
+          `^error: The manifest in the package \\(.*\\.xml\\) is for "${element}", .*"pkg_example".* Nothing was published\\.\nPublish the package of "pkg_example"; or, .*: licensing product edit 42 --element ${element}\n$`,
         ),
       );
       expect([await shop.releases(), shop.files()]).toEqual(before);
@@ -466,7 +466,7 @@ describe.each(BACKENDS)('a draft, on %s', (_name, settings) => {
       spoil();
       const { code, stdout, stderr } = await shop.run(publishing('1.0'));
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(/^error: The package of the draft of version 1\.0 is not in .*--file\.\n$/);
+      expect(stderr).toMatch(/^error: The package of the draft of version 1\.0 is no longer in .*--file\.\n$/);
       expect(await shop.releases()).toMatchObject([{ state: 'draft', published_at: null }]);
     }
     await shop.json(publishing('1.0', '--file', path));

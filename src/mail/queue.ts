@@ -84,7 +84,7 @@ export interface MailDetails {
   key_id?: number;
   site?: string;
   /** the test sites that were removed together with the site */
-  test_sites?: string[];
+  test_sites?: string[] | undefined;
   webhook_id?: number;
   /** the licences whose keys an order's mail contains, or that a failed payment was for */
   license_ids?: number[];
@@ -183,7 +183,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
       return {
         ...row,
         licenseId: request.licenseId,
-        details: { site: request.site, test_sites: request.testSites ?? [] },
+        details: { site: request.site, test_sites: request.testSites },
       };
     case 'license_key':
       return { ...row, licenseId: request.licenseId };

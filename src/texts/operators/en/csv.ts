@@ -2,7 +2,7 @@
 export const csv = {
   separator: ',',
   decimal: '.',
-  /** by the API's names of the fields */
+  /** one for each field of the API that a list has */
   headings: {
     acted_at: 'Settled',
     acted_by: 'Settled by',

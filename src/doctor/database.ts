@@ -17,7 +17,7 @@ import {
   readServerState,
   readTables,
   readTableSizes,
-  readVersion,
+  parseServerVersion,
   type ServerState,
   SUPPORTED_SERVERS,
   tryTableRights,
@@ -145,7 +145,7 @@ export const checkSizes: Check = async ({ db }) => {
 };
 
 function checkVersion({ version }: ServerState): CheckFinding {
-  const { name, isSupported } = readVersion(version);
+  const { name, isSupported } = parseServerVersion(version);
   return isSupported
     ? ok('DATABASE_VERSION', (t) => t.databaseVersion(name))
     : problem('DATABASE_VERSION', (t) => t.databaseTooOld(name, SUPPORTED_SERVERS));

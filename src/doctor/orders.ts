@@ -1,6 +1,6 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import {
-  countWaiting,
+  countWaitingOrders,
   countWithoutAddress,
   findFailed,
   findShopsWithoutBilling,
@@ -27,7 +27,7 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<CheckFind
   const findings: CheckFinding[] = [];
   const mailing = (await listShops(db)).filter((shop) => mailOf(shop) === 'key').map(({ name }) => name);
   if (mailing.length > 0 && mailingOf(config) === undefined) findings.push(mailOffFinding(mailing));
-  const waiting = await countWaiting(db);
+  const waiting = await countWaitingOrders(db);
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
     const unmapped = await listUnmappedArticles(db, MAX_NAMED);

@@ -1,6 +1,6 @@
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import type { Licensing } from '../licensing/licensing';
-import type { SlotAnswer } from '../licensing/core/slot-changes';
+import type { SlotResult } from '../licensing/core/slot-changes';
 import type { TokenSubject } from '../licensing/core/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import { licenseFields, sendData, sendFailure, sendRefusal } from './answers';
@@ -54,7 +54,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
 }
 
 /** Returns the facts for a signed answer after a success. */
-function subjectOf({ license, identifier, keyEndsAt }: SlotAnswer): TokenSubject {
+function subjectOf({ license, identifier, keyEndsAt }: SlotResult): TokenSubject {
   return {
     license,
     keyEndsAt,

@@ -2,7 +2,7 @@ import { DAY_MS } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { lockLease, type Lease } from '../store/leases';
 import { findQueuedOnce } from '../store/outbox';
-import { listEnds, listPlansToRemind, type End } from '../store/reminders';
+import { listEnds, listPlansToRemind, type EndingLicense } from '../store/reminders';
 import { inTransaction } from '../store/engine/transaction';
 import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
 
@@ -32,7 +32,7 @@ export async function queueReminders(db: Db, context: ReminderContext): Promise<
   for (const daysBefore of REMINDER_DAYS) {
     const upTo = new Date(context.now.getTime() + daysBefore * DAY_MS);
     const window = { after: new Date(upTo.getTime() - WINDOW_MS), upTo };
-    for (let ends: End[] = []; ;) {
+    for (let ends: EndingLicense[] = []; ;) {
       ends = await listEnds(db, planIds, window, ends.at(-1), BATCH_SIZE);
       const queuedNow = await queuePortion(db, ends, daysBefore, queued, context);
       if (queuedNow === undefined) return queued;
@@ -47,7 +47,7 @@ export async function queueReminders(db: Db, context: ReminderContext): Promise<
 /** @param earlier the number that was queued before @returns the number; undefined if another instance has the lease */
 async function queuePortion(
   db: Db,
-  ends: End[],
+  ends: EndingLicense[],
   daysBefore: DaysBefore,
   earlier: number,
   { lease, mailing: { language }, now }: ReminderContext,

@@ -21,7 +21,7 @@ import {
   unmapSku,
 } from '../orders/shops';
 import { MAX_GRACE_DAYS, SHOP_KINDS, SHOP_MAILS, type ShopKind, type ShopMail } from '../orders/shop-kinds';
-import { countWaiting, listMessages, messageJson } from '../orders/views';
+import { countWaitingOrders, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { faultOfMessage } from './kit/failures';
@@ -273,7 +273,7 @@ export const shopOperations = {
         limit,
         ({ id }) => [id],
       );
-      const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
+      const waiting = new Map((await countWaitingOrders(db)).map(({ shop, orders }) => [shop, orders]));
       return {
         data: items.map((shop) => ({ ...shopJson(shop), waiting: waiting.get(shop.name) ?? 0 })),
         next,

@@ -8,7 +8,7 @@ import {
   insertOrderEvent,
   insertOrderLicenses,
   insertOrderLines,
-  setOrder,
+  updateOrder,
   setOrderEvent,
   setOrderLicense,
   setOrderLine,
@@ -119,7 +119,7 @@ async function apply(writing: Writing, change: Change): Promise<unknown> {
   });
   switch (change.type) {
     case 'set_order':
-      return setOrder(trx, order.id, change.changes);
+      return updateOrder(trx, order.id, change.changes);
     case 'tell_profile':
       return tellProfile(trx, change.email, { name: change.name, language: change.language }, change.at);
     case 'name_customer':

@@ -10,7 +10,7 @@ import {
   findMessageBy,
   keepLink,
   keepMessage,
-  listAwaiting,
+  listAwaitingMessages,
   setMessage,
   type ShopLink,
   type ShopMessage,
@@ -108,7 +108,7 @@ export async function receive(
     for (const link of stored) await keepLink(db, link);
     // Before the mail that the address makes possible.
     for (const link of told) if ('email' in link) await tellLanguage(db, shop, link, context.now);
-    const awaiting = await listAwaiting(
+    const awaiting = await listAwaitingMessages(
       db,
       stored.map(({ digest }) => digest),
     );
@@ -437,7 +437,7 @@ export async function linkWaiting(
   const stored = toStored(shop, link, context.now);
   await keepLink(db, stored);
   const failures: unknown[] = [];
-  await settleAll(db, await listAwaiting(db, [stored.digest]), context, failures);
+  await settleAll(db, await listAwaitingMessages(db, [stored.digest]), context, failures);
   if (failures.length > 0) throw failures[0];
 }
 

@@ -1,7 +1,7 @@
 import { CodedError } from '../base/errors';
 import type { Db, Transaction } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
-import { listReady, listRetried, listWaiting, lockOrder, setOrder } from '../store/orders/orders';
+import { listReady, listRetried, listWaiting, lockOrder, updateOrder } from '../store/orders/orders';
 import { orderNotFoundError, processOrder, type ProcessedOrder } from './process';
 import type { RecordContext } from './facts';
 
@@ -67,7 +67,7 @@ export async function confirmOrder(db: Db, id: number, context: RecordContext): 
   await inReadCommitted(db, async (trx: Transaction) => {
     const order = await lockOrder(trx, id);
     if (order === undefined) throw orderNotFoundError();
-    if (order.confirmedAt === null) await setOrder(trx, id, { confirmedAt: context.now });
+    if (order.confirmedAt === null) await updateOrder(trx, id, { confirmedAt: context.now });
   });
   return processOrder(db, id, context);
 }

@@ -6,7 +6,7 @@ import { columnOf, readSort } from '../licensing/sorting';
 import type { Db } from '../store/engine/database';
 import { readLicenses, type License } from '../store/licenses/licenses';
 import {
-  countWaiting,
+  countWaitingOrders,
   countWithoutAddress,
   findOrder,
   findOrdersOfLicenses,
@@ -42,7 +42,7 @@ export {
   foreignRefunds,
   moneyOf,
   type Amounts,
-  countWaiting,
+  countWaitingOrders,
   countWithoutAddress,
   findOrdersOfLicenses,
   listMessages,

@@ -12,7 +12,7 @@ import { findOffered } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { listLicensePositions } from '../store/licenses/license-lists';
-import { countWaiting, countWithoutAddress, findFailed } from '../store/orders/orders';
+import { countWaitingOrders, countWithoutAddress, findFailed } from '../store/orders/orders';
 import { countUnmatched } from '../store/orders/unmatched';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, listRefusedCounts, listSums } from '../store/sums';
@@ -103,7 +103,7 @@ export async function needsOfOrders(
   const ofShop = <Row extends { shop: string }>(rows: Row[]) =>
     rows.filter((row) => shop === undefined || row.shop === shop);
   const unmatched = ofShop(await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
-  const waiting = ofShop(await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
+  const waiting = ofShop(await countWaitingOrders(db)).reduce((sum, { orders }) => sum + orders, 0);
   const failed = await findFailed(db, 0, shop);
   const withoutAddress = await countWithoutAddress(db, MAX_WITHOUT_ADDRESS + 1, shop);
   return [

@@ -312,7 +312,7 @@ export async function listWaitingDeliveries(
 }
 
 /** Counts the waiting rows of a receiver, up to `most`. */
-export async function countWaiting(db: Db, webhookId: number, most: number): Promise<number> {
+export async function countWaitingDeliveries(db: Db, webhookId: number, most: number): Promise<number> {
   const waiting = db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
     .whereNotNull('next_attempt_at')

@@ -11,7 +11,7 @@ import { requireLabel } from '../licensing/fields';
 import { OperatorError } from '../licensing/operator-error';
 import { isSubscribed, WEBHOOK_TYPES, webhookRow, type WebhookType } from '../licensing/webhook-events';
 import {
-  countWaiting,
+  countWaitingDeliveries,
   findDelivery,
   listDeliveries as listStored,
   listWaitingDeliveries,
@@ -244,7 +244,7 @@ export const MAX_COUNTED = 1_000;
 
 /** Counts waiting deliveries, up to MAX_COUNTED. */
 export function countWaitingFor(db: Db, webhookId: number): Promise<number> {
-  return countWaiting(db, webhookId, MAX_COUNTED);
+  return countWaitingDeliveries(db, webhookId, MAX_COUNTED);
 }
 
 /** Reports whether a receiver was disabled because it failed. */

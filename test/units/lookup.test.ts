@@ -4,7 +4,7 @@ import {
   productsToCompare,
   spellingsOf,
   wantedBy,
-  type LicenseQuery,
+  type LookupQuery,
 } from '../../src/licensing/core/lookup';
 import { meantDigests, type Terms } from '../../src/store/licenses/license-lookup';
 
@@ -13,7 +13,7 @@ import { meantDigests, type Terms } from '../../src/store/licenses/license-looku
 const KEY = '0A1B2C3D-4E5F6A7B-8C9D0E1F-2A3B4C5D';
 const all = (text: string) => ({ domain: text, seat: text, device: text, instance: text });
 
-test.each<[string, Partial<LicenseQuery>, expected: object | undefined]>([
+test.each<[string, Partial<LookupQuery>, expected: object | undefined]>([
   ['none', {}, undefined],
   ['a canonical host name', { identifier: 'example.com' }, all('example.com')],
   [

@@ -2,12 +2,12 @@ import { expect, test } from '@jest/globals';
 import type { LicenseMatch } from '../../src/licensing/core/lookup';
 import {
   concernedSites,
-  judgeClaims,
+  judgeSlotRequests,
   unchanged,
-  type FoundClaim,
-  type SlotAnswer,
+  type MatchedSlotRequest,
+  type SlotResult,
   type SlotChanges,
-  type Verb,
+  type SlotCommand,
 } from '../../src/licensing/core/slot-changes';
 import type { Refusal } from '../../src/licensing/core/verdict';
 import { siteOf } from '../../src/licensing/core/staging-sites';
@@ -51,7 +51,7 @@ interface Asked {
   at?: number;
 }
 
-type Asking = [verb: Verb | 'unknown key', site: string, more?: Asked];
+type Asking = [verb: SlotCommand | 'unknown key', site: string, more?: Asked];
 
 function rowsOf({ stored = {}, freeStaging = false }: World): Activation[] {
   return Object.entries(stored).map(([identifier, { license = 1, name, key, free = false, heldUntil }]) => ({
@@ -67,7 +67,7 @@ function rowsOf({ stored = {}, freeStaging = false }: World): Activation[] {
   }));
 }
 
-function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking): FoundClaim {
+function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking): MatchedSlotRequest {
   const { limit = 3, freeStaging = false, status = 'active', used, keys = {} } = world;
   const { license: id = 1, key, at = 0, ...more } = asked;
   const own = rows.filter(({ licenseId }) => licenseId === id);
@@ -101,7 +101,7 @@ function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking
 }
 
 /** `2 used`, `2 used before` when it was activated already, or the refusal's code. */
-function told(answer: SlotAnswer | Refusal): string {
+function told(answer: SlotResult | Refusal): string {
   if ('refused' in answer) return answer.refused;
   const file = answer.file && `, file to ${answer.file.endsAt.toISOString().slice(0, 10)}`;
   return `${answer.activationsUsed} used${answer.repeated ? ' before' : ''}${file ?? ''}`;
@@ -134,7 +134,7 @@ function judge(world: World, claims: Asking[]) {
   const sites = concernedSites(found);
   const free = new Map<number, number>();
   for (const row of rows) if (row.free) free.set(row.licenseId, (free.get(row.licenseId) ?? 0) + 1);
-  return judgeClaims(found, {
+  return judgeSlotRequests(found, {
     neighbours: rows.filter((row) =>
       sites.some(({ licenseId, site }) => licenseId === row.licenseId && site === row.site),
     ),

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../base/days';
 import { isSqlite, type Db } from '../../store/engine/database';
-import { codeOf, messageOf } from '../../store/engine/errors';
+import { driverCodeOf, messageOf } from '../../store/engine/errors';
 import { rawRows } from '../../store/engine/statements';
 import { fromSqlTime, toSqlTime } from '../../store/engine/time';
 
@@ -43,7 +43,7 @@ const MISSING = [
 ];
 
 function isMissing(error: unknown): boolean {
-  return MISSING.includes(codeOf(error)) || /no such (?:table|column)/.test(messageOf(error));
+  return MISSING.includes(driverCodeOf(error)) || /no such (?:table|column)/.test(messageOf(error));
 }
 
 /** Returns the downloads of an update stream of Akeeba Release System, by number. */

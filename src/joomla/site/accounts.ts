@@ -1,5 +1,5 @@
 import type { Db } from '../../store/engine/database';
-import { codeOf } from '../../store/engine/errors';
+import { driverCodeOf } from '../../store/engine/errors';
 import { placeholders, rawRows } from '../../store/engine/statements';
 
 /** Reads the Joomla tables that decide who may use the site's API, without ever writing to them. */
@@ -145,7 +145,7 @@ const UNREADABLE = new Set([
 
 /** Reports whether a table of the site does not exist, or cannot be read by this database user. */
 export function isSiteUnreadable(error: unknown): boolean {
-  return UNREADABLE.has(codeOf(error));
+  return UNREADABLE.has(driverCodeOf(error));
 }
 
 /** Lists the tables that this database user cannot read. */

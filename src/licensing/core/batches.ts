@@ -18,7 +18,7 @@ const DEFAULTS: BatchOptions = { maxItems: 200, maxWaiting: 5_000 };
 const MIN_HALF = 16;
 
 /** The answer to an item, or a promise of it. The next batch starts without waiting for such a promise. */
-export type Reply<Answer> = Answer | Promise<Answer>;
+export type BatchReply<Answer> = Answer | Promise<Answer>;
 
 /** Returns the error for an item that arrives while too many wait: a quick refusal is better than a late answer. */
 export function busy(): CodedError {
@@ -30,12 +30,12 @@ export function busy(): CodedError {
  * @param work answers a batch in the order of its items. If it throws, the whole batch fails.
  */
 export function createBatches<Item, Answer>(
-  work: (items: Item[]) => Promise<Reply<Answer>[]>,
+  work: (items: Item[]) => Promise<BatchReply<Answer>[]>,
   { maxItems, maxWaiting }: BatchOptions = DEFAULTS,
 ): (item: Item) => Promise<Answer> {
   const waiting: {
     item: Item;
-    resolve: (reply: Reply<Answer>) => void;
+    resolve: (reply: BatchReply<Answer>) => void;
     reject: (error: unknown) => void;
   }[] = [];
   let working = false;
@@ -53,7 +53,7 @@ export function createBatches<Item, Answer>(
       const batch = takeBatch();
       try {
         const replies = await work(batch.map(({ item }) => item));
-        const answer = () => batch.forEach(({ resolve }, i) => resolve(replies[i] as Reply<Answer>));
+        const answer = () => batch.forEach(({ resolve }, i) => resolve(replies[i] as BatchReply<Answer>));
         if (waiting.length > 0) {
           // Send the next batch before answering, so that the database works meanwhile. Handle rejections here, because
           // a rejected promise that nothing awaits yet would end the process.

@@ -10,7 +10,7 @@ import {
 import { foldedDigest, isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
-export interface LicenseQuery {
+export interface LookupQuery {
   keyDigest: string;
   /**
    * the canonical key, if the caller has it: another system's key is then found in any case, and an identifier that is
@@ -59,7 +59,7 @@ export interface SlotCost {
  */
 export async function lookUp(
   db: Db,
-  queries: LicenseQuery[],
+  queries: LookupQuery[],
   { details = queries.some(({ name }) => name !== undefined) } = {},
 ): Promise<(LicenseMatch | undefined)[]> {
   const spelled = queries.map(spellingsOf);
@@ -70,7 +70,7 @@ export async function lookUp(
 }
 
 /** Returns a query's identifier as each activation type spells it; undefined if it is missing or is the key itself. */
-export function spellingsOf({ identifier, key, isStored }: LicenseQuery): Spellings | undefined {
+export function spellingsOf({ identifier, key, isStored }: LookupQuery): Spellings | undefined {
   if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
   if (!isStored) return spellings(identifier);
   return { domain: identifier, device: identifier, seat: identifier, instance: identifier };
@@ -78,7 +78,7 @@ export function spellingsOf({ identifier, key, isStored }: LicenseQuery): Spelli
 
 /** Groups the identifiers to look up by key digest, without duplicates. */
 export function wantedBy(
-  queries: LicenseQuery[],
+  queries: LookupQuery[],
   spelled: (Spellings | undefined)[],
 ): Map<string, Spellings[]> {
   const wanted = new Map<string, Map<string, Spellings>>();
@@ -91,7 +91,7 @@ export function wantedBy(
 }
 
 /** Returns the folded digests of other systems' keys, by the keys' digests. */
-function foldedOf(queries: LicenseQuery[]): Map<string, string> {
+function foldedOf(queries: LookupQuery[]): Map<string, string> {
   const folded = new Map<string, string>();
   for (const { key, keyDigest } of queries) {
     const digest = key === undefined ? undefined : foldedDigest(key);
@@ -102,7 +102,7 @@ function foldedOf(queries: LicenseQuery[]): Map<string, string> {
 
 /** Returns the licences' own products, and the requested ones that differ from them, which only a bundle can cover. */
 export function productsToCompare(
-  queries: LicenseQuery[],
+  queries: LookupQuery[],
   terms: ReadonlyMap<string, Terms>,
 ): { own: number[]; asked: number[] } {
   const products = { own: new Set<number>(), asked: new Set<number>() };
@@ -117,7 +117,7 @@ export function productsToCompare(
 
 /** Returns the result of one query from its key's terms. @param included the products of bundles, by bundle */
 export function matchOf(
-  { productId }: LicenseQuery,
+  { productId }: LookupQuery,
   spelled: Spellings | undefined,
   terms: Terms | undefined,
   included?: ReadonlyMap<number, ReadonlySet<number>>,

@@ -3,7 +3,7 @@ import type { Activation, SitePair } from '../../store/licenses/activations';
 import type { EventAction, LicenseEvent } from '../../store/events';
 import type { ActivationTerms } from '../../store/licenses/license-lookup';
 import type { LicenseTerms } from '../../store/licenses/licenses';
-import type { LicenseMatch, LicenseQuery, SlotCost } from './lookup';
+import type { LicenseMatch, LookupQuery, SlotCost } from './lookup';
 import { mostFree, placeSite, siteOf, type Placement } from './staging-sites';
 import { tokenEnd } from './token-claims';
 import {
@@ -18,9 +18,9 @@ import {
 
 /** Decides how claims change the slots of licences, without I/O: the ledger reads before it and writes after it. */
 
-export type Verb = 'activate' | 'deactivate' | 'override' | 'hold';
+export type SlotCommand = 'activate' | 'deactivate' | 'override' | 'hold';
 
-export interface Claim extends LicenseQuery {
+export interface SlotRequest extends LookupQuery {
   identifier: string;
   /** the client's address; undefined for the operator */
   ip?: string;
@@ -33,7 +33,7 @@ export interface Claim extends LicenseQuery {
 }
 
 /** The answer to a claim that was carried out. */
-export interface SlotAnswer {
+export interface SlotResult {
   license: LicenseTerms;
   /** normalised */
   identifier: string;
@@ -73,7 +73,10 @@ export interface SlotChanges {
 }
 
 /** The guards of each verb. @returns undefined if the claim may be carried out */
-export const JUDGES: Record<Verb, (found: LicenseMatch | undefined, now: Date) => Refusal | undefined> = {
+export const SLOT_JUDGES: Record<
+  SlotCommand,
+  (found: LicenseMatch | undefined, now: Date) => Refusal | undefined
+> = {
   activate: judgeActivation,
   deactivate: judgeDeactivation,
   override: judgeOverride,
@@ -81,14 +84,18 @@ export const JUDGES: Record<Verb, (found: LicenseMatch | undefined, now: Date) =
 };
 
 /** Returns the answer to a claim that passed its guards and changes nothing; undefined if it changes something. */
-export function unchanged(verb: Verb, { name }: Claim, found: LicenseMatch): SlotAnswer | undefined {
+export function unchanged(
+  verb: SlotCommand,
+  { name }: SlotRequest,
+  found: LicenseMatch,
+): SlotResult | undefined {
   const { activation } = found;
   if (verb === 'deactivate' || verb === 'hold' || activation === undefined) return undefined;
   return name === undefined || name === activation.name ? toAnswer(found) : undefined;
 }
 
 /** @param after the licence and key after the claim; by default the claim changed no slots */
-function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'key'> = found): SlotAnswer {
+function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'key'> = found): SlotResult {
   return {
     license: licenseAsSeenByKey(found),
     // An identifier exists, because the guards refuse a request without a valid one.
@@ -100,13 +107,13 @@ function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'ke
 }
 
 /** A claim with the licence that was looked up for it, details included. */
-export interface FoundClaim {
-  claim: Claim & { verb: Verb };
+export interface MatchedSlotRequest {
+  claim: SlotRequest & { verb: SlotCommand };
   found: LicenseMatch | undefined;
 }
 
 /** Lists the domains whose sites the claims may free, or remove together with the last site that has a slot. */
-export function concernedSites(claims: FoundClaim[]): SitePair[] {
+export function concernedSites(claims: MatchedSlotRequest[]): SitePair[] {
   const pairs = claims.flatMap(({ claim, found }): SitePair[] => {
     if (found?.identifier === undefined) return [];
     const { license, identifier, activation } = found;
@@ -131,10 +138,10 @@ export interface Neighbourhood {
  * @param claims looked up under the row locks of all the licences
  * @returns the answers, in the order of the claims
  */
-export function judgeClaims(
-  claims: FoundClaim[],
+export function judgeSlotRequests(
+  claims: MatchedSlotRequest[],
   stored: Neighbourhood,
-): { answers: (SlotAnswer | Refusal)[]; changes: SlotChanges } {
+): { answers: (SlotResult | Refusal)[]; changes: SlotChanges } {
   const batch: Batch = { stored, licenses: new Map(), events: [] };
   const answers = claims.map((claim) => judgeClaim(batch, claim));
   return { answers, changes: changesOf(batch) };
@@ -197,8 +204,8 @@ function placeOf(
   return place;
 }
 
-function judgeClaim(batch: Batch, { claim, found }: FoundClaim): SlotAnswer | Refusal {
-  const judge = JUDGES[claim.verb];
+function judgeClaim(batch: Batch, { claim, found }: MatchedSlotRequest): SlotResult | Refusal {
+  const judge = SLOT_JUDGES[claim.verb];
   if (found === undefined) return judge(found, claim.now) as Refusal;
   const slots = slotsOf(batch, found.license);
   const { identifier } = found;
@@ -267,7 +274,7 @@ function latestHold(places: Place[]): Date | undefined {
 interface Change {
   batch: Batch;
   slots: LicenseSlots;
-  claim: Claim & { verb: Verb };
+  claim: SlotRequest & { verb: SlotCommand };
   /** the licence in its stored state */
   found: LicenseMatch;
   /** the licence after the earlier claims */
@@ -276,7 +283,7 @@ interface Change {
   placement: Placement<Place> | undefined;
 }
 
-function carryOut(change: Change): SlotAnswer {
+function carryOut(change: Change): SlotResult {
   const { slots, claim, found, now, place } = change;
   const same = unchanged(claim.verb, claim, now);
   if (same !== undefined) return same;
@@ -362,7 +369,7 @@ function hold(change: Change): FileTimes {
 function timesOfFile(
   { license, key }: LicenseMatch,
   heldUntil: Date | null,
-  { now, days = 0 }: Claim,
+  { now, days = 0 }: SlotRequest,
 ): FileTimes {
   const endsAt = tokenEnd({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
   const minuteOf = (time: Date) => Math.floor(time.getTime() / 60_000);

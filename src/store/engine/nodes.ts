@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError } from '../../base/errors';
-import { send, type Connection } from './connections';
+import { sendStatement, type Connection } from './connections';
 import { isTimeout, reasonCode } from './errors';
 import type { ServerLocation } from './tls';
 
@@ -241,7 +241,7 @@ async function show(
   what: 'VARIABLES' | 'STATUS',
   names: string[],
 ): Promise<Map<string, string>> {
-  const rows = await send<{ Variable_name: string; Value: string }[]>(
+  const rows = await sendStatement<{ Variable_name: string; Value: string }[]>(
     connection,
     `SHOW GLOBAL ${what} WHERE Variable_name IN (${names.map(() => '?').join(', ')})`,
     names,

@@ -1,5 +1,5 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
-import { codeOf } from './errors';
+import { driverCodeOf } from './errors';
 import { placeholders, rawRows, withConnection } from './statements';
 
 export interface ServerState {
@@ -33,7 +33,7 @@ export async function readServerState(db: Db): Promise<ServerState | undefined> 
 }
 
 /** Reads a version. SKIP LOCKED needs MariaDB 10.6, expressions as defaults need MySQL 8.0.13. */
-export function readVersion(version: string): { name: string; isSupported: boolean } {
+export function parseServerVersion(version: string): { name: string; isSupported: boolean } {
   const isMariaDb = /mariadb/i.test(version);
   // Remove 5.5.5-, which MariaDB's handshake puts before its version for old replicas.
   const numbers = version.replace(/^5\.5\.5-/, '').match(/\d+/g);
@@ -192,7 +192,7 @@ export async function tryTableRights(db: Db): Promise<string[]> {
       try {
         await db.raw(statement);
       } catch (error) {
-        if (!REFUSED.has(codeOf(error))) throw error;
+        if (!REFUSED.has(driverCodeOf(error))) throw error;
         missing.push(`${right} on ${full}`);
       }
   }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { indexName } from '../../../migrations/tables';
 import { isSqlite, table, type Db, type FullName, type TableName, type Transaction } from './database';
-import { send, type Connection, type StatementOptions } from './connections';
+import { sendStatement, type Connection, type StatementOptions } from './connections';
 
 /** Runs a SELECT, on MySQL without Knex's query builder, which takes more time than the driver. */
 export async function rawRows<Row>(
@@ -34,7 +34,7 @@ function run<Answer>(
   return withConnection(db, (connection) => {
     // Check this like Knex: the connection may already belong to another caller.
     if (db.isTransaction && (db as Transaction).isCompleted()) throw new Error('The transaction has ended.');
-    return send<Answer>(connection, sql, bindings, options);
+    return sendStatement<Answer>(connection, sql, bindings, options);
   });
 }
 

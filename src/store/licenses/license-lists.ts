@@ -4,10 +4,10 @@ import { forceIndex, rawRows } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 import {
   type LicenseFilter,
-  type LicenseOrder,
+  type LicenseListOrder,
   type Binding,
   type Condition,
-  type Part,
+  type FilterPart,
   type Piece,
   checksOf,
   equal,
@@ -35,7 +35,7 @@ interface LicensePosition {
 }
 
 interface Page {
-  order: LicenseOrder;
+  order: LicenseListOrder;
   after: LicensePosition | undefined;
   limit: number;
 }
@@ -97,7 +97,7 @@ export async function listLicensePositions(
 async function findBound(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   { order, after, limit }: Page,
   few: number,
 ): Promise<number | undefined> {
@@ -117,7 +117,7 @@ function isEmpty({ planIds, expiringBefore, status = 'active' }: LicenseFilter):
   return planIds?.length === 0 || (expiringBefore !== undefined && status !== 'active');
 }
 
-function says(pieces: Piece[], part: Part): boolean {
+function says(pieces: Piece[], part: FilterPart): boolean {
   return pieces.every((one) => one.says.includes(part));
 }
 
@@ -192,7 +192,7 @@ function partsBehind({ sort: { isDown }, after }: SortedPage): SortedPart[] {
 async function readParts(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   page: SortedPage,
   window?: number,
 ): Promise<SortedPosition[]> {
@@ -236,7 +236,7 @@ function runsInOrder(
 async function readSorted(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   { sort, after, limit, isNull, window }: SortedPage & SortedPart & { window?: number | undefined },
 ): Promise<SortedPosition[]> {
   const column = `l.${sort.column}`;
@@ -397,13 +397,13 @@ async function areAtMost(db: Db, pieces: Piece[], most: number): Promise<boolean
   return true;
 }
 
-async function findOutermost(db: Db, order: LicenseOrder): Promise<number> {
+async function findOutermost(db: Db, order: LicenseListOrder): Promise<number> {
   const [found] = await read(db, [piece(db, [], [], [])], new Map(), { order, limit: 1 });
   return (found?.id ?? 0) + (order === 'newest' ? 1 : -1);
 }
 
 /** Returns the conditions of the filter that a piece does not cover. */
-function remaining({ says }: Piece, checks: Map<Part, Condition[]>): Condition[] {
+function remaining({ says }: Piece, checks: Map<FilterPart, Condition[]>): Condition[] {
   return [...checks].flatMap(([part, conditions]) => (says.includes(part) ? [] : conditions));
 }
 
@@ -439,7 +439,7 @@ async function pick(
 async function merge(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   { order, after, limit }: Page,
   until?: number,
 ): Promise<LicensePosition[]> {
@@ -491,7 +491,7 @@ async function findHeads(
 
 /** A part of an order, after `after` and up to and including `until`. */
 interface Span {
-  order: LicenseOrder;
+  order: LicenseListOrder;
   after?: LicensePosition | undefined;
   until?: LicensePosition | undefined;
 }
@@ -500,7 +500,7 @@ interface Span {
 async function read(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   { order, after, until, limit }: Span & { limit: number },
 ): Promise<(LicensePosition & { piece: number })[]> {
   const selects = pieces.map((one, n) => {
@@ -537,7 +537,7 @@ async function read(
 const ALWAYS: Condition = { sql: '1 = 1', bindings: [] };
 
 /** Returns the condition for rows after a position in an order, or with `isUntil` up to it. */
-function beyond(order: LicenseOrder, id: string, place: LicensePosition, isUntil: boolean): Condition {
+function beyond(order: LicenseListOrder, id: string, place: LicensePosition, isUntil: boolean): Condition {
   if (order === 'soonest' && place.expiresAt !== null) {
     const [edge, further] = isUntil ? ['<=', '<'] : ['>=', '>'];
     return {
@@ -549,7 +549,7 @@ function beyond(order: LicenseOrder, id: string, place: LicensePosition, isUntil
   return { sql: `${id} ${isDown ? '<' : '>'}${isUntil ? '=' : ''} ?`, bindings: [place.id] };
 }
 
-function comparing(order: LicenseOrder): (a: LicensePosition, b: LicensePosition) => number {
+function comparing(order: LicenseListOrder): (a: LicensePosition, b: LicensePosition) => number {
   if (order === 'newest') return (a, b) => b.id - a.id;
   if (order === 'oldest') return (a, b) => a.id - b.id;
   return (a, b) => {

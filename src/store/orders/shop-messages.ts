@@ -64,7 +64,7 @@ export async function setMessage(db: Db, id: number, changes: MessageChanges): P
 }
 
 /** Lists the messages that wait for these links by id, oldest first. */
-export async function listAwaiting(db: Db, digests: string[]): Promise<ShopMessage[]> {
+export async function listAwaitingMessages(db: Db, digests: string[]): Promise<ShopMessage[]> {
   if (digests.length === 0) return [];
   const rows = await db(tableBy(db, 'shop_messages', 'awaits'))
     .whereIn('awaits', digests)

@@ -1,9 +1,9 @@
-import { acceptedKeys, listSigningKeys, openSigningKey } from '../licensing/signing-keys';
+import { acceptedKeys, listSigningKeysInUse, openSigningKey } from '../licensing/signing-keys';
 import { ok, problem, type Check } from './finding';
 
 /** Checks that answers can be signed, if signing keys exist. */
 export const checkSigning: Check = async ({ config, db, now }) => {
-  const keys = await listSigningKeys(db);
+  const keys = await listSigningKeysInUse(db);
   const current = keys.find(({ state }) => state === 'current');
   if (current === undefined) return [ok('SIGNING_KEYS', (t) => t.noSigningKey)];
   for (const key of keys.filter(({ state }) => state !== 'retired')) {

@@ -14,7 +14,7 @@ import { includedIn, readCatalogue } from './bundles';
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
 import { listKeys, requireKey, type AddedKey } from './license-keys';
-import { changeLicense, moveEnd, reasonOf, type ChangeContext } from './lifecycle';
+import { changeLicense, moveEnd, eventReason, type ChangeContext } from './lifecycle';
 import {
   mergeMetadata,
   metadataDifference,
@@ -151,7 +151,7 @@ export async function revealKey(
   const license = (await findLicense(db, id)) ?? throwLicenseNotFound(id);
   const stored = requireKey(await listKeys(db, id), license, keyId ?? license.mainKeyId);
   const key = openKey(id, stored, secret);
-  const said = { ...(keyId !== undefined && { key_id: keyId }), ...reasonOf(context) };
+  const said = { ...(keyId !== undefined && { key_id: keyId }), ...eventReason(context) };
   const after = Object.keys(said).length === 0 ? null : said;
   await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after }));
   return { key, stored };

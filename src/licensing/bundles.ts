@@ -13,7 +13,7 @@ export interface CatalogueProduct extends Product {
 export type Catalogue = Map<number, CatalogueProduct>;
 
 /** The part of a catalogue that the rules of bundles need. */
-export type Rules = ReadonlyMap<number, { includes: Includes }>;
+export type BundleIncludes = ReadonlyMap<number, { includes: Includes }>;
 
 export async function readCatalogue(db: Db): Promise<Catalogue> {
   const inclusions = await listIncludes(db);
@@ -74,7 +74,7 @@ export function bundlesOf(catalogue: Catalogue, id: number): CatalogueProduct[] 
 }
 
 /** Returns the first product whose list contains this product. */
-export function listedIn(catalogue: Rules, id: number): number | undefined {
+export function listedIn(catalogue: BundleIncludes, id: number): number | undefined {
   for (const [bundle, { includes }] of catalogue)
     if (includes !== 'all' && includes.includes(id)) return bundle;
   return undefined;
@@ -90,7 +90,7 @@ export function namesOf(products: Product[]): string {
  * lists.
  */
 export function findIncludesFault(
-  catalogue: Rules,
+  catalogue: BundleIncludes,
   id: number,
   includes: Includes,
 ): OperatorError | undefined {

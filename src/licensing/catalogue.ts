@@ -56,7 +56,7 @@ export {
 };
 
 /** Lists all products by id. */
-export async function listProducts(db: Db): Promise<CatalogueProduct[]> {
+export async function listCatalogueProducts(db: Db): Promise<CatalogueProduct[]> {
   return [...(await readCatalogue(db)).values()];
 }
 
@@ -312,7 +312,7 @@ interface EditedPlan {
   inUse: boolean;
 }
 
-export interface Limits {
+export interface LimitChange {
   from: number;
   to: number;
 }
@@ -326,7 +326,7 @@ export async function editPlanAndLicenses(
   db: Db,
   id: number,
   { activationLimit, ...others }: Partial<Omit<NewPlan, 'productId'>>,
-  decide: (limits: Limits) => Promise<'follow' | 'keep' | undefined>,
+  decide: (limits: LimitChange) => Promise<'follow' | 'keep' | undefined>,
   context: ChangeContext,
   onProgress?: (changed: number) => void,
 ): Promise<EditedPlan> {
@@ -345,13 +345,13 @@ export async function editPlanAndLicenses(
   };
 }
 
-async function hasFollowers(db: Db, planId: number, { from, to }: Limits): Promise<boolean> {
+async function hasFollowers(db: Db, planId: number, { from, to }: LimitChange): Promise<boolean> {
   return from !== to && (await listIdsWithLimit(db, planId, from, { after: 0, limit: 1 })).length > 0;
 }
 
 async function requireDecision(
-  decide: (limits: Limits) => Promise<'follow' | 'keep' | undefined>,
-  limits: Limits,
+  decide: (limits: LimitChange) => Promise<'follow' | 'keep' | undefined>,
+  limits: LimitChange,
 ): Promise<'follow' | 'keep'> {
   const decision = await decide(limits);
   if (decision === undefined)
@@ -373,7 +373,7 @@ const CHUNK = 200;
 export async function changePlanLimit(
   db: Db,
   planId: number,
-  { from, to }: Limits,
+  { from, to }: LimitChange,
   context: ChangeContext,
   onProgress: (changed: number) => void = () => undefined,
 ): Promise<{ changed: number; skipped: number }> {

@@ -22,7 +22,7 @@ export interface DownloadFacts {
   upgradeUrl: string | null;
 }
 
-export interface Catalogue {
+export interface DownloadCatalogue {
   releases: ReleaseFinder;
   findProduct: (id: number) => Promise<Product | undefined>;
   findPlan: (id: number) => Promise<Pick<Plan, 'upgradeUrl'> | undefined>;
@@ -36,7 +36,7 @@ export async function gatherFacts(
   found: LicenseMatch | undefined,
   { code, release }: { code: RefusalCode | null; release: Release | undefined },
   request: Pick<DownloadRequest, 'productId' | 'version' | 'network'>,
-  { releases, findProduct, findPlan }: Catalogue,
+  { releases, findProduct, findPlan }: DownloadCatalogue,
   now: Date,
 ): Promise<DownloadFacts> {
   const known = code === 'LICENSE_NOT_FOUND' ? undefined : found;

@@ -53,7 +53,7 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
       field: 'status',
     });
   return {
-    planIds: await plansOf(db, query),
+    planIds: await matchingPlans(db, query),
     status: status ?? (suspendedBy === undefined ? undefined : 'suspended'),
     customer: customer === undefined ? undefined : storedCustomer(customer),
     reference,
@@ -75,7 +75,7 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
 const STATUSES = [...STORED_STATUSES, 'expired'];
 
 /** Returns the plans that match these conditions; undefined: any. @throws OperatorError if a named record does not exist */
-export async function plansOf(
+export async function matchingPlans(
   db: Db,
   { productId, covers, planId }: Pick<LicenseQuery, 'productId' | 'covers' | 'planId'>,
 ): Promise<number[] | undefined> {

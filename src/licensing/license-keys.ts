@@ -17,7 +17,7 @@ import { setLicense, type LicenseChanges, type LockedLicense } from '../store/li
 import { addDuration } from './durations';
 import { generateKey } from './core/keys';
 import { removeActivations } from './core/ledger';
-import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
+import { changeLicense, eventReason, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { storedKey } from './sealing';
 import { recordEvents } from './webhook-events';
@@ -32,7 +32,7 @@ export { listKeys, type LicenseKey };
 /** The maximum of open keys of a licence. */
 const MAX_KEYS = 1_000;
 
-export interface KeyTerms {
+export interface NewKeyOptions {
   label?: string | null | undefined;
   /** 1 or more; null: the licence's limit */
   activationLimit?: number | null | undefined;
@@ -69,7 +69,7 @@ export async function keysOf(
 export function addKey(
   db: Db,
   id: number,
-  { label = null, activationLimit = null, endsAt = null }: KeyTerms,
+  { label = null, activationLimit = null, endsAt = null }: NewKeyOptions,
   secret: Buffer | undefined,
   context: ChangeContext,
 ): Promise<AddedKey> {
@@ -87,7 +87,7 @@ export function editKey(
   db: Db,
   id: number,
   keyId: number,
-  changes: KeyTerms,
+  changes: NewKeyOptions,
   context: ChangeContext,
 ): Promise<LicenseKey> {
   return changeKeys(db, id, async (trx, license, keys) => {
@@ -176,7 +176,7 @@ export function rekey(
         key_id: added.stored.id,
         key_hint: added.stored.keyHint,
         ...(overlap !== undefined && { old_key_ends_at: formatTimestamp(oldEndsAt) }),
-        ...reasonOf(context),
+        ...eventReason(context),
       },
       old.id === license.mainKeyId ? { mainKeyId: added.stored.id } : {},
     );
@@ -289,7 +289,7 @@ function earlier(end: Date | null, other: Date): Date {
   return end !== null && end < other ? end : other;
 }
 
-function withoutUndefined(changes: KeyTerms): Partial<LicenseKey> {
+function withoutUndefined(changes: NewKeyOptions): Partial<LicenseKey> {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 

@@ -3,7 +3,7 @@ import { formatTimestampOrNull } from '../base/days';
 import { jsonOf } from '../base/json';
 import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
 import { readMoney } from '../figures/money';
-import { readRenewals, type Counted } from '../figures/renewals';
+import { readRenewals, type RenewalCounts } from '../figures/renewals';
 import { get, list } from './kit/operation';
 import { pageOf } from './kit/reading';
 import { strictObject, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
@@ -18,7 +18,12 @@ const counted = {
   lost: Type.Integer({ minimum: 0, description: 'Neither, so far.' }),
 };
 
-const countedJson = ({ ended, inTime, late, lost }: Counted) => ({ ended, in_time: inTime, late, lost });
+const countedJson = ({ ended, inTime, late, lost }: RenewalCounts) => ({
+  ended,
+  in_time: inTime,
+  late,
+  lost,
+});
 
 const filters = { product_id: Type.Optional(IdGiven), plan_id: Type.Optional(IdGiven) };
 

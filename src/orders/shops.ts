@@ -2,7 +2,7 @@ import { formatTimestamp } from '../base/days';
 import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
-import { isSameOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
+import { keepsOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
 import { jsonOf } from '../base/json';
 import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
@@ -201,7 +201,7 @@ function requireApiAccess(
   // Drop the key of another kind of sender.
   const before = kind === shop.kind ? shop : { apiKeySealed: null, siteUrl: null };
   const site = siteUrl === undefined ? before.siteUrl : siteUrl && requireSite(siteUrl);
-  if (apiKey === undefined && before.apiKeySealed !== null && !isSameOrigin(site, before.siteUrl))
+  if (apiKey === undefined && before.apiKeySealed !== null && !keepsOrigin(site, before.siteUrl))
     throw secretElsewhere('api_key');
   if (list === undefined || typeof apiKey !== 'string')
     return { apiKeySealed: apiKey === undefined ? before.apiKeySealed : null, siteUrl: site };

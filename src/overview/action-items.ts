@@ -1,7 +1,7 @@
 import { dayOf } from '../base/days';
 import type { XmlHome } from '../joomla/update-xml/place';
 import { readUpdateXmlState } from '../joomla/regenerate-update-xml';
-import { listProducts } from '../licensing/catalogue';
+import { listCatalogueProducts } from '../licensing/catalogue';
 import type { RefusingCode } from '../support/finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
@@ -16,7 +16,7 @@ import { countWaitingOrders, countWithoutAddress, findFailed } from '../store/or
 import { countUnmatched } from '../store/orders/unmatched';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, listRefusedCounts, listSums } from '../store/sums';
-import { daysBefore, type OverviewQuery } from './overview';
+import { isoDayBefore, type OverviewQuery } from './overview';
 
 /** The action items of the overview: what waits for the seller, and why requests were refused. */
 
@@ -130,7 +130,7 @@ function counted(
 /** Finds versions that are published but missing in the update XML, for products whose XML is set up. */
 async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<ActionItem[]> {
   const needs: ActionItem[] = [];
-  for (const { id, name, element } of await listProducts(db)) {
+  for (const { id, name, element } of await listCatalogueProducts(db)) {
     const forAll = element === null ? undefined : await findOffered(db, id);
     if (forAll === undefined) continue;
     const { state, offered } = await readUpdateXmlState(db, home, id);
@@ -202,7 +202,7 @@ export async function refusalsByReason(
 ): Promise<RefusalReason[]> {
   const product = productId ?? ALL_PRODUCTS;
   const requests = new Map<string, number>();
-  for (const { kind, name, times } of await listSums(db, product, daysBefore(now, days - 1), dayOf(now)))
+  for (const { kind, name, times } of await listSums(db, product, isoDayBefore(now, days - 1), dayOf(now)))
     if (kind === 'refused') requests.set(name, (requests.get(name) ?? 0) + times);
   const counted = await listRefusedCounts(db, product, days);
   const licenses = new Map(counted.map((one) => [one.code, one.licenses]));

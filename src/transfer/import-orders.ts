@@ -1,4 +1,4 @@
-import { isSameOrigin, isSealedWith } from '../licensing/sealing';
+import { keepsOrigin, isSealedWith } from '../licensing/sealing';
 import { customerDigest } from '../store/customer-digest';
 import { withOrderRows, type Row } from '../store/export';
 import { refreshWordsOfCustomers } from '../store/search-words';
@@ -42,7 +42,7 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
       added.push(record);
       continue;
     }
-    const staysHere = value.kind === match.kind && isSameOrigin(value.site_url, match.site_url);
+    const staysHere = value.kind === match.kind && keepsOrigin(value.site_url, match.site_url);
     if ((isKeyHere || value.api_key_sealed === null) && match.api_key_sealed !== null && !staysHere)
       throw atLine(
         line,

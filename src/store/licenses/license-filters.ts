@@ -21,7 +21,7 @@ export interface LicenseFilter {
   refusedSince?: Date | undefined;
   /** licences that were issued, not imported, since this time */
   issuedSince?: Date | undefined;
-  /** licences whose latest suspension names this event of their order as its reason (`reasonOf` in orders/draft.ts) */
+  /** licences whose latest suspension names this event of their order as its reason (`eventReason` in orders/draft.ts) */
   suspendedBy?: string | undefined;
   /** the name of the token that issued them */
   issuedBy?: string | undefined;

@@ -1,5 +1,10 @@
 import { notFound } from '../../../operations/kit/failures';
-import { listProducts, type CatalogueProduct, type Plan, type Product } from '../../../licensing/catalogue';
+import {
+  listCatalogueProducts,
+  type CatalogueProduct,
+  type Plan,
+  type Product,
+} from '../../../licensing/catalogue';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { listOfferedVersions } from '../../../joomla/update-xml/offered';
 import type { OperatorCall } from '../page';
@@ -12,7 +17,7 @@ export async function chosenProduct({
   db,
   query,
 }: OperatorCall): Promise<{ products: CatalogueProduct[]; product: CatalogueProduct | undefined }> {
-  const products = await listProducts(db);
+  const products = await listCatalogueProducts(db);
   const id = query.get('product_id');
   if (id === null || id === '') return { products, product: products[0] };
   const product = products.find((one) => String(one.id) === id);

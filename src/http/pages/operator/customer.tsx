@@ -1,5 +1,5 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
-import { listProducts } from '../../../licensing/catalogue';
+import { listCatalogueProducts } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
@@ -82,7 +82,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
     now: at,
     zone: format.zone,
   });
-  const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const products: ProductNames = new Map((await listCatalogueProducts(db)).map(({ id, name }) => [id, name]));
   const texts = t.customers.one;
   const path = `/customers/${id}`;
   const note = (await findProfile(db, customer))?.note ?? null;

@@ -2,7 +2,7 @@ import { myPageUrl } from '../../../licensing/api';
 import { customerDigest, findEmail, storedCustomer } from '../../../licensing/customer-email';
 import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
-import { listProducts } from '../../../licensing/catalogue';
+import { listCatalogueProducts } from '../../../licensing/catalogue';
 import { requirePlan } from '../../../licensing/find-or-throw';
 import { OperatorError } from '../../../licensing/operator-error';
 import { find, type FindResult, type FoundLicense } from '../../../support/find';
@@ -71,7 +71,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   if (found.kind === 'several') return showSeveral(view, about, found);
   const { answer } = found;
   const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
-  const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const products: ProductNames = new Map((await listCatalogueProducts(db)).map(({ id, name }) => [id, name]));
   const ready = await answersTo(found, entries, call, about);
   const off = mailOffReason(call);
   return showNone(view, about, { ...found, entries, products, ready, off });

@@ -11,14 +11,14 @@ import {
   readArrivals,
   readFigures,
   readInstalled,
-  readRefused,
+  countRefusedLicenses,
   readRenewalRate,
   readTrend,
   releasedLately,
   type Compared,
   type Figures,
   type OverviewQuery,
-  daysBefore,
+  isoDayBefore,
 } from '../../../overview/overview';
 import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
@@ -54,13 +54,13 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
     await Promise.all([
       readFigures(db, query, at),
       counted(`needs ${language}`, async (on) => {
-        const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
+        const failedMails = await countFailedMails(on, new Date(isoDayBefore(at, 7)));
         const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
         const home = settings.updateXml;
         const { spreadFactor } = settings;
         return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
       }),
-      counted('refused', (on) => readRefused(on, query)),
+      counted('refused', (on) => countRefusedLicenses(on, query)),
       counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),
       counted(`reasons ${language}`, (on) => refusalsByReason(on, query, at, language)),
       counted('arrivals', (on) => readArrivals(on, goods, query, at)),
@@ -208,7 +208,7 @@ function FiguresPanel({
           title={texts.sold}
           value={sold.now}
           note={before(sold.before)}
-          link={{ ...product, issued_since: daysBefore(now, query.days - 1) }}
+          link={{ ...product, issued_since: isoDayBefore(now, query.days - 1) }}
         />
         <Figure title={texts.renewed} value={renewed.now} note={before(renewed.before)} />
         <Figure

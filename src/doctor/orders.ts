@@ -13,7 +13,7 @@ import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/orders/shops';
 import { countUnmatched } from '../store/orders/unmatched';
 import { opensSecret } from '../orders/shops';
-import { countUnreadable, readRefused } from '../orders/refused-messages';
+import { countUnreadable, readRefusedMessages } from '../orders/refused-messages';
 import type { Db } from '../store/engine/database';
 import type { FailedOrder } from '../texts/operators/doctor';
 import { problem, warning, type Check, type CheckFinding } from './finding';
@@ -55,7 +55,7 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<CheckFind
 async function refusedFindings(db: Db, now: Date): Promise<CheckFinding[]> {
   const findings: CheckFinding[] = [];
   for (const shop of await listReceiverShops(db)) {
-    const refused = await readRefused(db, shop.name, now);
+    const refused = await readRefusedMessages(db, shop.name, now);
     if (refused.isAlone && shop.secretSealed === null)
       findings.push(warning('RECEIVER_NO_SECRET', (t) => t.receiverNoSecret(shop.name, refused.times)));
     else if (refused.isAlone)

@@ -11,7 +11,7 @@ import {
   linksOf,
   ownLinks,
   problemDigest,
-  reasonOf,
+  changeReason,
   setLine,
   setOutcomes,
   toldOf,
@@ -244,7 +244,7 @@ function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: Ord
     const at = before.length + i;
     const latest = told[at] as ToldEvent;
     if (!concerns(latest, line)) continue;
-    draft.reason = reasonOf(draft.facts, latest.event);
+    draft.reason = changeReason(draft.facts, latest.event);
     const [settled] = settleAll(draft, [line], {
       before: told.slice(0, at),
       after: told.slice(0, at + 1),
@@ -316,7 +316,7 @@ function issueBeside(draft: Draft, event: OrderEvent, line: OrderLine, plan: Pla
     ...endWithGrace(paid, beside?.graceDays ?? 0),
     renewsItself: beside?.renewsItself ?? false,
   };
-  draft.reason = reasonOf(draft.facts, event.event);
+  draft.reason = changeReason(draft.facts, event.event);
   const plans: Plans = { base: { plan: plan.id, slots: 1, count: 1 }, upgrades: { [event.identity]: null } };
   const waits = issueMore(draft, line, 1, { planId: plan.id, limit: plan.activationLimit, plans, end });
   const [issued] = draft.issued.slice(-1);

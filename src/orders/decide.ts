@@ -9,9 +9,9 @@ import {
   linksOf,
   ownLinks,
   problemDigest,
-  reasonOf,
+  changeReason,
   setLine,
-  setOrder,
+  changeOrder,
   setOutcomes,
   toldOf,
   type Draft,
@@ -60,7 +60,7 @@ export function decideOrder(facts: OrderFacts, naming?: Naming): OrderDecision {
   const given = naming ?? keptNaming(facts);
   const isNamed = given !== undefined && nameCustomer(draft, given);
   if (isTooLarge(draft)) {
-    setOrder(draft, { state: 'waiting', failure: 'too_many', failedAt: null, retryAt: null });
+    changeOrder(draft, { state: 'waiting', failure: 'too_many', failedAt: null, retryAt: null });
     for (const event of draft.events) {
       const { id, ...row } = event;
       if (id === 0) draft.changes.push({ type: 'add_event', event: row });
@@ -93,7 +93,7 @@ function isTooLarge({ events, order }: Draft): boolean {
 export function conclude(draft: Draft, isNamed: boolean): void {
   const isWaitingStill = draft.lines.some(({ waitsFor }) => waitsFor !== null);
   const state = isWaitingStill ? 'waiting' : 'done';
-  setOrder(draft, { state, failure: null, failedAt: null, retryAt: null });
+  changeOrder(draft, { state, failure: null, failedAt: null, retryAt: null });
   followUnmatched(draft);
   mailKeys(draft, isNamed);
 }
@@ -105,8 +105,8 @@ function nameCustomer(draft: Draft, { customer, at }: Naming): boolean {
   const isFirst = order.customer === null;
   if (!order.isTest && email === (order.customer ?? email))
     draft.changes.push({ type: 'tell_profile', email, name, language, at });
-  if (isFirst) setOrder(draft, { customer: email, customerName: name });
-  if (order.language === null) setOrder(draft, { language });
+  if (isFirst) changeOrder(draft, { customer: email, customerName: name });
+  if (order.language === null) changeOrder(draft, { language });
   if (!isFirst && order.state !== 'failed') return false;
   let hasNamed = isFirst;
   for (const { licenseId, role } of ownLinks(draft)) {
@@ -133,7 +133,7 @@ export function takeEvent(draft: Draft, event: OrderEvent): void {
   for (const item of readEvent(event).items ?? [])
     if (opens(event.event, item)) openLine(draft, item, known, prior.map(readEvent));
   const { before, after, latest } = tell(draft, prior, event);
-  draft.reason = reasonOf(facts, event.event);
+  draft.reason = changeReason(facts, event.event);
   const outcomes: LineOutcome[] = [];
   const settled = settleAll(
     draft,
@@ -183,7 +183,7 @@ function settleWaiting(draft: Draft): void {
   const waiting = draft.lines.filter(({ waitsFor }) => waitsFor !== null);
   if (waiting.length === 0) return;
   const told = toldOf(draft, draft.events);
-  draft.reason = reasonOf(draft.facts);
+  draft.reason = changeReason(draft.facts);
   const settled = settleAll(draft, waiting, { before: told, after: told, latest: undefined });
   reviseOutcomes(draft, draft.events, told, settled);
 }
@@ -312,7 +312,7 @@ function followUnmatched(draft: Draft): void {
 function mailKeys(draft: Draft, isNamed: boolean): void {
   const { order, shop, issued, facts } = draft;
   if (order.isTest) return;
-  if (issued.length > 0) setOrder(draft, { mail: mailOf(shop) });
+  if (issued.length > 0) changeOrder(draft, { mail: mailOf(shop) });
   if (order.mail !== 'key' || !facts.hasMail || !hasAddress(draft)) return;
   const all = ownLinks(draft).filter(({ role }) => role === 'issued');
   const licenses = isNamed ? all.map(({ licenseId }) => licenseId) : issued;

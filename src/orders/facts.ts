@@ -120,7 +120,7 @@ export async function loadOrderFacts(
     trx,
     distinct([
       ...morePlans,
-      ...links.flatMap((link) => plansOf(link.plans)),
+      ...links.flatMap((link) => planIdsOf(link.plans)),
       ...licenses.map(({ planId }) => planId),
       ...skus.map(({ planId }) => planId),
       ...[shop.testPlanId, ...lines.map(({ planId }) => planId)].flatMap((id) => id ?? []),
@@ -171,7 +171,7 @@ export function toLink({ plansJson, ...link }: OrderLicense): Link {
   return { ...link, plans: JSON.parse(plansJson) as Plans };
 }
 
-export function plansOf({ base, had, upgrades }: Plans): number[] {
+export function planIdsOf({ base, had, upgrades }: Plans): number[] {
   const ids = Object.values(upgrades).flatMap((sold) => sold?.plan ?? []);
   return had === undefined ? [base.plan, ...ids] : [base.plan, had.plan, ...ids];
 }

@@ -21,7 +21,7 @@ import { fitMessage, type FitEvent } from './bounds';
 import { editsOf } from './edited-order';
 import type { Money, OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
-import type { Link, ParsedMessage } from './parsed-message';
+import type { ExternalIdLink, ParsedMessage } from './parsed-message';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
 import { followMessage } from './unmatched';
 
@@ -190,7 +190,7 @@ async function keepAgain(
 }
 
 /** Links a customer's id to the address, for all orders of this customer. A test message does not do this. */
-function addressOf(event: FitEvent | undefined, now: Date): Link[] {
+function addressOf(event: FitEvent | undefined, now: Date): ExternalIdLink[] {
   const { customerId, customer, test } = event ?? {};
   if (event === undefined || customerId === undefined || customer === undefined || test === true) return [];
   return [{ key: customerId, email: customer.email, at: earlier(event.at, now) }];
@@ -289,7 +289,7 @@ function toMeant({ order, ...event }: FitEvent): Pending | undefined {
   return 'number' in order ? { event, number: order.number } : undefined;
 }
 
-function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
+function toStored(shop: string, link: ExternalIdLink, now: Date): Omit<ShopLink, 'id'> {
   const shared = { shop, digest: linkDigest(shop, link.key), paid: null, currency: null, createdAt: now };
   if ('order' in link) {
     const { amount = null, currency = null } = link.paid ?? {};
@@ -303,7 +303,7 @@ function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
 async function tellLanguage(
   db: Db,
   shop: string,
-  { email, language, at }: Extract<Link, { email: string }>,
+  { email, language, at }: Extract<ExternalIdLink, { email: string }>,
   now: Date,
 ): Promise<void> {
   if (language === undefined || (await findShop(db, shop))?.isTest) return;

@@ -26,7 +26,7 @@ export type LineProblem = (typeof LINE_PROBLEMS)[number];
 /** The effect of an event by the rules of its shop. */
 export type Effect = 'issue' | 'renew' | 'change_plan' | 'suspend' | 'reinstate' | 'cancel' | 'none';
 
-export type Action =
+export type LicenseAction =
   | 'issued'
   | 'renewed'
   | 'plan_changed'
@@ -37,7 +37,7 @@ export type Action =
   | 'waiting';
 
 export interface Outcome {
-  action: Action;
+  action: LicenseAction;
   /** the reason that nothing was done, or that the line waits */
   reason: string | null;
 }

@@ -22,7 +22,7 @@ export interface Term {
  * Returns the paid-through date after a list of paid periods; null if it never ends. Each counts like a `license renew`
  * at its own `at`. @param base the paid-through date before them; undefined if the first period begins it
  */
-export function endOf(terms: Term[], base?: Date | null): Date | null {
+export function endOfTerms(terms: Term[], base?: Date | null): Date | null {
   const end = terms.reduce<Date | null | undefined>(
     (before, { at, until, duration, isUpgrade, graceDays }) => {
       const own = until ?? (duration === null ? null : addDuration(at, duration));

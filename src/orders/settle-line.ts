@@ -1,7 +1,7 @@
 import { endWithGrace, paidUntil } from '../licensing/core/states';
 import type { OrderLine } from '../store/orders/orders';
-import type { LicenseEnd } from './decision';
-import { addLink, isSettled, linksOf, ownLinks, problemDigest, setLink, type Draft } from './draft';
+import type { RenewableEnd } from './decision';
+import { addLink, isResolved, linksOf, ownLinks, problemDigest, setLink, type Draft } from './draft';
 import type { LicenseFacts } from './facts';
 import { foldLine, type Meanings } from './line-state';
 import { MAX_QUANTITY } from './message';
@@ -11,13 +11,13 @@ import {
   lineEvents,
   none,
   whyIgnored,
-  type Action,
+  type LicenseAction,
   type LineEvent,
   type Outcome,
   type OrderEventName,
   type ToldEvent,
 } from './order-events';
-import { endOf } from './paid-time';
+import { endOfTerms } from './paid-time';
 import { settleLicense, type Done, type SettledLicense } from './settle-license';
 import {
   isWaiting,
@@ -84,7 +84,7 @@ export function settleLine(
     const resolved = resolveUpgrades(draft, was, after, {
       line,
       isTest: draft.order.isTest,
-      isSettled: (identity) => isSettled(draft, problemDigest(draft, identity, line.line)),
+      isSettled: (identity) => isResolved(draft, problemDigest(draft, identity, line.line)),
     });
     setLink(draft, link, { plans: resolved.plans });
     for (const [identity, wait] of resolved.waiting) {
@@ -153,7 +153,7 @@ function problemOf(
   const brought = broughtBy(told, line);
   const problem = brought && itemOf(brought, line)?.problem;
   if (brought === undefined || problem === undefined) return undefined;
-  const isLeft = isSettled(draft, problemDigest(draft, brought.identity, line));
+  const isLeft = isResolved(draft, problemDigest(draft, brought.identity, line));
   return isLeft ? { reason: 'left' } : { waitsFor: problem, awaited: null };
 }
 
@@ -200,7 +200,7 @@ function issueLine(
   for (const base of sold) {
     const plans: Plans = { base, upgrades: {} };
     const { terms, renewsItself, graceDays } = foldLine(events, meaningsOf(draft, plans, line, 1));
-    const end = { ...endWithGrace(endOf(terms), graceDays), renewsItself };
+    const end = { ...endWithGrace(endOfTerms(terms), graceDays), renewsItself };
     issueOn(draft, line, { plans, end, references: references.splice(0, base.count) });
   }
   return undefined;
@@ -211,7 +211,7 @@ export function issueMore(
   draft: Draft,
   line: OrderLine,
   count: number,
-  like: { plans: Plans; end: LicenseEnd; planId: number; limit: number },
+  like: { plans: Plans; end: RenewableEnd; planId: number; limit: number },
 ): Waits | undefined {
   const references = freeReferences(draft, line, count);
   if (references === undefined) return { waitsFor: 'reference_in_use', awaited: null };
@@ -236,7 +236,7 @@ function freeReferences(
 function issueOn(
   draft: Draft,
   line: OrderLine,
-  given: { plans: Plans; end: LicenseEnd; references: string[]; planId?: number; limit?: number },
+  given: { plans: Plans; end: RenewableEnd; references: string[]; planId?: number; limit?: number },
 ): void {
   const { plans, end, references, planId = plans.base.plan } = given;
   const plan = planOf(draft, planId);
@@ -343,7 +343,11 @@ function settleCount(
   return did;
 }
 
-function outcomeOf(latest: ToldEvent | undefined, action: Action, reason: string | undefined): Outcome {
+function outcomeOf(
+  latest: ToldEvent | undefined,
+  action: LicenseAction,
+  reason: string | undefined,
+): Outcome {
   const ignored = whyIgnored(latest);
   if (ignored !== undefined) return none(ignored);
   return action === 'none' ? none(reason ?? 'no_change') : { action, reason: reason ?? null };
@@ -354,7 +358,7 @@ function isUpgrade({ effect }: Pick<LineEvent, 'effect'>): boolean {
 }
 
 /** Chooses the action that the reply names: an event may have done several things, and its own purpose comes first. */
-function chosenAction(done: Done[], event: OrderEventName | undefined): Action {
+function chosenAction(done: Done[], event: OrderEventName | undefined): LicenseAction {
   const first: Done[] = event === 'renewed' ? ['renewed'] : [];
   if (event === 'chargeback_reversed' || event === 'refund_failed') first.push('issued', 'reinstated');
   const order: Done[] = [

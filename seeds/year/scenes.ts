@@ -12,7 +12,7 @@ import { requireRelease } from '../../src/packages/releases';
 import { setTokenUsed } from '../../src/store/tokens';
 import { insertWebhook, setWebhook } from '../../src/store/webhooks';
 import { disabledNow, requireWebhook } from '../../src/webhooks/receivers';
-import { generateSecret, sealSecret } from '../../src/webhooks/signing';
+import { generateWebhookSecret, sealSecret } from '../../src/webhooks/signing';
 import {
   publishVersion,
   SHOP_ID,
@@ -340,7 +340,7 @@ export function planWebhooks({ db, diary, now, keySecret }: Shop): void {
   if (keySecret === undefined) return;
   const add = (at: Date, url: string, events: string, description: string) =>
     insertWebhook(db, {
-      ...{ url, events, description, secretSealed: sealSecret(generateSecret(), keySecret) },
+      ...{ url, events, description, secretSealed: sealSecret(generateWebhookSecret(), keySecret) },
       ...{
         previousSealed: null,
         previousEndsAt: null,

@@ -4,7 +4,7 @@ import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/la
 import { countOf } from '../base/count-of';
 import { requireEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
-import { customerJson, readCustomer, type CustomerData } from '../privacy/customer';
+import { customerJson, readStoredCustomer, type CustomerData } from '../privacy/customer';
 import { readCustomerAddress } from '../privacy/customer-address';
 import { customerOperations } from '../operations/customers';
 import { countMentions } from '../privacy/erase-customer';
@@ -44,7 +44,7 @@ function addShow(customer: Command): void {
     .addHelpText('after', '\nExample:\n  licensing customer show jane@example.com')
     .action((email: string, page: { limit: number; after?: number }, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const found = await readCustomer(db, await readValue(email, 'E-mail address'), page);
+        const found = await readStoredCustomer(db, await readValue(email, 'E-mail address'), page);
         const { licenses, last } = found;
         const json = customerJson(found, last ?? null, now);
         const { seats, licenses: shown } = json;

@@ -6,7 +6,7 @@ import { letterheadOf } from '../mail/compose';
 import { mailingOf } from '../mail/queue';
 import { OperationError } from '../operations/kit/failures';
 import type { OperationCall, Operation } from '../operations/kit/operation';
-import { perform, type Given } from '../operations/kit/perform';
+import { perform, type OperationInput } from '../operations/kit/perform';
 import { serviceGainsNoRights } from '../process/units';
 import type { ManageSettings } from '../operations/settings';
 import { NOTHING, oneOf, usageError, wholeNumber } from './arguments';
@@ -87,7 +87,7 @@ async function request(
   { path = {}, query = {}, body = {}, onProgress, followXml, shopApiUrl }: Wanted<unknown, unknown>,
 ) {
   const { db, config, now, name, actor } = session;
-  const given: Given = { query: {}, body: {} };
+  const given: OperationInput = { query: {}, body: {} };
   const asked = {
     caller: { scope: 'write' as const, name, actor, tokenId: null, joomlaUserId: null, credential: '' },
     path: textsOf(path),

@@ -6,7 +6,7 @@ import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
 import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
-import type { Context, Endpoint, Handler, Middleware, State } from './context';
+import type { Context, Endpoint, Handler, Middleware, RequestState } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, createAnswerLog, DEADLINE_MS, inTime, logSendFault } from './faults';
 import { frontPage } from './front-page';
@@ -45,11 +45,11 @@ export function createApp({
   onAnswered = () => undefined,
   ...others
 }: AppDependencies): Koa {
-  const app = new Koa<State>();
+  const app = new Koa<RequestState>();
   app.on('error', logSendFault(log));
   const deadlineMs = DEADLINE_MS * timeoutFactor;
   const logAnswer = createAnswerLog(log);
-  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
+  const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   let parseBody: Middleware | undefined;
   const readBody: Middleware = async (ctx, next) => {
     refuseEncoded(ctx);
@@ -85,7 +85,7 @@ export function createApp({
       sendFailure(ctx, 'NOT_FOUND');
       return undefined;
     });
-  app.use(router.routes() as unknown as Koa.Middleware<State>);
+  app.use(router.routes() as unknown as Koa.Middleware<RequestState>);
   // Create these routes at the first request for them. Answering only customers' software needs half of the program.
   let operatorRoutes: ((ctx: Context, next: Koa.Next) => Promise<void>) | undefined;
   app.use((ctx, next) => {

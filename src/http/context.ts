@@ -4,7 +4,7 @@ import type { ClientAddress } from './client-address';
 
 export type Endpoint = AccessEntry['endpoint'];
 
-export interface State {
+export interface RequestState {
   requestId: string;
   client: ClientAddress;
   /** the milliseconds for the work of a request after its body is read (faults.ts) */
@@ -27,6 +27,6 @@ export interface State {
   fault: unknown;
 }
 
-export type Context = ParameterizedContext<State>;
-export type Middleware = KoaMiddleware<State>;
+export type Context = ParameterizedContext<RequestState>;
+export type Middleware = KoaMiddleware<RequestState>;
 export type Handler = (ctx: Context) => Promise<void>;

@@ -12,11 +12,11 @@ import { takeDelivery } from '../orders/take-message';
 import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../licensing/licensing';
 import { sendJson, sendText } from './answers';
-import type { Context, State } from './context';
+import type { Context, RequestState } from './context';
 import { inTime } from './faults';
 import { drain, unsupported } from './api/body';
 import { faultOfMessage, OperationError, toErrorResponse } from '../operations/kit/failures';
-import { sendFailure } from './api/endpoint';
+import { sendErrorResponse } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
 import type { Allowance, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
@@ -41,7 +41,10 @@ const SHARE_OF_DEADLINE = 0.5;
 /** The maximum number of messages of one network that wait for verification. */
 const MAX_WAITING = 100;
 
-export function mountHooks(router: Router<State>, { db, now, limiter, settings }: HookDependencies): void {
+export function mountHooks(
+  router: Router<RequestState>,
+  { db, now, limiter, settings }: HookDependencies,
+): void {
   const { keySecret, webhookNetworks, shopApiUrl } = settings;
   const receiverOf = createReceiverList(db, keySecret);
   const ask = createAsk(webhookNetworks, shopApiUrl !== undefined);
@@ -145,7 +148,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       if (error instanceof SealError) throw error;
       const failure = toErrorResponse(error, {});
       if (failure === undefined) throw error;
-      sendFailure(ctx, failure);
+      sendErrorResponse(ctx, failure);
     }
   });
 }

@@ -3,7 +3,7 @@ import type { Licensing } from '../licensing/licensing';
 import type { SlotResult } from '../licensing/core/slot-changes';
 import type { TokenSubject } from '../licensing/core/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
-import { licenseFields, sendData, sendFailure, sendRefusal } from './answers';
+import { sharedLicenseFields, sendData, sendFailure, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import {
   readActivationRequest,
@@ -32,7 +32,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
     const { license, identifier, activationsUsed } = outcome;
     const answer = {
       status: 'active',
-      ...licenseFields(request.key, license),
+      ...sharedLicenseFields(request.key, license),
       activations_used: activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier,
@@ -131,7 +131,7 @@ export function validateHandler({ validate, now, signer }: Licensing): Handler {
     const answer = {
       valid,
       status,
-      ...licenseFields(key, license),
+      ...sharedLicenseFields(key, license),
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,

@@ -5,7 +5,7 @@ import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/licensing';
 import type { ManageSettings } from '../operations/settings';
 import { mountManage } from './api/endpoint';
-import type { State } from './context';
+import type { RequestState } from './context';
 import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountHooks } from './hooks';
 import { mountAssets } from './pages/assets';
@@ -50,8 +50,8 @@ export function createOperatorRouter({
   origins = () => [],
   document,
   guideFolder,
-}: OperatorRouterDependencies): Router<State> {
-  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
+}: OperatorRouterDependencies): Router<RequestState> {
+  const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   router.use((ctx, next) => {
     ctx.state.origin = originOf(ctx, { isTrusted, origins });
     return next();

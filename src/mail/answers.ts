@@ -11,7 +11,7 @@ import { mailIsOff, queueMail, type Mail, type MailDetails, type Mailing } from 
 
 /** Replies of a seller to a customer, which are sent unchanged. */
 
-export interface Answer {
+export interface SupportReply {
   /** an e-mail address */
   to: string;
   subject: string;
@@ -26,7 +26,7 @@ export interface Answer {
  */
 export async function sendAnswer(
   db: Db,
-  answer: Answer,
+  answer: SupportReply,
   {
     license,
     mailing,

@@ -14,7 +14,7 @@ import {
 import {
   mailIsOff,
   reportMails,
-  stateOf,
+  mailStateOf,
   type Mail,
   type Mailing,
   type MailReport,
@@ -102,7 +102,7 @@ async function requireFailed(db: Db, id: number): Promise<OutboxRow> {
       code: 'NOT_FOUND',
       facts: { reason: 'no-mail', mail: id },
     });
-  if (stateOf(row) !== 'failed')
+  if (mailStateOf(row) !== 'failed')
     throw new OperatorError('This mail was not given up.', {
       code: 'CONFLICT',
       facts: { reason: 'mail-not-failed', mail: id },

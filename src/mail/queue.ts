@@ -354,10 +354,10 @@ export function reportJson({ mail, ...report }: MailReport) {
 
 function toMail(row: OutboxRow): Mail {
   const { id, type, createdAt, sentAt } = row;
-  return { id, type, state: stateOf(row), createdAt, sentAt };
+  return { id, type, state: mailStateOf(row), createdAt, sentAt };
 }
 
-export function stateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
+export function mailStateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
   if (sentAt !== null) return 'sent';
   return failedAt === null ? 'queued' : 'failed';
 }

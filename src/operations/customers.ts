@@ -10,7 +10,7 @@ import {
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   sortBy,
   Text,
   TextOrNull,
@@ -132,7 +132,7 @@ export const customerOperations = {
           Type.String({ description: 'What `q` of `GET /licenses` finds: the customers of those licences.' }),
         ),
         sort: sortBy(CUSTOMER_SORTS, 'By address. Without it from A to Z.'),
-        ...Paging,
+        ...PageQuery,
       }),
       data: Summary,
     },
@@ -153,7 +153,7 @@ export const customerOperations = {
       description:
         '`customer` is the id, which keeps the address out of logs, or the address. Looks through whole tables. Later pages have further licences, with what belongs to them.',
       hasDeadline: false,
-      query: strictObject({ limit: Paging.limit, after: Type.Optional(Id) }),
+      query: strictObject({ limit: PageQuery.limit, after: Type.Optional(Id) }),
       data: CustomerData,
     },
     async (call) => {

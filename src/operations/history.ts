@@ -4,7 +4,7 @@ import { parseMoment } from '../licensing/timestamps';
 import { accessJson, eventJson } from '../licensing/views';
 import { list } from './kit/operation';
 import { pageOf, requireLicense } from './kit/reading';
-import { strictObject, IdGiven, Paging, Text, TimeGiven } from './kit/schemas';
+import { strictObject, IdGiven, PageQuery, Text, TimeGiven } from './kit/schemas';
 import { Access, LicenseEvent } from './kit/things';
 
 const NEWEST_FIRST = 'The newest first.';
@@ -16,7 +16,7 @@ export const historyOperations = {
       summary: 'The history of a licence',
       description: NEWEST_FIRST,
       forShops: true,
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: LicenseEvent,
     },
     async (call) => {
@@ -34,7 +34,7 @@ export const historyOperations = {
       summary: "The access log's entries of a licence",
       description: NEWEST_FIRST,
       forShops: true,
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: Access,
     },
     async (call) => {
@@ -54,7 +54,7 @@ export const historyOperations = {
         hint: Type.Optional(Type.String({ description: 'The end of a key.' })),
         ip: Type.Optional(Text),
         since: Type.Optional(TimeGiven),
-        ...Paging,
+        ...PageQuery,
       }),
       data: Access,
     },

@@ -17,7 +17,7 @@ import {
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -289,7 +289,7 @@ export const importOperations = {
     '/imports',
     {
       summary: 'List the moves from other systems, the latest first',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: Run,
     },
     async ({ db, query }) => {

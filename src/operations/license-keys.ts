@@ -17,8 +17,8 @@ import {
   Flag,
   Id,
   nullable,
-  Paging,
-  Reason,
+  PageQuery,
+  ReasonField,
   TextOrNull,
   TimeGiven,
 } from './kit/schemas';
@@ -51,7 +51,11 @@ const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key un
 export const licenseKeyOperations = {
   listLicenseKeys: list(
     '/licenses/{id}/keys',
-    { summary: "List a licence's keys, those that have ended too", query: strictObject(Paging), data: Key },
+    {
+      summary: "List a licence's keys, those that have ended too",
+      query: strictObject(PageQuery),
+      data: Key,
+    },
     async (call) => {
       const { items, next } = await listKeyPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
       return { data: items.map(keyJson), next };
@@ -114,7 +118,7 @@ export const licenseKeyOperations = {
             description: 'Mails the new key to the customer: of the main key alone, else 409.',
           }),
         ),
-        ...Reason,
+        ...ReasonField,
       }),
       data: AddedKey,
     },
@@ -137,7 +141,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/reveal',
     {
       summary: 'Show a kept key',
-      body: strictObject({ key_id, ...Reason }),
+      body: strictObject({ key_id, ...ReasonField }),
       data: AddedKey,
     },
     async (call) => {

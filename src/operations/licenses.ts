@@ -24,8 +24,8 @@ import {
   Limit,
   enumOf,
   nullable,
-  Paging,
-  Reason,
+  PageQuery,
+  ReasonField,
   Text,
   TextOrNull,
   TimeGiven,
@@ -132,7 +132,7 @@ const stateChange = (
 ) =>
   post(
     `/licenses/{id}/${transition}`,
-    { ...terms, body: strictObject(Reason), data: LicenseSchema },
+    { ...terms, body: strictObject(ReasonField), data: LicenseSchema },
     async (call) => {
       const { id } = await requireLicense(call);
       const changed = await changeState(call.db, id, transition, withReason(call));
@@ -144,7 +144,7 @@ const RenewBody = strictObject({
   for: Type.Optional(DurationGiven),
   until: Type.Optional(TimeGiven),
   lifetime: Type.Optional(Type.Boolean()),
-  ...Reason,
+  ...ReasonField,
 });
 
 async function renewalOf(
@@ -178,7 +178,7 @@ export const licenseOperations = {
           SORTS,
           'By id, customer or end. Without it the newest first, or with `expiring` the soonest end. Upwards those without a customer or an end come last.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: LicenseSchema,
     },

@@ -19,7 +19,7 @@ import { invalid, notFound } from './kit/failures';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { file, get, list, patch, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/reading';
-import { strictObject, Flag, Paging, sortBy, Text, enumAsText } from './kit/schemas';
+import { strictObject, Flag, PageQuery, sortBy, Text, enumAsText } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
 import { Release } from './kit/things';
@@ -148,7 +148,7 @@ export const releaseOperations = {
           RELEASE_SORTS,
           'By version or by when they were published. Without it the highest version first. Upwards drafts come last.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: Release,
     },

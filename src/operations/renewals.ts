@@ -6,7 +6,7 @@ import { readMoney } from '../figures/money';
 import { readRenewals, type RenewalCounts } from '../figures/renewals';
 import { get, list } from './kit/operation';
 import { pageOf } from './kit/reading';
-import { strictObject, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
+import { strictObject, Id, IdGiven, PageQuery, TextOrNull, Time, TimeOrNull } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 const Month = Type.String({ pattern: '^\\d{4}-\\d\\d$', examples: ['2026-11'] });
@@ -167,7 +167,7 @@ export const renewalOperations = {
       query: strictObject({
         ...filters,
         month: Type.Optional({ ...Month, description: 'In which the paid end fell, such as 2026-11.' }),
-        ...Paging,
+        ...PageQuery,
       }),
       data: NotRenewed,
     },

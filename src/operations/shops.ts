@@ -34,7 +34,7 @@ import {
   IdGiven,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -264,7 +264,7 @@ async function caughtUp(call: OperationCall<unknown, { since?: string }>) {
 export const shopOperations = {
   listShops: list(
     '/shops',
-    { summary: 'List shops', scope: 'write', query: strictObject(Paging), data: ListedShop },
+    { summary: 'List shops', scope: 'write', query: strictObject(PageQuery), data: ListedShop },
     async ({ db, query }) => {
       const { limit, after } = pageOf(query);
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
@@ -319,7 +319,12 @@ export const shopOperations = {
   ),
   listShopMap: list(
     '/shops/{name}/map',
-    { summary: "List what a shop's articles mean", scope: 'write', query: strictObject(Paging), data: Sku },
+    {
+      summary: "List what a shop's articles mean",
+      scope: 'write',
+      query: strictObject(PageQuery),
+      data: Sku,
+    },
     async (call) => {
       const { limit, after } = pageOf(call.query);
       const { name } = await requireShop(call.db, shopName(call));
@@ -376,7 +381,7 @@ export const shopOperations = {
       description:
         '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, `queued` while a job works on it, and `unreadable` for what has no order in it (`refused`: by an earlier version).',
       scope: 'write',
-      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...Paging }),
+      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...PageQuery }),
       data: Message,
     },
     async (call) => {

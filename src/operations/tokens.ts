@@ -9,7 +9,7 @@ import {
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   Time,
   TimeGiven,
@@ -32,7 +32,7 @@ export const tokenOperations = {
     {
       summary: 'List tokens, never the tokens themselves',
       scope: 'write',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: strictObject(fields, { title: 'Token' }),
     },
     async ({ db, query }) => {

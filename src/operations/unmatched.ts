@@ -10,7 +10,7 @@ import {
   IdGiven,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -74,7 +74,7 @@ export const unmatchedOperations = {
       query: strictObject({
         shop: Type.Optional(Text),
         state: Type.Optional(enumOf(UNMATCHED_STATES, { default: 'open' })),
-        ...Paging,
+        ...PageQuery,
       }),
       data: UnmatchedEvent,
     },

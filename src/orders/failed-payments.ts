@@ -1,5 +1,5 @@
 import { formatTimestampOrNull } from '../base/days';
-import { stateOf, type Mailing, type MailDetails } from '../mail/queue';
+import { mailStateOf, type Mailing, type MailDetails } from '../mail/queue';
 import type { Db, Transaction } from '../store/engine/database';
 import { insertEvents } from '../store/events';
 import type { Order } from '../store/orders/orders';
@@ -45,5 +45,5 @@ export async function readFailedPaymentMail(
   { id }: Pick<Order, 'id'>,
 ): Promise<FailedPaymentMail | undefined> {
   const [row] = await findMailsOfOrder(db, id, 'payment_failed', 1);
-  return row && { state: stateOf(row), at: row.sentAt ?? row.failedAt ?? row.createdAt };
+  return row && { state: mailStateOf(row), at: row.sentAt ?? row.failedAt ?? row.createdAt };
 }

@@ -4,7 +4,7 @@ import { openKey } from '../licensing/issue';
 import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { mailIsOff, stateOf, type Mailing, type MailDetails } from '../mail/queue';
+import { mailIsOff, mailStateOf, type Mailing, type MailDetails } from '../mail/queue';
 import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds } from '../store/licenses/licenses';
@@ -88,7 +88,7 @@ export async function readOrderMail(
   const row = rows.find((one) => licenseId === undefined || licensesIn(one.detailsJson).includes(licenseId));
   if (row !== undefined)
     return {
-      state: stateOf(row),
+      state: mailStateOf(row),
       to: row.recipient,
       reason: row.lastError,
       at: row.sentAt ?? row.failedAt ?? row.createdAt,

@@ -20,7 +20,7 @@ import type { Db } from '../store/engine/database';
 import { listLicenses } from '../store/licenses/licenses';
 import { inSnapshot } from '../store/engine/transaction';
 import { fromRow } from '../transfer/records';
-import { customerJson, isEmpty, latestAccesses, partsOf, readStored } from './customer';
+import { customerJson, isEmpty, latestAccesses, licenseParts, readPersonalRecords } from './customer';
 import { readCustomerAddress, type CustomerAddress } from './customer-address';
 import { eraseCustomer, type Erased } from './erase-customer';
 import { listStored, MAX_LISTED, type Listed } from './stored-data';
@@ -119,7 +119,7 @@ export async function readOneCustomer(
     id: customerDigest(customer),
     customer,
     ...(await readPerson(db, customer)),
-    keys: (await partsOf(db, ids)).keys,
+    keys: (await licenseParts(db, ids)).keys,
     stored,
     accesses: await latestAccesses(db, ids),
   };
@@ -171,7 +171,7 @@ export async function readCustomerJson(
   const customer = await readCustomerAddress(db, address);
   return inSnapshot(db, async (trx) => {
     const { next, ...page } = await pageOfLicenses(trx, customer, { after, limit }, now);
-    const stored = after === undefined ? await readStored(trx, customer) : null;
+    const stored = after === undefined ? await readPersonalRecords(trx, customer) : null;
     if (stored !== null && page.licenses.length + page.seats.length === 0 && isEmpty(stored))
       return throwCustomerNotFound();
     const ids = page.licenses.map(({ id }) => id);
@@ -179,7 +179,7 @@ export async function readCustomerJson(
     return customerJson(
       {
         ...page,
-        ...(await partsOf(trx, ids)),
+        ...(await licenseParts(trx, ids)),
         customer: address,
         accesses,
         stored,

@@ -1,4 +1,4 @@
-import { readPerson, type Person } from '../mail/customer-profile';
+import { readPerson, type Recipient } from '../mail/customer-profile';
 import { OperatorError } from '../licensing/operator-error';
 import { accessJson, activationJson, eventJson, keyJson, licenseJson } from '../licensing/views';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
@@ -19,7 +19,7 @@ import {
 } from './customer-address';
 import { listStored, MAX_LISTED, SECTION_NAMES, type Listed } from './stored-data';
 
-export interface CustomerPage {
+export interface CustomerLicenses {
   licenses: License[];
   /** seats on other customers' licences */
   seats: RecordOf<'activation'>[];
@@ -27,12 +27,12 @@ export interface CustomerPage {
   last: number | undefined;
 }
 
-export interface CustomerData extends CustomerPage {
+export interface CustomerData extends CustomerLicenses {
   /** the present address */
   customer: string;
   /** see CustomerAddress */
   formerAddresses: string[];
-  person: Person;
+  person: Recipient;
   /** the activations of each licence, and its keys below */
   activations: StoredActivation[][];
   keys: LicenseKey[][];
@@ -52,7 +52,7 @@ const LATEST_EVENTS = 100;
  * Returns a page of the data about a customer, from one snapshot; see `pageOfCustomer`.
  * @throws OperatorError if nothing is stored
  */
-export async function readCustomer(
+export async function readStoredCustomer(
   db: Db,
   text: string,
   { after, limit }: { after?: number; limit: number },
@@ -60,7 +60,7 @@ export async function readCustomer(
   const customer = await readCustomerAddress(db, text);
   return inSnapshot(db, async (trx) => {
     const page = await pageOfCustomer(trx, customer, after ?? 0, limit);
-    const stored = after === undefined ? await readStored(trx, customer) : null;
+    const stored = after === undefined ? await readPersonalRecords(trx, customer) : null;
     if (page.licenses.length + page.seats.length === 0 && (stored === null || isEmpty(stored)))
       throw new OperatorError(
         after === undefined
@@ -74,7 +74,7 @@ export async function readCustomer(
       customer: customer.address,
       formerAddresses: customer.addresses.slice(1),
       person: await readPerson(trx, customer.address),
-      ...(await partsOf(trx, ids)),
+      ...(await licenseParts(trx, ids)),
       accesses: await latestAccesses(trx, ids, MAX_LISTED),
       stored,
     };
@@ -82,7 +82,7 @@ export async function readCustomer(
 }
 
 /** Returns all data except licences and their parts, even texts that only contain the address. It searches whole tables. */
-export async function readStored(db: Db, customer: CustomerAddress): Promise<Listed> {
+export async function readPersonalRecords(db: Db, customer: CustomerAddress): Promise<Listed> {
   const licenseIds: number[] = [];
   for await (const { id } of customerLicenses(db, customer)) licenseIds.push(id);
   return listStored(db, { customer, licenseIds, searches: true });
@@ -93,7 +93,7 @@ export function isEmpty({ sections, mentions }: Listed): boolean {
 }
 
 /** Returns the parts of each licence. */
-export async function partsOf(db: Db, licenseIds: number[]) {
+export async function licenseParts(db: Db, licenseIds: number[]) {
   const parts = { activations: [], keys: [], events: [] } as Pick<
     CustomerData,
     'activations' | 'keys' | 'events'
@@ -115,7 +115,7 @@ async function pageOfCustomer(
   customer: CustomerAddress,
   after: number,
   limit: number,
-): Promise<CustomerPage> {
+): Promise<CustomerLicenses> {
   const licenses: License[] = [];
   for await (const license of customerLicenses(db, customer, after)) {
     licenses.push(license);

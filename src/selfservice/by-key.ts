@@ -11,7 +11,7 @@ import { findKeyByDigest, findMeantKey } from '../store/licenses/license-keys';
 import { findLicense } from '../store/licenses/licenses';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { inSnapshot } from '../store/engine/transaction';
-import { hasKeyEnded, standingOf, upgradeOffer, type LicenseStanding } from './standing';
+import { hasKeyEnded, licenseStandingOf, upgradeOffer, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong, offerProduct, type OfferedProduct } from './versions';
 
 /**
@@ -99,7 +99,7 @@ export async function readByKey(
     ),
   );
   const { product, plan } = found.license;
-  const standing = standingOf(found, now);
+  const standing = licenseStandingOf(found, now);
   return {
     ...standing,
     keyHint: key?.keyHint ?? null,

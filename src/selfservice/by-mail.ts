@@ -21,7 +21,7 @@ import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/engine/transaction';
 import type { Attention, Removals } from '../texts/customers/standing';
 import { findRemovals, removalsOf } from './removals';
-import { endsSoon, isFine, standingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';
+import { endsSoon, isFine, licenseStandingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong } from './versions';
 
 /** The page for a customer who opened a link in a mail to the licence's address (docs/customers.md). */
@@ -171,7 +171,7 @@ async function withStanding(trx: Transaction, licenses: License[], now: Date): P
   const wanted = licenses.map(({ keyDigest, product }) => ({ keyDigest, productId: product.id }));
   const founds = wanted.length === 0 ? [] : await lookUp(trx, wanted);
   return licenses.map((license, i) => {
-    const standing = standingOf(founds[i] as LicenseMatch, now);
+    const standing = licenseStandingOf(founds[i] as LicenseMatch, now);
     return { ...license, standing, attention: attentionTo(standing, now) };
   });
 }

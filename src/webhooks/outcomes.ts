@@ -7,7 +7,7 @@ import { untilRecorded } from '../store/outbox';
 import type { WebhookRow } from '../store/webhooks';
 
 /** A claimed delivery, with its receiver as it was read after the claim. */
-export interface Claim {
+export interface ClaimedDelivery {
   row: Delivery;
   webhook: WebhookRow;
 }
@@ -26,9 +26,9 @@ interface Attempt {
 export function createRecorder(
   db: Db,
   { now, stopping }: { now: () => Date; stopping: AbortSignal },
-  withReceivers: (rows: Delivery[]) => Promise<Claim[]>,
+  withReceivers: (rows: Delivery[]) => Promise<ClaimedDelivery[]>,
   log: Logger,
-): (row: Delivery, outcome: Partial<Delivery>) => Promise<Claim | undefined> {
+): (row: Delivery, outcome: Partial<Delivery>) => Promise<ClaimedDelivery | undefined> {
   const record = createBatches(async (attempts: Attempt[]) => {
     const recorded = await recordTogether(db, attempts);
     const delivered = attempts.filter(({ outcome }, i) => recorded[i] === true && outcome.sentAt);
@@ -46,7 +46,7 @@ export function createRecorder(
   });
 
   /** Claims the next rows of the lanes. A replay's lane has its own order, and is only released. */
-  async function claimBehind(rows: (Lane & Pick<Delivery, 'kind'>)[]): Promise<Claim[]> {
+  async function claimBehind(rows: (Lane & Pick<Delivery, 'kind'>)[]): Promise<ClaimedDelivery[]> {
     try {
       const ordered = stopping.aborted ? [] : rows.filter(({ kind }) => kind === 'webhook');
       for (const row of rows) if (!ordered.includes(row)) await releaseLane(db, row, now());

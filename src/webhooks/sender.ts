@@ -10,7 +10,7 @@ import { claimDeliveries, claimDeliveryNow, type Delivery } from '../store/deliv
 import { changeClaimed, deleteOutboxRow, onQueued } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
 import { findWebhook, listSubscribers, REMEMBERED_MS, setWebhook, type WebhookRow } from '../store/webhooks';
-import { createRecorder, type Claim } from './outcomes';
+import { createRecorder, type ClaimedDelivery } from './outcomes';
 import type { Post, PostResult } from './post';
 import { bodyOf, disabledNow, webhookIdOf, type DisabledReason } from './receivers';
 import { afterFailure } from './schedule';
@@ -68,11 +68,11 @@ export function startWebhookSender(
   const record = createRecorder(db, { now, stopping }, withReceivers, log);
 
   /** Adds the receivers, and leaves out rows whose receiver is deleted or disabled. */
-  async function withReceivers(rows: Delivery[]): Promise<Claim[]> {
+  async function withReceivers(rows: Delivery[]): Promise<ClaimedDelivery[]> {
     const webhooks = new Map<number, WebhookRow | undefined>();
     for (const { webhookId } of rows)
       if (!webhooks.has(webhookId)) webhooks.set(webhookId, await findWebhook(db, webhookId));
-    const claims: Claim[] = [];
+    const claims: ClaimedDelivery[] = [];
     for (const row of rows) {
       const webhook = webhooks.get(row.webhookId);
       if (webhook === undefined) await deleteOutboxRow(db, row.id);
@@ -120,7 +120,7 @@ export function startWebhookSender(
   }
 
   /** Delivers a webhook. @returns the next delivery in its licence's lane, after the receiver has accepted this one */
-  async function deliver({ row, webhook }: Claim): Promise<Claim | undefined> {
+  async function deliver({ row, webhook }: ClaimedDelivery): Promise<ClaimedDelivery | undefined> {
     const result = await attempt(webhook, row);
     if (result === 'cut') {
       await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));

@@ -8,7 +8,7 @@ const PREFIX = 'whsec_';
 /** The associated data of the encryption, so that a sealed licence key cannot be opened as a secret. */
 const SEALED_AS = 'webhook secret';
 
-export function generateSecret(): string {
+export function generateWebhookSecret(): string {
   return PREFIX + randomBytes(32).toString('base64');
 }
 

@@ -18,7 +18,7 @@ import { insertOutboxRows } from '../../src/store/outbox';
 import { toSqlTime } from '../../src/store/engine/time';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { insertWebhook } from '../../src/store/webhooks';
-import { generateSecret, sealSecret } from '../../src/webhooks/signing';
+import { generateWebhookSecret, sealSecret } from '../../src/webhooks/signing';
 import { PREFIX, type TestService } from './service';
 
 /**
@@ -224,7 +224,11 @@ async function giveWebhook(db: Db, licenseId: number): Promise<void> {
   const at = daysAgo(3);
   const id = await insertWebhook(db, {
     ...{ url: 'https://crm.example/hook/4711', events: 'webhook.test', description: 'Newsletter' },
-    ...{ secretSealed: sealSecret(generateSecret(), SECRET), previousSealed: null, previousEndsAt: null },
+    ...{
+      secretSealed: sealSecret(generateWebhookSecret(), SECRET),
+      previousSealed: null,
+      previousEndsAt: null,
+    },
     ...{ enabledAt: at, disabledAt: SHOP_NOW, disabledReason: 'operator', sweptAt: at },
     ...{ createdBy: 'operator:root', createdAt: at },
   });

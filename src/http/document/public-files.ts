@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type Router from '@koa/router';
-import type { State } from '../context';
+import type { RequestState } from '../context';
 import { compress, once, serveFile, typeOf } from '../static-file';
 import { buildDocument } from './openapi';
 import { PAGE_FILES } from './page-files';
@@ -23,7 +23,7 @@ const PAGE_HEADERS = {
 };
 
 /** Adds `openapi.json`, `docs` and `docs/FILE` to the router. */
-export function mountDocument(router: Router<State>, { version, pageFolder }: DocumentSettings): void {
+export function mountDocument(router: Router<RequestState>, { version, pageFolder }: DocumentSettings): void {
   const openapi = once(() => compress('application/json', JSON.stringify(buildDocument(version))));
   router.all('/openapi.json', serveFile(openapi, 'document'));
   const page = once(() => compress('text/html', pageIn('docs/')));

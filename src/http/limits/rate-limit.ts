@@ -1,12 +1,12 @@
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js';
-import { createMemoryCounters, type Counted } from './memory-counters';
+import { createMemoryCounters, type WindowCount } from './memory-counters';
 import { batchScripts } from './batched-scripts';
 import {
   countInMemory,
   countInRedis,
-  type Asked,
+  type DownloadAttempt,
   type DownloadCounts,
-  type Outcome,
+  type DownloadOutcome,
 } from './download-counts';
 import type { RedisConnection } from './redis';
 
@@ -161,13 +161,13 @@ export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisC
   );
   return Object.assign(limiter, {
     downloads: {
-      take: (asked: Asked) =>
+      take: (asked: DownloadAttempt) =>
         orInMemory(
           asked.client,
           () => inRedis.take(asked),
           () => memory.downloads.take(asked),
         ),
-      settle: (asked: Asked, outcome: Outcome) =>
+      settle: (asked: DownloadAttempt, outcome: DownloadOutcome) =>
         orInMemory(
           asked.client,
           () => inRedis.settle(asked, outcome),
@@ -184,12 +184,12 @@ function nameOf(bucket: Bucket, client: string): string {
 }
 
 /** Counts by penalty(), which unlike consume() returns a count above the limit. @throws Redis's or a time-out error */
-async function count(limiter: RateLimiterRedis, client: string, points = 1): Promise<Counted> {
+async function count(limiter: RateLimiterRedis, client: string, points = 1): Promise<WindowCount> {
   const { consumedPoints, msBeforeNext } = await limiter.penalty(client, points);
   return { count: consumedPoints, endsIn: msBeforeNext };
 }
 
-export function allowance({ count, endsIn }: Counted, limit: number, points: 0 | 1): Allowance {
+export function allowance({ count, endsIn }: WindowCount, limit: number, points: 0 | 1): Allowance {
   return {
     allowed: count - points < limit,
     retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),

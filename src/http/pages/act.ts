@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperationError, toErrorResponse, type ErrorResponse } from '../../operations/kit/failures';
 import type { Operation } from '../../operations/kit/operation';
-import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';
+import { perform, requireRight, type OperationInput, type Request } from '../../operations/kit/perform';
 import type { Upload, UploadRules } from '../../operations/kit/upload';
 import { requestOf } from '../api/endpoint';
 import { formState, toFormFailure, type FormState } from './form-state';
@@ -49,7 +49,7 @@ export async function actWithStatus<Query, Body, Data>(
   const { ctx, caller } = call;
   requireRight(caller, operation, call.at);
   const once = onceOf(sent, call.query);
-  const given: Given = { query: {}, body: {} };
+  const given: OperationInput = { query: {}, body: {} };
   let refused: ErrorResponse | undefined;
   const fields = Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined));
   const name = `${operation.method.toUpperCase()} ${operation.path}`;

@@ -39,7 +39,7 @@ export interface Request {
 }
 
 /** The values of a request, for refusals that name a field. */
-export interface Given {
+export interface OperationInput {
   query: object;
   body: object;
 }
@@ -54,7 +54,7 @@ export interface Performing {
 export async function perform(
   operation: Operation,
   request: Request,
-  given: Given,
+  given: OperationInput,
   { db, now, settings }: Performing,
 ): Promise<StoredResponse> {
   const { caller, path, once, readSent, language, gone, onProgress, followXml } = request;
@@ -123,7 +123,7 @@ function receiver(
   { readQuery }: Operation,
   { types, others = {}, rules: rulesOf }: UploadTerms,
   { query: asked, receive, checkAgain }: Request,
-  given: Given,
+  given: OperationInput,
   settings: ManageSettings,
 ) {
   const rules = rulesOf(settings);

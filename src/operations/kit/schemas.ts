@@ -19,7 +19,7 @@ export const DurationGiven = Type.String({
   examples: ['1y'],
 });
 
-export const Reason = {
+export const ReasonField = {
   reason: Type.Optional(Type.String({ description: "Kept in the licence's history." })),
 };
 
@@ -32,7 +32,7 @@ export function sortBy<const V extends string>(sorts: readonly V[], description:
 }
 
 /** The fields of pagination in a list's query. */
-export const Paging = {
+export const PageQuery = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many at the most.' }),
   ),

@@ -7,7 +7,7 @@ import {
   listDeliveryPage,
   receiverName,
   requireWebhook,
-  stateOf as stateOfDelivery,
+  deliveryStateOf as stateOfDelivery,
   type Delivery,
   type WebhookRow,
 } from '../../../webhooks/receivers';

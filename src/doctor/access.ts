@@ -10,7 +10,7 @@ import {
   findUnreadableTables,
   hasComponent,
   listTokenPlugins,
-  type SiteTable,
+  type JoomlaTable,
 } from '../joomla/site/accounts';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { ok, warning, type Check, type CheckFinding, type Say } from './finding';
@@ -115,7 +115,7 @@ async function whyReadingFails(config: Config, db: Db, site: Site): Promise<Off 
   return undefined;
 }
 
-function grants({ database }: Config, site: Site, tables: SiteTable[]): string {
+function grants({ database }: Config, site: Site, tables: JoomlaTable[]): string {
   const user = database.kind === 'mysql' ? database.user : '';
   return tables.map((name) => `GRANT SELECT ON ${site.tables(name)} TO '${user}'@'...';`).join(' ');
 }

@@ -9,7 +9,7 @@ import { escapeXml } from './xml';
 export type PackedFile = [name: string, content: Buffer];
 
 /** Returns the version of this program, which the plugins have. @param root the program's folder */
-export async function readVersion(root: string): Promise<string> {
+export async function readProgramVersion(root: string): Promise<string> {
   return (JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }).version;
 }
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
-import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
+import { fillIn, pack, readFolder, readProgramVersion, type PackedFile, type Words } from './plugin-files';
 import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
 
@@ -37,7 +37,7 @@ export async function makePlugin(
   root: string,
 ): Promise<MadePlugin> {
   const name = requireVendor(vendor);
-  const version = await readVersion(root);
+  const version = await readProgramVersion(root);
   const product = await readInstalledProduct(db, productId, baseUrl, home);
   const element = `${name.toLowerCase()}licence${product.id}`;
   const { hostname, port, pathname } = new URL(product.baseUrl);

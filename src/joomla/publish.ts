@@ -142,7 +142,7 @@ function remarkOn({ message, facts }: OperatorError, before = ''): Remark {
 }
 
 /** Returns the version in a package's manifest; undefined without one. @throws OperatorError if it is not an intact zip */
-export async function versionOf(path: string, signal?: AbortSignal): Promise<string | undefined> {
+export async function readPackageVersion(path: string, signal?: AbortSignal): Promise<string | undefined> {
   const manifest = await findManifest(path, signal).catch(async (error: unknown) => {
     signal?.throwIfAborted();
     throw await unreadable(path, error);

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
-import { publish, versionOf } from '../joomla/publish';
+import { publish, readPackageVersion } from '../joomla/publish';
 import { requireStaging, stageRelease } from '../joomla/update-xml/staged';
 import { listReleasePage, RELEASE_SORTS } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
@@ -93,7 +93,9 @@ async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) 
   // Ignore an empty version, because a form also sends its empty fields.
   const version =
     query.version?.trim() ||
-    (await versionOf(await pathOfStaged(settings.packagesDir, file), signal).catch(refuseThePackage));
+    (await readPackageVersion(await pathOfStaged(settings.packagesDir, file), signal).catch(
+      refuseThePackage,
+    ));
   if (version === undefined)
     throw new OperatorError('The package does not say its version: give "version".', {
       code: 'INVALID_REQUEST',

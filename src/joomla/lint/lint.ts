@@ -1,6 +1,6 @@
 import { isCoded } from '../../base/errors';
 import { API_PATH } from '../../licensing/api';
-import { fetchAsJoomla, XML_TIMEOUT, type Answer } from '../updater/fetch';
+import { fetchAsJoomla, XML_TIMEOUT, type SiteResponse } from '../updater/fetch';
 import { CHANGELOG_XML } from '../changelog';
 import { lintChangelog } from './changelog';
 import { lintDelivery } from './delivery';
@@ -43,7 +43,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
       `The update XML is below ${API_PATH}/, where everything goes to the licence service.`,
       'Host it beside the site\'s other files, and write that address into the manifest ("licensing manifest").',
     );
-  let answer: Answer;
+  let answer: SiteResponse;
   try {
     answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, ca: options.ca, timeout: XML_TIMEOUT });
   } catch (error) {

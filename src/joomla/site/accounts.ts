@@ -13,13 +13,13 @@ const SITE_TABLES = [
   'extensions',
   'assets',
 ] as const;
-export type SiteTable = (typeof SITE_TABLES)[number];
+export type JoomlaTable = (typeof SITE_TABLES)[number];
 
 /** Returns a table's quoted name with its database. */
-export type SiteTableName = (table: SiteTable) => string;
+export type JoomlaTableName = (table: JoomlaTable) => string;
 
 /** @param prefix the site's, such as `jos_` */
-export function siteTableNames(database: string, prefix: string): SiteTableName {
+export function siteTableNames(database: string, prefix: string): JoomlaTableName {
   const quoted = (name: string) => `\`${name.replaceAll('`', '``')}\``;
   return (table) => `${quoted(database)}.${quoted(prefix + table)}`;
 }
@@ -37,7 +37,7 @@ export interface SiteAccount {
 
 export async function findSiteAccount(
   db: Db,
-  name: SiteTableName,
+  name: JoomlaTableName,
   id: number,
 ): Promise<SiteAccount | undefined> {
   const profile = (alias: string, key: string) =>
@@ -57,7 +57,7 @@ export async function findSiteAccount(
 /** Returns an account without its token. */
 export async function findSiteUser(
   db: Db,
-  name: SiteTableName,
+  name: JoomlaTableName,
   id: number,
 ): Promise<Pick<SiteAccount, 'id' | 'username' | 'block'> | undefined> {
   const [user] = await rawRows<Pick<SiteAccount, 'id' | 'username' | 'block'>>(
@@ -69,7 +69,7 @@ export async function findSiteUser(
 }
 
 /** Lists the ids of an account's groups and of their parents. */
-export async function listSiteGroups(db: Db, name: SiteTableName, userId: number): Promise<number[]> {
+export async function listSiteGroups(db: Db, name: JoomlaTableName, userId: number): Promise<number[]> {
   const rows = await rawRows<{ id: number }>(
     db,
     `SELECT DISTINCT parent.id
@@ -85,7 +85,7 @@ export async function listSiteGroups(db: Db, name: SiteTableName, userId: number
 /** Returns the titles of groups by id; groups that do not exist are missing. */
 export async function findGroupTitles(
   db: Db,
-  name: SiteTableName,
+  name: JoomlaTableName,
   ids: readonly number[],
 ): Promise<Map<number, string>> {
   const rows = await rawRows<{ id: number; title: string }>(
@@ -105,7 +105,7 @@ export interface SitePlugin {
 }
 
 /** Lists the two plugins with the element `token`. */
-export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugin[]> {
+export function listTokenPlugins(db: Db, name: JoomlaTableName): Promise<SitePlugin[]> {
   return rawRows<SitePlugin>(
     db,
     `SELECT folder, enabled, params FROM ${name('extensions')}
@@ -115,7 +115,7 @@ export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugi
 }
 
 /** Reports whether a component is installed and enabled. */
-export async function hasComponent(db: Db, name: SiteTableName, element: string): Promise<boolean> {
+export async function hasComponent(db: Db, name: JoomlaTableName, element: string): Promise<boolean> {
   const rows = await rawRows<{ enabled: number }>(
     db,
     `SELECT enabled FROM ${name('extensions')} WHERE type = 'component' AND element = ?`,
@@ -125,7 +125,7 @@ export async function hasComponent(db: Db, name: SiteTableName, element: string)
 }
 
 /** Returns the rules of the site's root asset, as JSON. */
-export async function findRootRules(db: Db, name: SiteTableName): Promise<string | undefined> {
+export async function findRootRules(db: Db, name: JoomlaTableName): Promise<string | undefined> {
   const [asset] = await rawRows<{ rules: string }>(
     db,
     `SELECT rules FROM ${name('assets')} WHERE id = 1`,
@@ -149,8 +149,8 @@ export function isSiteUnreadable(error: unknown): boolean {
 }
 
 /** Lists the tables that this database user cannot read. */
-export async function findUnreadableTables(db: Db, name: SiteTableName): Promise<SiteTable[]> {
-  const unreadable: SiteTable[] = [];
+export async function findUnreadableTables(db: Db, name: JoomlaTableName): Promise<JoomlaTable[]> {
+  const unreadable: JoomlaTable[] = [];
   for (const table of SITE_TABLES)
     try {
       await rawRows(db, `SELECT 1 FROM ${name(table)} LIMIT 1`, []);

@@ -59,7 +59,7 @@ function upToPath(out: string, version: string): string {
  * the file for all sites is written. Versions that must no longer be offered are removed first.
  * @throws OperatorError
  */
-export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void> {
+export async function writeXmlFiles(files: XmlFiles, own: OwnFile[]): Promise<void> {
   const { out, xml, changelog, buckets, upTo } = files;
   const there = await readFiles(out);
   const leaving = [...there.buckets].filter(([bucket]) => !buckets.has(bucket)).reverse();

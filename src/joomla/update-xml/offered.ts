@@ -15,9 +15,9 @@ import {
   type DatabaseMinimums,
   type Remembered,
   type Requirements,
-  type Settings,
+  type UpdateXmlSettings,
 } from './remembered';
-import type { GivenSettings } from './settings';
+import type { UpdateXmlInput } from './settings';
 
 export interface PlannedUpdate extends Requirements {
   release: Release;
@@ -38,9 +38,9 @@ export interface HeldBack {
  */
 export function planUpdates(
   releases: Release[],
-  settings: Settings,
+  settings: UpdateXmlSettings,
   remembered: Remembered,
-  { tag, allowDowngrade }: Pick<GivenSettings, 'tag' | 'allowDowngrade'>,
+  { tag, allowDowngrade }: Pick<UpdateXmlInput, 'tag' | 'allowDowngrade'>,
   share = WHOLE_ROLLOUT,
 ): { updates: PlannedUpdate[]; considered: PlannedUpdate[]; heldBack: HeldBack | undefined } {
   const published = releases.filter(({ state }) => state === 'published');
@@ -69,7 +69,7 @@ export function planUpdates(
 function updatesThatMatter(
   releases: Release[],
   withdrawn: Release[],
-  settings: Settings,
+  settings: UpdateXmlSettings,
   { versions = {} }: Remembered,
   { tag, share }: { tag: Stability | undefined; share: number },
 ): PlannedUpdate[] {
@@ -95,7 +95,7 @@ function updatesThatMatter(
 
 function withdrawnUpdate(
   release: Release,
-  { targetPlatform, phpMinimum, supportedDatabases }: Settings,
+  { targetPlatform, phpMinimum, supportedDatabases }: UpdateXmlSettings,
   { versions = {} }: Remembered,
   allowDowngrade = false,
 ): PlannedUpdate {

@@ -17,7 +17,7 @@ export interface Requirements {
   supportedDatabases: DatabaseMinimums;
 }
 
-export interface Settings extends Requirements {
+export interface UpdateXmlSettings extends Requirements {
   baseUrl: string;
   out: string;
   infoUrl: string;
@@ -29,7 +29,7 @@ export interface Settings extends Requirements {
 }
 
 /** The stored data of a product: the options so far, and each version's requirements when it was last considered. */
-export interface Remembered extends Partial<Settings> {
+export interface Remembered extends Partial<UpdateXmlSettings> {
   /**
    * The name in LICENSING_XML_DIR, if it was written without `out`. A new element does not change it, because
    * customers' sites request this name.

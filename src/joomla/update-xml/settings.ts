@@ -8,9 +8,9 @@ import { typeOfElement } from '../extension-types';
 import { DEFAULT_TARGET_PLATFORM } from '../target-platform';
 import { defaultClient, readBaseUrl, refuseFolder, refuseInfoUrl, refusePattern, refusePhp } from './judge';
 import { homeFile, type XmlHome } from './place';
-import { DEFAULT_PHP_MINIMUM, findRemembered, type Remembered, type Settings } from './remembered';
+import { DEFAULT_PHP_MINIMUM, findRemembered, type Remembered, type UpdateXmlSettings } from './remembered';
 
-export type GivenSettings = { [K in keyof Settings]?: Settings[K] | undefined } & {
+export type UpdateXmlInput = { [K in keyof UpdateXmlSettings]?: UpdateXmlSettings[K] | undefined } & {
   /** Joomla's name of the extension, which is also stored with the product */
   element?: string | undefined;
   /** for the highest version only, instead of the tag that its version number implies */
@@ -27,12 +27,12 @@ export interface KnownProduct extends Product {
 export async function readSettings(
   db: Db,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
   cwd: string,
   home: XmlHome | undefined,
 ): Promise<{
   product: KnownProduct;
-  settings: Settings;
+  settings: UpdateXmlSettings;
   file: string | undefined;
   remembered: Remembered;
   isTypeAssumed: boolean;
@@ -44,9 +44,9 @@ export async function readSettings(
     throw new OperatorError(
       "Joomla finds the extension by its element. Name it with --element, as pkg_example; it stays the product's.",
     );
-  const said = <K extends keyof Settings>(name: K): Settings[K] | undefined => {
+  const said = <K extends keyof UpdateXmlSettings>(name: K): UpdateXmlSettings[K] | undefined => {
     const value = given[name] ?? remembered[name];
-    return value === '' ? undefined : (value as Settings[K] | undefined);
+    return value === '' ? undefined : (value as UpdateXmlSettings[K] | undefined);
   };
   const baseUrl = readBaseUrl(said('baseUrl') ?? home?.publicUrl);
   const own = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
@@ -56,7 +56,7 @@ export async function readSettings(
     throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
   const knownType = said('type') ?? typeOfElement(element);
   const type = knownType ?? 'package';
-  const settings: Settings = {
+  const settings: UpdateXmlSettings = {
     baseUrl,
     out,
     infoUrl: said('infoUrl') ?? baseUrl,
@@ -79,7 +79,7 @@ export async function readSettings(
   };
 }
 
-function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Settings): void {
+function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: UpdateXmlSettings): void {
   refuseFolder(type, folder);
   refusePattern(targetPlatform);
   refusePhp(phpMinimum);

@@ -9,12 +9,12 @@ import type { Db } from '../../store/engine/database';
 import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
 import { inTransaction } from '../../store/engine/transaction';
 import { renderChangelog, changelogBeside } from '../changelog';
-import { ROLLOUT_BUCKETS, removeBuckets, writeFiles, type XmlFiles } from './files';
+import { ROLLOUT_BUCKETS, removeBuckets, writeXmlFiles, type XmlFiles } from './files';
 import { planUpdates, type HeldBack, type PlannedUpdate } from './offered';
 import { addressOf, findLeftBehind, requirePlace, type XmlHome } from './place';
-import { withGiven, type Remembered, type Requirements, type Settings } from './remembered';
+import { withGiven, type Remembered, type Requirements, type UpdateXmlSettings } from './remembered';
 import { renderUpdateXml } from './render';
-import { readSettings, type GivenSettings, type KnownProduct } from './settings';
+import { readSettings, type UpdateXmlInput, type KnownProduct } from './settings';
 
 interface WrittenUpdate extends Requirements {
   version: string;
@@ -47,7 +47,7 @@ export interface WrittenXml {
 export function writeUpdateXml(
   db: Db,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
   cwd: string,
   own: OwnFile[] = [],
   home?: XmlHome,
@@ -59,7 +59,7 @@ export function writeUpdateXml(
     const place = await asNamed(given, async () => {
       if (planned.file !== undefined) await makeFolder(dirname(out));
       const found = await requirePlace(out, own);
-      await writeFiles(planned.files, own);
+      await writeXmlFiles(planned.files, own);
       return found;
     });
     if (given.element !== undefined) await setProduct(trx, productId, { element: product.element });
@@ -89,7 +89,7 @@ export function writeUpdateXml(
 export async function requireUpdateXmlSettings(
   db: Db,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
   cwd: string,
   own: OwnFile[],
   home?: XmlHome,
@@ -99,7 +99,7 @@ export async function requireUpdateXmlSettings(
 }
 
 /** Runs work as root only for a file that root names now. The service writes a file that was named earlier. */
-function asNamed<T>({ out }: GivenSettings, work: () => Promise<T>): Promise<T> {
+function asNamed<T>({ out }: UpdateXmlInput, work: () => Promise<T>): Promise<T> {
   return out ? asCaller(work) : work();
 }
 
@@ -116,7 +116,7 @@ interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
 export async function planUpdateXml(
   db: Db,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
   cwd: string,
   home: XmlHome | undefined,
 ): Promise<PlannedXml> {
@@ -190,7 +190,7 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
 }
 
 /** Returns a version as it was offered when it was the newest. */
-function alone(release: Release, settings: Settings, { versions = {} }: Remembered): PlannedUpdate {
+function alone(release: Release, settings: UpdateXmlSettings, { versions = {} }: Remembered): PlannedUpdate {
   const { targetPlatform, phpMinimum, supportedDatabases, tag } = {
     ...settings,
     ...versions[release.version],
@@ -214,7 +214,7 @@ async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean
 
 function toRemember(
   { versions: known = {}, ...before }: Remembered,
-  { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: GivenSettings,
+  { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: UpdateXmlInput,
   place: Pick<Remembered, 'out' | 'file'>,
   planned: PlannedUpdate[],
   offered: PlannedUpdate[],

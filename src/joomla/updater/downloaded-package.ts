@@ -13,7 +13,7 @@ import {
 import type { XmlUpdate } from './xml-updates';
 
 /** Returns the file name as InstallerHelper::downloadPackage does: by this pattern up to a ";", or the address's end. */
-export function fileName(disposition: string | undefined, url: string): string {
+export function downloadFileName(disposition: string | undefined, url: string): string {
   const given = /\s*filename\s?=\s?(.*)/.exec(disposition ?? '')?.[1];
   const target = given?.split(';')[0]?.replace(/^"+|"+$/g, '');
   if (target !== undefined && target !== '' && target !== '0')

@@ -5,7 +5,7 @@ import { inBothForms } from '../licensing/core/identifiers';
 import { importOperations } from '../operations/imports';
 import type { Target } from '../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';
-import { mapOf, moveIn } from '../transfer/moving/run';
+import { mapOf, moveLicensesIn } from '../transfer/moving/run';
 import { say } from '../transfer/moving/sayings';
 import { moved } from '../texts/operators/en/moved';
 import type { DateForm } from '../transfer/moving/source';
@@ -49,7 +49,7 @@ export async function runMoveIn(
 ): Promise<void> {
   const { dryRun = false, map = new Map<string, string>(), ignore = [], product, plan } = options;
   const source = requireSource(from);
-  const report = await moveIn(db, {
+  const report = await moveLicensesIn(db, {
     ...options,
     ...files,
     source,

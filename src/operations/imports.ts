@@ -3,7 +3,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { countAfterImport } from '../figures/statistics';
 import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { listMoves } from '../transfer/moving/list';
-import { moveIn } from '../transfer/moving/run';
+import { moveLicensesIn } from '../transfer/moving/run';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
@@ -214,7 +214,7 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
   if (foreign !== undefined) throw invalid(foreign, `"${foreign}" goes with from=csv only.`);
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
-  const report = await moveIn(db, {
+  const report = await moveLicensesIn(db, {
     source,
     plans: query.plans,
     makePlans: isSet(query.make_plans),

@@ -10,7 +10,7 @@ import { acceptPackage, packagePath, removeStaged, stageBytes } from './package-
 
 /** Finds packages that this instance lacks, and fetches them from another instance of the same database. */
 
-export interface PackageFault {
+export interface FaultyPackage {
   release: Release;
   /** completes "The package ..." */
   fault: string;
@@ -19,7 +19,7 @@ export interface PackageFault {
 export interface Verified {
   /** the number of stored versions */
   checked: number;
-  faults: PackageFault[];
+  faults: FaultyPackage[];
 }
 
 /** Compares the packages of all stored versions with their hashes. @param onRead receives the bytes since the last call */
@@ -31,7 +31,7 @@ export async function verifyPackages(
   const releases = await listPackages(db);
   const bytes = releases.reduce((sum, { fileSize }) => sum + fileSize, 0);
   const known = new Map<string, string | undefined>();
-  const faults: PackageFault[] = [];
+  const faults: FaultyPackage[] = [];
   for (const release of releases) {
     const { sha256 } = release;
     if (!known.has(sha256))
@@ -51,7 +51,7 @@ interface Source {
 
 export interface Fetched {
   fetched: Release[];
-  failed: PackageFault[];
+  failed: FaultyPackage[];
 }
 
 /**

@@ -10,7 +10,7 @@ import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 const EMPTY = new Set(['null', '\\n', '-', '–', '—', 'n/a', 'none', 'never', 'undefined']);
 
 /** Returns a cell's text. Removes the apostrophe with which an export keeps spreadsheets from running a formula. */
-export function textOf(cell: string): string {
+export function cellText(cell: string): string {
   const text = cell.trim().replace(/^'(?=[=+\-@])/, '');
   return EMPTY.has(text.toLowerCase()) ? '' : text;
 }

@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { CellDecoder, NotText } from './cell-decoder';
 import { createPause } from './pause';
-import { refusal, type RefusalCode } from './refusals';
+import { refusal, type ImportErrorCode } from './refusals';
 
 /** The table in a request: the file itself, or the second table of a move. */
 export type CsvPart = 'file' | 'users';
@@ -200,7 +200,7 @@ function asRefusal(error: CsvError, lastLine: number, skipped: number, part: Csv
   return refusal(FAULTS[error.code] ?? 'no-row', [String(line)], { field: part });
 }
 
-const FAULTS: Record<string, RefusalCode | undefined> = {
+const FAULTS: Record<string, ImportErrorCode | undefined> = {
   CSV_QUOTE_NOT_CLOSED: 'open-quote',
   CSV_INVALID_CLOSING_QUOTE: 'text-after-quote',
   INVALID_OPENING_QUOTE: 'quote-inside',

@@ -7,12 +7,12 @@ import { statPackage } from '../packages/package-files';
 import { fieldsToRow } from '../store/engine/row-fields';
 import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
-import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Job } from './import-job';
+import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type ImportJob } from './import-job';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 /** Imports products. They are matched by id, because customers' sites use addresses that contain it. */
-export async function importProducts(job: Job, records: Numbered<'product'>[]): Promise<void> {
+export async function importProducts(job: ImportJob, records: Numbered<'product'>[]): Promise<void> {
   const ids = records.map(({ value }) => value.id);
   const existing = new Map((await findRows(job.trx, 'products', 'id', ids)).map((row) => [row.id, row]));
   const added: Numbered<'product'>[] = [];
@@ -69,7 +69,7 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
  * Sets which products the file's bundles include, after all products of the file are imported. An existing bundle keeps
  * its list; a different list in the file is a conflict.
  */
-export async function importBundles(job: Job): Promise<void> {
+export async function importBundles(job: ImportJob): Promise<void> {
   const bundles = job.bundles.splice(0);
   if (bundles.length === 0) return;
   const { trx } = job;
@@ -109,7 +109,7 @@ export async function importBundles(job: Job): Promise<void> {
 }
 
 /** Imports plans. They are matched by product and name; the id decides between plans with one name. */
-export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promise<void> {
+export async function importPlans(job: ImportJob, records: Numbered<'plan'>[]): Promise<void> {
   const named = (productId: number, name: string) => `${productId} ${name}`;
   for (const { line, value } of records) {
     if (!job.products.has(value.product_id))
@@ -172,7 +172,7 @@ function planChanges(match: Plan, value: RecordOf<'plan'>): Row {
   return Object.fromEntries(differing);
 }
 
-async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
+async function findPlanId(job: ImportJob, plan: RecordOf<'plan'>): Promise<number> {
   if (job.empty.plan) return plan.id;
   return Math.max(
     ...(await listPlans(job.trx, plan.product_id))
@@ -182,7 +182,7 @@ async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
 }
 
 /** Imports releases, matched by product and version. The package of a published version never changes, unlike a draft's. */
-export async function importReleases(job: Job, records: Numbered<'release'>[]): Promise<void> {
+export async function importReleases(job: ImportJob, records: Numbered<'release'>[]): Promise<void> {
   const added: Numbered<'release'>[] = [];
   const productIds = [...new Set(records.map(({ value }) => value.product_id))].sort((a, b) => a - b);
   // This lock keeps other publishers of these products waiting, so that no version is stored twice in two spellings.
@@ -247,7 +247,7 @@ function releaseChanges(here: RecordOf<'release'>, there: RecordOf<'release'>): 
   );
 }
 
-async function lookAtPackage(job: Job, { line, value }: Numbered<'release'>): Promise<void> {
+async function lookAtPackage(job: ImportJob, { line, value }: Numbered<'release'>): Promise<void> {
   const { packagesFrom, packagesDir, dryRun } = job.options;
   if (packagesFrom === undefined) {
     if (needsPackage(value.state) && !(await statPackage(packagesDir, value.sha256)))

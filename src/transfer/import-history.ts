@@ -2,12 +2,12 @@ import type { Row } from '../store/export';
 import { findEventRows, findRows } from '../store/import';
 import { recordRefusals } from '../store/refusals';
 import { fromSqlTime } from '../store/engine/time';
-import { insertNew, keyHere, licenseHere, NOT_WRITTEN, tally, type Job } from './import-job';
+import { insertNew, keyHere, licenseHere, NOT_WRITTEN, tally, type ImportJob } from './import-job';
 import type { Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 /** Imports events. They have no key, so equal events are counted, and inserted up to the file's count. */
-export async function importEvents(job: Job, records: Numbered<'event'>[]): Promise<void> {
+export async function importEvents(job: ImportJob, records: Numbered<'event'>[]): Promise<void> {
   await importCounted(job, 'event', records, {
     keyIds: ({ value }) => [value.before, value.after].flatMap((one) => keyIdsOf(one).map(([, id]) => id)),
     toRow: ({ line, value }) => ({
@@ -37,25 +37,25 @@ function keyIdsOf(json: Json): [field: string, id: number][] {
   });
 }
 
-function withKeysHere(job: Job, json: Json): Json {
+function withKeysHere(job: ImportJob, json: Json): Json {
   const named = keyIdsOf(json).map(([field, id]) => [field, job.keys.get(id) ?? id] as const);
   return named.length === 0 ? json : { ...json, ...Object.fromEntries(named) };
 }
 
 /** Replaces the id of the shop's order that caused an event with its id here. */
-function withOrderHere(job: Job, json: Json): Json {
+function withOrderHere(job: ImportJob, json: Json): Json {
   const here = typeof json?.order === 'number' ? job.orders.get(json.order) : undefined;
   return here === undefined ? json : { ...json, order: here };
 }
 
 /** Replaces a plan's id with its id here, by which the ends of its licences are counted. */
-function withPlanHere(job: Job, json: Json): Json {
+function withPlanHere(job: ImportJob, json: Json): Json {
   const here = typeof json?.plan_id === 'number' ? job.plans.get(json.plan_id)?.id : undefined;
   return here === undefined ? json : { ...json, plan_id: here };
 }
 
 /** Imports access records, which are counted like events. */
-export async function importAccesses(job: Job, records: Numbered<'access'>[]): Promise<void> {
+export async function importAccesses(job: ImportJob, records: Numbered<'access'>[]): Promise<void> {
   await importCounted(job, 'access', records, {
     keyIds: ({ value }) => (value.key_id === null ? [] : [value.key_id]),
     toRow: ({ line, value }) => ({
@@ -87,7 +87,7 @@ interface Counting<T extends 'event' | 'access'> {
 }
 
 async function importCounted<T extends 'event' | 'access'>(
-  job: Job,
+  job: ImportJob,
   type: T,
   records: Numbered<T>[],
   { keyIds, toRow: toRowHere, find, added: afterwards }: Counting<T>,

@@ -3,7 +3,7 @@ import { listPlans, sharePlans, type Plan } from '../store/catalogue';
 import type { Transaction } from '../store/engine/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
-import { keepRemark, type Remark } from './lines';
+import { keepRemark, type GroupedWarning } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
@@ -36,10 +36,10 @@ interface Tally {
 
 export interface ImportReport {
   records: Record<RecordType, Tally>;
-  conflicts: Remark[];
+  conflicts: GroupedWarning[];
   conflicting: number;
   /** settings that cannot be stored here, and API keys that must be entered again */
-  leftOut: Remark[];
+  leftOut: GroupedWarning[];
   leftOutCount: number;
   /** the number of licences whose sealed key cannot be checked without a secret here */
   sealedUnchecked: number;
@@ -47,7 +47,7 @@ export interface ImportReport {
   packagesMissing: number;
 }
 
-export interface Job {
+export interface ImportJob {
   trx: Transaction;
   options: ImportOptions;
   report: ImportReport;
@@ -97,7 +97,7 @@ export interface LocalPlan {
 
 export const NOT_WRITTEN = 0;
 
-export async function startJob(trx: Transaction, options: ImportOptions): Promise<Job> {
+export async function startJob(trx: Transaction, options: ImportOptions): Promise<ImportJob> {
   const entries = async <T>(value: (type: RecordType) => T | Promise<T>) => {
     const pairs: [RecordType, T][] = [];
     for (const type of RECORD_TYPES) pairs.push([type, await value(type)]);
@@ -140,12 +140,12 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
 }
 
 /** Counts records by outcome. */
-export function tally(job: Job, type: RecordType, outcome: keyof Tally, count = 1): void {
+export function tally(job: ImportJob, type: RecordType, outcome: keyof Tally, count = 1): void {
   job.report.records[type][outcome] += count;
 }
 
 /** Counts and reports a record that cannot be imported. The whole import will be rolled back. */
-export function conflict(job: Job, type: RecordType, line: number, message: string): void {
+export function conflict(job: ImportJob, type: RecordType, line: number, message: string): void {
   tally(job, type, 'conflicting');
   job.writes = false;
   job.report.conflicting++;
@@ -154,7 +154,7 @@ export function conflict(job: Job, type: RecordType, line: number, message: stri
 
 /** Counts records as new, and inserts them while the import writes. `extra` columns replace or extend their own. */
 export async function insertNew<T extends RecordType>(
-  job: Job,
+  job: ImportJob,
   type: T,
   records: Numbered<T>[],
   extra: (record: Numbered<T>) => Row = () => ({}),
@@ -172,7 +172,7 @@ export async function insertNew<T extends RecordType>(
 }
 
 /** Counts a record as changed, and updates the row with this `id` while the import writes. */
-export async function changeRow(job: Job, type: RecordType, id: number, changes: Row): Promise<void> {
+export async function changeRow(job: ImportJob, type: RecordType, id: number, changes: Row): Promise<void> {
   tally(job, type, 'changed');
   if (job.writes) await updateRow(job.trx, RECORDS[type].table, id, changes);
 }
@@ -182,14 +182,14 @@ export function hasChanges(changes: Row): boolean {
 }
 
 /** Returns the id here of a licence in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such licence */
-export function licenseHere(job: Job, line: number, id: number): number {
+export function licenseHere(job: ImportJob, line: number, id: number): number {
   const here = job.licenses.get(id);
   if (here === undefined) throw atLine(line, `the file has no licence ${id}`);
   return here;
 }
 
 /** Returns the id here of a key in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such key */
-export function keyHere(job: Job, line: number, id: number): number {
+export function keyHere(job: ImportJob, line: number, id: number): number {
   const here = job.keys.get(id);
   if (here === undefined) throw atLine(line, `the file has no key ${id}`);
   return here;

@@ -2,7 +2,7 @@ import { insertEvents, type LicenseEvent } from '../store/events';
 import type { Row } from '../store/export';
 import { insertCountedInChunks, updateRows } from '../store/import';
 import { moveActivations } from '../store/licenses/license-keys';
-import { NOT_WRITTEN, type Job } from './import-job';
+import { NOT_WRITTEN, type ImportJob } from './import-job';
 import { atLine, type Numbered } from './record-reader';
 import { toRow, type KeyRecord, type RecordOf } from './records';
 
@@ -24,7 +24,7 @@ interface KeyMerge {
 }
 
 /** Checks that the keys of a licence in the file fit together. @throws OperatorError when they do not */
-export function checkKeys(job: Job, { line, value }: Numbered<'license'>): void {
+export function checkImportedKeys(job: ImportJob, { line, value }: Numbered<'license'>): void {
   const byId = new Map(value.keys.map((key) => [key.id, key]));
   const main = byId.get(value.main_key_id);
   if (main === undefined) throw atLine(line, 'the main key of this licence is not among its keys');
@@ -124,7 +124,7 @@ export interface MergedKeys {
 }
 
 /** Writes the keys of licences that are new or locked, and sets their main keys. */
-export async function writeKeys(job: Job, all: MergedKeys[]): Promise<void> {
+export async function writeKeys(job: ImportJob, all: MergedKeys[]): Promise<void> {
   const { trx, options } = job;
   const added = all.flatMap(({ licenseId, merge }) => merge.added.map((key) => ({ licenseId, key })));
   const addedIds = await insertCountedInChunks(
@@ -181,7 +181,7 @@ function termsOf({ key_hint, label, activation_limit, ends_at }: KeyRecord, id: 
 
 /** Stores the ids here of a licence's keys, for the records that refer to them. */
 export function rememberKeys(
-  job: Job,
+  job: ImportJob,
   there: LicenseRecord,
   { mainDigest, byDigest }: KeyMerge,
   idOf: (digest: string) => number,

@@ -24,10 +24,17 @@ import {
   licenseHere,
   NOT_WRITTEN,
   tally,
-  type Job,
+  type ImportJob,
   type LocalPlan,
 } from './import-job';
-import { changesKeys, checkKeys, mergeKeys, rememberKeys, writeKeys, type MergedKeys } from './import-keys';
+import {
+  changesKeys,
+  checkImportedKeys,
+  mergeKeys,
+  rememberKeys,
+  writeKeys,
+  type MergedKeys,
+} from './import-keys';
 import { noteLine } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
@@ -35,7 +42,7 @@ import { fromRow, toRow, type RecordOf } from './records';
 type MatchedLicense = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
 
 /** Imports licences. They are matched by key digests: any key in the file with any key here. */
-export async function importLicenses(job: Job, records: Numbered<'license'>[]): Promise<void> {
+export async function importLicenses(job: ImportJob, records: Numbered<'license'>[]): Promise<void> {
   for (const record of records) checkLicense(job, record);
   const values = records.map(({ value }) => value);
   const digests = values.flatMap(({ keys }) => keys.map(({ key_digest }) => key_digest));
@@ -80,7 +87,7 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
 
 /** Returns licences with their keys, keyed by id. */
 async function readLicenses(
-  job: Job,
+  job: ImportJob,
   read: typeof findRows | typeof lockRows,
   ids: number[],
 ): Promise<Map<number, RecordOf<'license'>>> {
@@ -88,11 +95,11 @@ async function readLicenses(
   return new Map(rows.map((row) => [row.id as number, fromRow('license', row)]));
 }
 
-function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
+function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): void {
   // Exports from before addresses were required may contain another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
   if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
-  checkKeys(job, { line, value });
+  checkImportedKeys(job, { line, value });
   for (const { key_digest } of value.keys) once(job.digests, key_digest, line, 'key');
   if (value.reference !== null) once(job.references, value.reference, line, 'reference');
   const { secret, withoutSealedKeys } = job.options;
@@ -116,11 +123,11 @@ function once(lines: Map<string, number>, key: string, line: number, what: strin
   if (before !== undefined) throw atLine(line, `this licence has the same ${what} as that of line ${before}`);
 }
 
-function planOf(job: Job, { plan_id }: RecordOf<'license'>): LocalPlan {
+function planOf(job: ImportJob, { plan_id }: RecordOf<'license'>): LocalPlan {
   return job.plans.get(plan_id) as LocalPlan;
 }
 
-async function insertLicenses(job: Job, added: MatchedLicense[]): Promise<void> {
+async function insertLicenses(job: ImportJob, added: MatchedLicense[]): Promise<void> {
   const rows = added.map(({ value }) => ({
     ...toRow('license', value),
     customer_digest: customerDigest(value.customer),
@@ -155,7 +162,7 @@ async function insertLicenses(job: Job, added: MatchedLicense[]): Promise<void> 
 }
 
 function licenseConflict(
-  job: Job,
+  job: ImportJob,
   here: RecordOf<'license'>,
   there: RecordOf<'license'>,
 ): string | undefined {
@@ -177,7 +184,7 @@ function licenseConflict(
  * Returns the columns that the file changes. The operator's decisions come from the file. The greater of two counts is
  * kept, so that no use is lost. A file without metadata does not remove metadata.
  */
-function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
+function licenseChanges(job: ImportJob, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
   const row = toRow('license', there);
   const changes: Row = {};
   for (const field of DECIDED) if (here[field] !== there[field]) changes[field] = row[field] ?? null;
@@ -202,7 +209,7 @@ const DECIDED = [
 ];
 const DECISIONS = ['plan_id', 'reference', ...DECIDED] as const;
 
-async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<void> {
+async function changeLicenses(job: ImportJob, differing: MatchedLicense[]): Promise<void> {
   const { actor, now } = job.options;
   // Compare again under the lock: the service may have counted a check meanwhile, or an operator revoked a licence.
   const ids = differing.flatMap(({ here }) => here?.id ?? []);
@@ -249,7 +256,7 @@ async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<vo
  * activation that uses a slot here becomes free if the file says so, as when its production site is activated, but
  * never the reverse. A hold is only extended.
  */
-export async function importActivations(job: Job, records: Numbered<'activation'>[]): Promise<void> {
+export async function importActivations(job: ImportJob, records: Numbered<'activation'>[]): Promise<void> {
   const entries: ActivationEntry[] = records.map((record) => {
     const { line, value } = record;
     if (job.activationsOf.license !== value.license_id)
@@ -308,14 +315,14 @@ export async function importActivations(job: Job, records: Numbered<'activation'
     });
 }
 
-async function freeActivation({ trx }: Job, entry: ActivationEntry): Promise<void> {
+async function freeActivation({ trx }: ImportJob, entry: ActivationEntry): Promise<void> {
   await lockRows(trx, 'licenses', 'id', [entry.licenseId]);
   await setFree(trx, [pairOf(entry)]);
   await recountActivations(trx, [entry.licenseId]);
 }
 
 /** Extends a hold. Checks it again under the lock, because an offline file may have been issued here meanwhile. */
-async function holdActivation({ trx }: Job, entry: ActivationEntry, heldUntil: Date): Promise<void> {
+async function holdActivation({ trx }: ImportJob, entry: ActivationEntry, heldUntil: Date): Promise<void> {
   const { licenseId, identifier } = pairOf(entry);
   await lockRows(trx, 'licenses', 'id', [licenseId]);
   const here = await findActivation(trx, licenseId, { identifier });
@@ -324,7 +331,7 @@ async function holdActivation({ trx }: Job, entry: ActivationEntry, heldUntil: D
   await raiseRevisions(trx, new Map([[licenseId, 1]]));
 }
 
-async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<void> {
+async function insertActivationsOf(job: ImportJob, added: ActivationEntry[]): Promise<void> {
   const ids = new Map(added.map(({ record, licenseId }) => [record, licenseId]));
   await insertNew(
     job,

@@ -16,11 +16,11 @@ import { refusal } from './refusals';
 /** Inserts another system's licences, both for the CSV importer and for moves from a system with its own source. */
 
 /** A licence to be inserted, with its keys and activations. */
-export interface NewLicense {
+export interface ImportedLicense {
   /** the main key in canonical form */
   key: string;
   /** further keys */
-  otherKeys: OtherKey[];
+  otherKeys: AdditionalKey[];
   plan: Plan;
   status: StoredStatus;
   /** the maximum number of sites; 0 for any number */
@@ -35,7 +35,7 @@ export interface NewLicense {
   sites: NewSite[];
 }
 
-export interface OtherKey {
+export interface AdditionalKey {
   /** the key in canonical form */
   key: string;
   /** null for the licence's limit */
@@ -77,7 +77,7 @@ function slotsOf(sites: PlacedSite[]): number {
  */
 export async function insertNewLicenses(
   trx: Transaction,
-  added: NewLicense[],
+  added: ImportedLicense[],
   { actor, secret, now }: ImportContext,
 ): Promise<number[]> {
   const licenses = added.map(({ key, plan, metadata, sites, otherKeys: _others, ...license }) => ({
@@ -129,7 +129,7 @@ export async function insertNewLicenses(
 /** Inserts keys. @returns their ids, in the same order @throws a duplicate error (`isDuplicate`) when a key already exists */
 export function insertOtherKeys(
   trx: Transaction,
-  keys: (OtherKey & { licenseId: number })[],
+  keys: (AdditionalKey & { licenseId: number })[],
   { secret, now }: Pick<ImportContext, 'secret' | 'now'>,
 ): Promise<number[]> {
   return insertCountedInChunks(

@@ -13,11 +13,11 @@ declare module '../licensing/operator-error' {
   }
 }
 
-export type RefusalCode = keyof typeof moved.refusals;
+export type ImportErrorCode = keyof typeof moved.refusals;
 
 /** Returns the error of a refusal. @param facts the values in its sentence, never a cell's text, which may be a key */
 export function refusal(
-  code: RefusalCode,
+  code: ImportErrorCode,
   facts: readonly string[] = [],
   { as, field }: { as?: OperatorErrorCode; field?: string } = {},
 ): OperatorError {
@@ -31,5 +31,5 @@ export function refusal(
 /** Returns a refusal in the words of a page; undefined for another error. */
 export function wordsOf(refusals: typeof moved.refusals, facts?: RefusalFacts): string | undefined {
   if (facts?.reason !== 'import-refused') return undefined;
-  return say(refusals, { code: facts.code as RefusalCode, facts: facts.facts });
+  return say(refusals, { code: facts.code as ImportErrorCode, facts: facts.facts });
 }

@@ -11,7 +11,7 @@ import { recordEvents } from '../../src/licensing/webhook-events';
 import { publishRelease } from '../../src/packages/releases';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
-import { moveIn } from '../../src/transfer/moving/run';
+import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { insertActivations } from '../../src/store/licenses/activations';
 import { insertProduct, lockProduct, sharePlan } from '../../src/store/catalogue';
 import type { Pool } from '../../src/store/engine/connections';
@@ -334,7 +334,7 @@ test('a plan learns to count by something else only after an import onto it, and
     ['key', 'key'],
     ['activations', 'site'],
   ]);
-  const report = await moveIn(db, {
+  const report = await moveLicensesIn(db, {
     ...{ source: anyCsv, file: table(), dryRun: false, secret: undefined, ...context },
     table: { map, ignore: [], product: undefined, plan: String(plan) },
   });

@@ -23,7 +23,7 @@ import { acquireOrRenewLease, releaseLease, type Lease } from '../../src/store/l
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
-import { moveIn } from '../../src/transfer/moving/run';
+import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
   createMariaDbDatabase,
@@ -95,7 +95,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     (await readStatistics(of, { ...RANGE, productId }, clock.now)).days;
 
   const csv = (keys: string[], planId: number) =>
-    moveIn(db, {
+    moveLicensesIn(db, {
       ...{ source: anyCsv, file: Readable.from([Buffer.from(['key', ...keys].join('\n'))]) },
       table: { map: new Map(), ignore: [], product: '42', plan: String(planId) },
       ...{ dryRun: false, secret: undefined, actor: 'operator:test', now: clock.now },

@@ -29,7 +29,7 @@ import {
   insertSites,
   placeAll,
   type ImportContext,
-  type NewLicense,
+  type ImportedLicense,
   type NewSite,
 } from '../new-licenses';
 import {
@@ -46,7 +46,7 @@ import type { Plan } from '../../store/catalogue';
 import type { Target } from './plan-map';
 import { TOO_SHORT, type Reporter } from './report';
 import type { SourceLicense } from './source';
-import { OVER, standingOf } from './standing';
+import { OVER, sourceStandingOf } from './standing';
 import { bytesOf, keepsKey, type KeyRows } from './survey';
 import type { MergedField, DesiredLicense, DesiredKey } from './desired-license';
 
@@ -102,7 +102,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     const { row, customer, expiresAt } = wanted;
     const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
     // The customer has paid for a licence that works, so it gets a key of its own.
-    const works = keys.twins > 0 && standingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
+    const works = keys.twins > 0 && sourceStandingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
     if (license === undefined && lost && !works) {
       job.report.leaveOut('keys-elsewhere', row);
       continue;
@@ -123,7 +123,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     fresh.map(({ arrived }) => arrived.wanted.row),
   );
   const drafts = fresh.map(({ arrived, keys }) => draftOf(job, arrived, keys));
-  fresh.forEach(({ arrived, keys }, i) => describe(job, arrived, keys, drafts[i] as NewLicense));
+  fresh.forEach(({ arrived, keys }, i) => describe(job, arrived, keys, drafts[i] as ImportedLicense));
   job.report.tally('new', fresh.length);
   const moved = fresh.flatMap(({ arrived, keys }, i) =>
     keys.moving.length === 0 ? [] : [{ i, wanted: arrived.wanted, moving: keys.moving }],
@@ -248,7 +248,11 @@ function isMain({ limit, ended }: DesiredKey): boolean {
   return limit === null && !ended;
 }
 
-function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh }: SortedKeys): NewLicense {
+function draftOf(
+  { report, now, secret }: Applying,
+  { wanted }: Arrived,
+  { fresh }: SortedKeys,
+): ImportedLicense {
   const { plan, status, activationLimit, expiresAt, customer, reference, metadata, lastUsedAt, row } = wanted;
   const main = fresh.find(isMain);
   const others = fresh.filter((key) => key !== main);
@@ -279,7 +283,7 @@ function describe(
   { report, now }: Applying,
   { item, wanted, target }: Arrived,
   { fresh, moving }: SortedKeys,
-  { sites, status, expiresAt }: NewLicense,
+  { sites, status, expiresAt }: ImportedLicense,
 ): void {
   const state = liveStatus({ status, expiresAt }, now);
   const hints = (keys: DesiredKey[]) => keys.map(({ key }) => keyHint(key) ?? TOO_SHORT);

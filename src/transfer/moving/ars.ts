@@ -1,7 +1,7 @@
 import type { Row } from '../../store/export';
 import { refusal } from '../refusals';
 import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
-import { openSiteTables, textOf, type SiteTables } from './site-tables';
+import { openSiteTables, columnText, type SiteTables } from './site-tables';
 import { openRights, type RightsOfUsers } from './subscriptions';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
 
@@ -90,8 +90,8 @@ async function lastUses(tables: SiteTables, batch: { user: number }[]): Promise<
 }
 
 function withCustomer(right: Right, user: Row | undefined): Right {
-  const customer = textOf(user?.email) || null;
-  const customerName = textOf(user?.name) || null;
+  const customer = columnText(user?.email) || null;
+  const customerName = columnText(user?.name) || null;
   return { ...right, license: { ...right.license, customer, customerName } };
 }
 
@@ -108,7 +108,7 @@ async function readKeys(tables: SiteTables): Promise<Map<number, Keys>> {
   if (flag === undefined) throw refusal('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
   const byUser = new Map<number, Keys>();
   for await (const row of tables.read('ars_dlidlabels', [...NEEDED.ars_dlidlabels, flag], ['id'])) {
-    const [id, user, key] = [Number(row.id), Number(row.user_id), textOf(row.dlid)];
+    const [id, user, key] = [Number(row.id), Number(row.user_id), columnText(row.dlid)];
     if (key === '') continue;
     const of = byUser.get(user) ?? { rows: [], keys: [], ended: [] };
     const ended = Number(row[flag]) !== 1;

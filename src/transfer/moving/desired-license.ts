@@ -12,7 +12,7 @@ import { endAfter } from './dates';
 import type { Reporter } from './report';
 import type { LeftOutReason, WarningCode } from './sayings';
 import type { SourceKey, SourceLicense } from './source';
-import { BEGINS_LATER, standingOf } from './standing';
+import { BEGINS_LATER, sourceStandingOf } from './standing';
 
 /** The fields in which a licence here can differ from the source, by the API's names. */
 export const MERGED_FIELDS = [
@@ -84,7 +84,7 @@ export function toDesiredLicense(
   if (startsAt !== undefined && end.expiresAt !== null && end.expiresAt < startsAt)
     warn('ends-before-starts');
   if (item.status === 'expired' && item.expiresAt && item.expiresAt > now) warn('ended-early');
-  const isAhead = standingOf({ ...item, expiresAt: end.expiresAt }, now) === BEGINS_LATER;
+  const isAhead = sourceStandingOf({ ...item, expiresAt: end.expiresAt }, now) === BEGINS_LATER;
   if (isAhead) warn('begins-later');
   if (item.limit === undefined) unsaid.add('activation_limit');
   const customer = item.customer === null ? null : (findEmail(item.customer) ?? null);

@@ -1,6 +1,6 @@
 import { endAfter } from './dates';
 import { fileSource, oneKey, type RowReader } from './file-source';
-import { readPeople, type Order, type People, type Person } from './people';
+import { readPeople, type SourceOrder, type People, type SourcePerson } from './people';
 import type { SourceLicense } from './source';
 import { idOfKey, LeftOut, type FormerRow } from './table';
 
@@ -60,7 +60,7 @@ export const lmfwcCsv = fileSource<Field>({
 });
 
 function readerOf(people: People | undefined): RowReader<Field> {
-  const orderOf = (row: FormerRow<Field>): Order | undefined => people?.orders.get(row.text('order'));
+  const orderOf = (row: FormerRow<Field>): SourceOrder | undefined => people?.orders.get(row.text('order'));
   return {
     id: (row) => row.text('id') || idOfKey(row.text('key')),
     customer: (row) => personOf(row, orderOf(row), people).email ?? '',
@@ -108,11 +108,15 @@ function isEmpty(row: FormerRow<Field>, field: 'order' | 'user'): boolean {
   return ['', '0'].includes(row.text(field));
 }
 
-function personOf(row: FormerRow<Field>, order: Order | undefined, people: People | undefined): Person {
+function personOf(
+  row: FormerRow<Field>,
+  order: SourceOrder | undefined,
+  people: People | undefined,
+): SourcePerson {
   const own = { email: row.text('email') || null, name: row.text('name') || null };
   // A guest's order has an address, but no user.
   const all = [own, order, people?.users.get(row.text('user'))];
-  return all.find((one): one is Person => one !== undefined && one.email !== null) ?? own;
+  return all.find((one): one is SourcePerson => one !== undefined && one.email !== null) ?? own;
 }
 
 /** Returns the end of a licence. A number of days counts from the order. */

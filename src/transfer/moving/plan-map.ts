@@ -5,12 +5,12 @@ import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import { MAX_UINT32 } from '../../licensing/core/columns';
 import type { Transaction } from '../../store/engine/database';
 import { labelOf } from '../cells';
-import { refusal, type RefusalCode } from '../refusals';
+import { refusal, type ImportErrorCode } from '../refusals';
 import type { SourceLicense, SourcePlan } from './source';
 import { commonest, noteUsual, noUsual, type Usual } from './usual';
 
 /** A plan to create here. A missing value is the most common value of its licences. */
-export interface NewPlan {
+export interface PlanToCreate {
   /** the maximum number of sites; 0 for any number */
   limit?: number | undefined;
   /** null if it never ends */
@@ -19,7 +19,7 @@ export interface NewPlan {
 }
 
 /** The plan map: a source's plans by key, each with our plan's id, a plan to create, or null to leave its licences out. */
-export type PlanMap = Map<string, number | null | NewPlan>;
+export type PlanMap = Map<string, number | null | PlanToCreate>;
 
 /** The sign between the keys of combined plans, whose customers get one plan here. */
 const TOGETHER = '+';
@@ -69,12 +69,12 @@ export function writePlanMap(map: PlanMap): string {
   return [...map].map(([key, id]) => `${key}=${isMade(id) ? writeNewPlan(id) : (id ?? '-')}`).join(',');
 }
 
-function isMade(target: number | null | NewPlan | undefined): target is NewPlan {
+function isMade(target: number | null | PlanToCreate | undefined): target is PlanToCreate {
   return typeof target === 'object' && target !== null;
 }
 
 /** Parses `new:...`. @throws OperatorError for a limit that is too large, or an invalid name */
-function readNewPlan(text: string): NewPlan {
+function readNewPlan(text: string): PlanToCreate {
   const { limit = '', duration = '', name } = MADE.exec(text)?.groups ?? {};
   try {
     if (Number(limit) > MAX_UINT32) throw new SyntaxError();
@@ -88,7 +88,7 @@ function readNewPlan(text: string): NewPlan {
   }
 }
 
-function writeNewPlan({ limit, duration, name }: NewPlan): string {
+function writeNewPlan({ limit, duration, name }: PlanToCreate): string {
   const period = duration === null ? LIFETIME : (duration ?? '');
   const parts = ['new', String(limit ?? ''), period, name === undefined ? '' : JSON.stringify(name)];
   return parts.join(':').replace(/:+$/, '');
@@ -180,7 +180,7 @@ export async function openPlanTable(
   const byId = new Map(plans.map((plan) => [plan.id, plan]));
   const known = new Map(sourcePlans.map((plan) => [plan.key, plan]));
   const made: PlanTable['made'] = { products: [], plans: [] };
-  const refuse = (code: RefusalCode, ...facts: string[]) => {
+  const refuse = (code: ImportErrorCode, ...facts: string[]) => {
     throw refusal(code, facts, { field: 'plans' });
   };
   const wanted: PlanMap = new Map();
@@ -217,7 +217,7 @@ export async function openPlanTable(
   for (const { key, name, product } of sourcePlans) add(key, name, product);
 
   const usual = new Map<string, Usual>();
-  const make = async (source: SourcePlan, said: NewPlan): Promise<Target> => {
+  const make = async (source: SourcePlan, said: PlanToCreate): Promise<Target> => {
     const { limits, periods } = usual.get(source.key) ?? noUsual();
     const activationLimit = said.limit ?? source.limit ?? commonest(limits) ?? 0;
     // Ignore a duration that a plan here cannot have.

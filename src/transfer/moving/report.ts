@@ -1,7 +1,7 @@
 import type { LiveStatus } from '../../licensing/core/states';
 import { keepFirst } from '../lines';
 import type { MappedPlan } from './plan-map';
-import { codeOf, type LeftOutCode, type LeftOutReason, type WarningCode } from './sayings';
+import { leftOutCodeOf, type LeftOutCode, type LeftOutReason, type WarningCode } from './sayings';
 import type { ReadColumn, SourceName, SourceWarning } from './source';
 
 /** The result of a run or a dry run, from which the seller decides. It never contains a whole key. */
@@ -132,7 +132,7 @@ export function createReporter(): Reporter {
     },
     leaveOut: (reason, row) => {
       const key = String(reason);
-      const group = leftOut.get(key) ?? { ...codeOf(reason), count: 0, rows: [] };
+      const group = leftOut.get(key) ?? { ...leftOutCodeOf(reason), count: 0, rows: [] };
       note(group, row);
       leftOut.set(key, group);
     },

@@ -29,7 +29,7 @@ export function mapOfKeys({
 }
 
 /** A customer's rights as licences, one of them with the keys, and the warnings for the seller. */
-export interface Given {
+export interface KeyAssignment {
   licenses: SourceLicense[];
   warnings: SourceWarning[];
 }
@@ -45,7 +45,7 @@ export function giveKeys(
   keys: SourceKey[],
   plans: Map<string, SourcePlan>,
   { together, leftOut }: MapOfKeys,
-): Given {
+): KeyAssignment {
   const licenses = rights.map(({ license }) => license);
   const coming = rights.filter(({ license }) => !leftOut.has(license.plan));
   if (keys.length === 0 || coming.length === 0) return { licenses, warnings: [] };

@@ -61,7 +61,7 @@ const SITES_OF_BATCH = 1_000;
  * is idempotent: it takes what is new or changed there, and keeps what was changed here.
  * @throws OperatorError when the map is wrong or incomplete, or the source does not exist; nothing has changed then
  */
-export function moveIn(db: Db, options: MoveOptions): Promise<MoveReport> {
+export function moveLicensesIn(db: Db, options: MoveOptions): Promise<MoveReport> {
   const { source, dryRun, file, users } = options;
   if (source.reads === 'file' && file === undefined)
     throw refusal('no-file', [source.title], { field: 'file' });

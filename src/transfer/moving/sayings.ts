@@ -20,7 +20,7 @@ export function say<Code extends string>(
   return typeof sentence === 'string' ? sentence : sentence(...facts);
 }
 
-export function codeOf(reason: LeftOutReason): { code: LeftOutCode; facts: string[] } {
+export function leftOutCodeOf(reason: LeftOutReason): { code: LeftOutCode; facts: string[] } {
   if (typeof reason === 'string') return { code: reason, facts: [] };
   const [code, ...facts] = reason;
   return { code, facts };

@@ -117,17 +117,17 @@ export function momentOf(value: SqlValue | undefined): Date | undefined {
 }
 
 /** Parses an end, for a DATE the end of that day. Returns null for an empty value, undefined if it is not a date. */
-export function endOf(value: SqlValue | undefined): Date | null | undefined {
-  const text = textOf(value);
+export function parseEnd(value: SqlValue | undefined): Date | null | undefined {
+  const text = columnText(value);
   return text === '' || text === '0' || text.startsWith('0000') ? null : readMoment(value, 'last');
 }
 
 function readMoment(value: SqlValue | undefined, edge: Edge): Date | undefined {
-  const text = textOf(value);
+  const text = columnText(value);
   return readDate(text, 'iso', edge) ?? readDate(text, 'unix', edge);
 }
 
 /** Returns the trimmed text of a column; empty for null. */
-export function textOf(value: SqlValue | undefined): string {
+export function columnText(value: SqlValue | undefined): string {
   return value === null || value === undefined ? '' : String(value).trim();
 }

@@ -1,9 +1,9 @@
 import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { refusal } from '../refusals';
-import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
 import type { Right } from './rights';
-import { standingOf } from './standing';
+import { sourceStandingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
 /**
@@ -94,7 +94,7 @@ export function rightOfPeriods(source: string, user: number, periods: Period[], 
     expiresAt,
     limit: undefined,
   };
-  return { license, standing: standingOf(license, now) };
+  return { license, standing: sourceStandingOf(license, now) };
 }
 
 async function* periodsByUser(
@@ -157,12 +157,12 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
     byUser: () =>
       periodsByUser(tables.read('akeebasubs_subscriptions', wanted, order), 'akeebasubs-', now, (row) => {
         const id = Number(row.akeebasubs_subscription_id);
-        const plan = textOf(row.akeebasubs_level_id);
-        const state = textOf(row.state);
+        const plan = columnText(row.akeebasubs_level_id);
+        const state = columnText(row.state);
         if (!known.has(plan)) return { row: id, leftOut: 'level-gone' };
         const isRefunded = state === 'X' || refunded.has(paymentOf(row));
         if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'new-or-pending' };
-        const ends = endOf(row.publish_down);
+        const ends = parseEnd(row.publish_down);
         if (ends === undefined) return { row: id, leftOut: 'bad-end' };
         const [startsAt, end] = [momentOf(row.publish_up), ends ?? undefined];
         // A row that is over or begins later is not enabled either.
@@ -190,13 +190,13 @@ async function refundedPayments(tables: SiteTables): Promise<Set<string>> {
   const rows = tables.read('akeebasubs_subscriptions', wanted, ['akeebasubs_subscription_id'], {
     state: 'X',
   });
-  for await (const row of rows) if (textOf(row.processor_key) !== '') refunded.add(paymentOf(row));
+  for await (const row of rows) if (columnText(row.processor_key) !== '') refunded.add(paymentOf(row));
   return refunded;
 }
 
 function paymentOf(row: Row): string {
-  const key = textOf(row.processor_key);
-  return key === '' ? '' : `${textOf(row.user_id)} ${textOf(row.akeebasubs_level_id)} ${key}`;
+  const key = columnText(row.processor_key);
+  return key === '' ? '' : `${columnText(row.user_id)} ${columnText(row.akeebasubs_level_id)} ${key}`;
 }
 
 /** Opens Payplans: one row per subscription, which renewals extend. 1601 is active, 1602 on hold, 1603 expired, 0 none. */
@@ -220,12 +220,16 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<R
         'payplans-',
         now,
         (row) => {
-          const [id, plan, status] = [Number(row.subscription_id), textOf(row.plan_id), Number(row.status)];
+          const [id, plan, status] = [
+            Number(row.subscription_id),
+            columnText(row.plan_id),
+            Number(row.status),
+          ];
           if (!known.has(plan)) return { row: id, leftOut: 'plan-gone' };
           if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'never-paid' };
           const startsAt = momentOf(row.subscription_date);
           // Without this date, a subscription that has begun does not end.
-          const endsAt = endOf(row.expiration_date);
+          const endsAt = parseEnd(row.expiration_date);
           if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
           return { row: id, plan, startsAt, endsAt, isGood: status !== 1602, isRefunded: false };
         },
@@ -261,10 +265,10 @@ async function openRdSubscriptions(
     ...(!confirmed && { columns: columns.map((name) => `rd_subs_product2user.${name}`) }),
     byUser: () =>
       periodsByUser(tables.read('rd_subs_product2user', wanted, ['userid', 'id']), 'rdsubs-', now, (row) => {
-        const [id, plan] = [Number(row.id), textOf(row.product_id)];
+        const [id, plan] = [Number(row.id), columnText(row.product_id)];
         if (!known.has(plan)) return { row: id, leftOut: 'product-gone' };
-        const isRefunded = refunded.has(textOf(row.order_id));
-        const endsAt = endOf(row.valid_to);
+        const isRefunded = refunded.has(columnText(row.order_id));
+        const endsAt = parseEnd(row.valid_to);
         if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
         return { row: id, plan, startsAt: undefined, endsAt, isGood: !isRefunded, isRefunded };
       }),
@@ -278,9 +282,9 @@ async function refundedOrders(tables: SiteTables): Promise<Set<string>> {
     return refunded;
   const codes = new Set<string>();
   for await (const row of tables.read('rd_subs_invoices', ['id', 'ordercode', 'refund_invoice'], ['id']))
-    if (!['', '0'].includes(textOf(row.refund_invoice))) codes.add(textOf(row.ordercode));
+    if (!['', '0'].includes(columnText(row.refund_invoice))) codes.add(columnText(row.ordercode));
   for await (const row of tables.read('rd_subs_orders', ['id', 'ordercode'], ['id']))
-    if (codes.has(textOf(row.ordercode))) refunded.add(textOf(row.id));
+    if (codes.has(columnText(row.ordercode))) refunded.add(columnText(row.id));
   return refunded;
 }
 
@@ -289,7 +293,7 @@ function planOf(
   name: Row[string] | undefined,
   duration: string | null | undefined,
 ): SourcePlan {
-  const [id, title] = [textOf(key), textOf(name)];
+  const [id, title] = [columnText(key), columnText(name)];
   return { key: id, name: title, product: title, covers: [id], duration, limit: 0 };
 }
 
@@ -316,7 +320,7 @@ async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
         ['user_id', 'group_id'],
         ['user_id', 'group_id'],
       )) {
-        const [next, plan] = [Number(row.user_id), textOf(row.group_id)];
+        const [next, plan] = [Number(row.user_id), columnText(row.group_id)];
         if (user !== undefined && user !== next && rights.length > 0) {
           yield { user, rights };
           rights = [];

@@ -1,6 +1,6 @@
 import { canonicalKey, keyDigest } from '../../licensing/core/keys';
 import { MAX_UINT32 } from '../../licensing/core/columns';
-import { readStatus, textOf } from '../cells';
+import { readStatus, cellText } from '../cells';
 import { readCsv, type CsvPart, type CsvRow } from '../csv';
 import { refusal } from '../refusals';
 import { DateColumn, readDate, type Edge } from './dates';
@@ -154,7 +154,7 @@ export class FormerRow<F extends string> {
 
   /** Returns a cell's text; empty for a system's word for an empty cell, or without the column. */
   text(field: F): string {
-    return textOf(this.#table.cellOf(this.#row, field));
+    return cellText(this.#table.cellOf(this.#row, field));
   }
 
   /** Returns a cell's date; undefined if it is empty. @throws LeftOut */
@@ -171,7 +171,7 @@ export class FormerRow<F extends string> {
 
   /** Returns a cell's limit; undefined if it is empty, 0 for any number. @throws LeftOut */
   limit(field: F): number | undefined {
-    const limit = limitOf(this.text(field));
+    const limit = parseSiteLimit(this.text(field));
     if (limit === null) throw new LeftOut('no-number', this.#table.nameOf(field));
     return limit;
   }
@@ -195,7 +195,7 @@ export class FormerRow<F extends string> {
 }
 
 /** Parses a number of sites: undefined if it is empty, 0 for any number, null if it is not a number. */
-export function limitOf(text: string): number | undefined | null {
+export function parseSiteLimit(text: string): number | undefined | null {
   if (text === '') return undefined;
   if (UNLIMITED.has(text.toLowerCase())) return 0;
   return /^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32 ? Number(text) : null;

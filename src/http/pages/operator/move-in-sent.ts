@@ -6,7 +6,7 @@ import { readCsv, textOfCsv } from '../../../transfer/csv';
 import { CSV_FIELDS, readCsvMap } from '../../../transfer/moving/any-csv';
 import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
 import type { MoveReport } from '../../../transfer/moving/report';
-import { moveIn } from '../../../transfer/moving/run';
+import { moveLicensesIn } from '../../../transfer/moving/run';
 import { DATE_FORMS, type DateForm, type MovingSource } from '../../../transfer/moving/source';
 import { SOURCES } from '../../../transfer/moving/sources';
 import type { DataOf } from '../act';
@@ -200,7 +200,7 @@ export function previewMove(
   { db, at, caller, settings, view: { t, format } }: OperatorCall,
   sent: SentMove,
 ): Promise<MoveReport> {
-  return moveIn(db, {
+  return moveLicensesIn(db, {
     source: sent.source,
     dates: sent.dates,
     confirmed: sent.isConfirmed,

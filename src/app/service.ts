@@ -60,7 +60,7 @@ import { reasonCode } from '../store/engine/errors';
 import { claimDatabase, requireCurrentSchema } from '../store/engine/migrate';
 import { openLimitCounts } from '../store/limit-counts';
 import { readTableSizes } from '../store/engine/server';
-import { explained } from '../setup/database';
+import { withDatabaseHint } from '../setup/database';
 import { watchSettings, type LiveSettings } from '../settings/stored';
 import { readReadiness } from './readiness';
 import { version } from './version';
@@ -110,7 +110,7 @@ export function startService(
     );
     onStop(() => db.destroy());
     await requireCurrentSchema(db).catch((error: unknown) => {
-      throw explained(error, config);
+      throw withDatabaseHint(error, config);
     });
     onStop(await claimDatabase(config.database));
     const live = await watchSettings(db, config, log);

@@ -5,7 +5,7 @@ import { findLicense, type License } from '../licensing/licenses';
 import { activationOperations } from '../operations/activations';
 import { identifierText, label } from './arguments';
 import { withSession, type Session } from './command';
-import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, requireLicenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
 import { inBothForms } from '../licensing/core/identifiers';
@@ -48,7 +48,7 @@ function addAdd(activation: Command): void {
     .addHelpText('after', '\nExample:\n  licensing activation add 12 staging.example.com --name "Staging"')
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
       withSession(command, async (session) => {
-        const license = await requireLicense(session.db, key);
+        const license = await requireLicenseArgument(session.db, key);
         const { id, activationLimit } = license;
         const wanted = { path: { id }, body: { identifier, name } };
         const { status, data: added } = await operateWithStatus(
@@ -82,7 +82,7 @@ function addRemove(activation: Command): void {
     .addHelpText('after', '\nExample:\n  licensing activation remove 12 old.example.com')
     .action((key: string, text: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        const license = await requireLicense(session.db, key);
+        const license = await requireLicenseArgument(session.db, key);
         const { id } = license;
         const activation = await requireActivationOf(session.db, license, text);
         const followers = (await listFollowers(session.db, activation)).map(inBothForms);

@@ -8,8 +8,8 @@ import { htaccessLines } from '../setup/htaccess';
 import { apacheFile } from './apache-file';
 import { folderName, upTo } from './arguments';
 import { createOutput, type Output } from './command';
-import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
-import { differs, remarksOnInstances, writeFiles } from './nginx';
+import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
+import { differs, remarksOnInstances, writeServerFiles } from './nginx';
 import { ownFiles } from './output-file';
 
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
@@ -73,7 +73,7 @@ export function addApacheCommand(program: Command): void {
         output.print(byName, files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n'));
         return;
       }
-      const { written, kept } = await writeFiles(folder, files, ownFiles(config));
+      const { written, kept } = await writeServerFiles(folder, files, ownFiles(config));
       for (const path of kept) output.note(differs(path));
       output.print(byName, whatToInclude(folder, files, written));
     });
@@ -92,7 +92,7 @@ async function filesFor(
   output: Output,
 ): Promise<{ name: string; text: string }[]> {
   const own = { name: FILE, text: await apacheFile(config, instances) };
-  const plan = await planOf(config, formerly, output);
+  const plan = await planFormerUrls(config, formerly, output);
   if (plan === undefined) return [own];
   const { siteUrl } = plan;
   if (siteUrl === undefined) throw new ConfigError('Set LICENSING_PUBLIC_URL to the address of the site.');

@@ -33,7 +33,7 @@ export function formerlyOption(): Option {
  * Plans the answers to a former system's addresses, with the site's address; undefined without such a system.
  * @throws OperatorError
  */
-export async function planOf(
+export async function planFormerUrls(
   config: Config,
   given: Formerly[] | undefined,
   output: Output,

@@ -13,7 +13,7 @@ import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
 import { lookAt, makeFolder, refuseOwn, replaceFile, type OwnFile } from '../packages/replace-file';
 import { folderName, upTo } from './arguments';
 import { createOutput, type Output } from './command';
-import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
+import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
 import { ownFiles } from './output-file';
 
 /** The files in nginx/, in the order in which nginx reads them. */
@@ -66,7 +66,7 @@ export function addNginxCommand(program: Command): void {
       const files = await nginxFiles(config, { serverName, folder, instances, formerly }, output);
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
-        out === undefined ? NOTHING : await writeFiles(folder, files, ownFiles(config));
+        out === undefined ? NOTHING : await writeServerFiles(folder, files, ownFiles(config));
       for (const path of kept) output.note(differs(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
@@ -93,7 +93,7 @@ export async function nginxFiles(
   output: Output,
 ): Promise<{ name: string; text: string }[]> {
   const servers = upstreamServers(config, instances);
-  const plan = await planOf(config, formerly, output);
+  const plan = await planFormerUrls(config, formerly, output);
   const parts =
     plan &&
     nginxParts(plan.answers, {
@@ -240,7 +240,7 @@ export function differs(path: string): string {
 }
 
 /** Writes files, next to those edited by hand. @returns the written paths, and the existing files that differ */
-export function writeFiles(
+export function writeServerFiles(
   dir: string,
   files: { name: string; text: string }[],
   own: OwnFile[],

@@ -173,7 +173,7 @@ export function valueOf<Body, Name extends keyof Body & string>(
 }
 
 /** Returns an operation's fields from commander's options: `activation_limit` from `--activation-limit`. */
-export function fieldsOf<Body>({ body }: Operation<never, Body>, options: object): Partial<Body> {
+export function optionFields<Body>({ body }: Operation<never, Body>, options: object): Partial<Body> {
   const given = options as Record<string, unknown>;
   return Object.fromEntries(
     Object.keys(propertiesOf(body)).map((field) => {

@@ -17,7 +17,7 @@ import {
   webAddress,
 } from './arguments';
 import { withSession } from './command';
-import { fieldsOf, operate, operateAll, valueOf, type DataOf } from './operate';
+import { optionFields, operate, operateAll, valueOf, type DataOf } from './operate';
 import { askYesOrNo } from './standard-input';
 import { formatTable } from './tables';
 
@@ -88,7 +88,7 @@ function addAdd(plan: Command): void {
     )
     .action((options: object, command: Command) =>
       withSession(command, async (session) => {
-        const added = await operate(session, addPlan, { body: fieldsOf(addPlan, options) });
+        const added = await operate(session, addPlan, { body: optionFields(addPlan, options) });
         session.output.print(added, `Plan ${added.id} is added: ${added.name}.`);
       }),
     );
@@ -121,7 +121,7 @@ function addEdit(plan: Command): void {
     .action((id: number, options: object, command: Command) =>
       withSession(command, async (session) => {
         const { output } = session;
-        const { licenses, ...changes } = fieldsOf(updatePlan, options);
+        const { licenses, ...changes } = optionFields(updatePlan, options);
         requireChange(command, ...Object.values(changes));
         const path = { id };
         const before = await operate(session, planOperations.getPlan, { path });

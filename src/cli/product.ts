@@ -15,7 +15,7 @@ import {
   webAddress,
 } from './arguments';
 import { withSession } from './command';
-import { fieldsOf, operate, operateAll } from './operate';
+import { optionFields, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
 import { regenerateQuietly, describeRegeneration } from './update-xml';
 import { inBothForms } from '../licensing/core/identifiers';
@@ -64,7 +64,7 @@ function addAdd(product: Command): void {
     )
     .action((options: object, command: Command) =>
       withSession(command, async (session) => {
-        const added = await operate(session, addProduct, { body: fieldsOf(addProduct, options) });
+        const added = await operate(session, addProduct, { body: optionFields(addProduct, options) });
         session.output.print(added, `Product ${added.id} is added: ${added.name}.`);
       }),
     );
@@ -88,7 +88,7 @@ function addEdit(product: Command): void {
     )
     .action((id: number, options: object, command: Command) =>
       withSession(command, async (session) => {
-        const body = fieldsOf(updateProduct, options);
+        const body = optionFields(updateProduct, options);
         requireChange(command, ...Object.values(body));
         const seen: { xml?: RegeneratedXml } = {};
         const followXml = async () => (seen.xml = await regenerateQuietly(session, id));

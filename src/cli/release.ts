@@ -14,7 +14,7 @@ import { requireRelease } from '../packages/releases';
 import { releaseOperations } from '../operations/releases';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { withSession, type Session } from './command';
-import { explained } from '../setup/database';
+import { withDatabaseHint } from '../setup/database';
 import { describeError } from './describe-error';
 import { operate, operateAll } from './operate';
 import { ownFiles } from './output-file';
@@ -362,7 +362,7 @@ async function writeOrFollow(
   const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
     const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}${allowDowngrade ? ' --allow-downgrade' : ''}`;
     throw new OperatorError(
-      `${what}. ${describeError(explained(error, session.config))} When that is mended: ${again}`,
+      `${what}. ${describeError(withDatabaseHint(error, session.config))} When that is mended: ${again}`,
     );
   });
   const json = { state: 'written' as const, url: written.url, ...writtenJson(written) };

@@ -26,7 +26,7 @@ import { asCaller } from '../process/rights';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import { createOutput, withSession, type Output, type Session } from './command';
-import { explained, isWithoutDatabase, withCurrentDatabase } from '../setup/database';
+import { withDatabaseHint, isWithoutDatabase, withCurrentDatabase } from '../setup/database';
 import { describeError } from './describe-error';
 import { printable } from './printable';
 import { ownFiles } from './output-file';
@@ -227,7 +227,7 @@ export async function describeRegeneration(
   if (written) await noteWritten(session, productId, written);
   if (state === 'stale')
     session.output.note(
-      `note: ${what}. ${describeError(explained(fault, session.config))} When that is mended: ${writeCommand(productId)}`,
+      `note: ${what}. ${describeError(withDatabaseHint(fault, session.config))} When that is mended: ${writeCommand(productId)}`,
     );
   return written ? [describeWritten(written)] : [];
 }

@@ -17,7 +17,7 @@ import {
 import { readText, writeText } from '../setup/files';
 import { appendToJournal, readJournal, SETUP_STATE_DIR, writtenBefore } from '../setup/journal';
 import { heldLock } from '../setup/lock';
-import { asUser, lastLines, run, runWell } from '../setup/machine';
+import { asUser, lastLines, runProgram, runOrThrow } from '../setup/machine';
 import { readInstances, requireSystemd, restartInTurns, unitProperty, waitUntilReady } from '../setup/units';
 import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
@@ -37,7 +37,7 @@ import {
   UNIT,
   UNIT_FILE,
   USER,
-  versionOf,
+  versionOfTree,
 } from './machine/place';
 import {
   carrySettings,
@@ -118,7 +118,7 @@ interface Live {
 
 async function readLive(): Promise<Live> {
   const tree = treeAtHome();
-  const version = tree === undefined ? undefined : versionOf(tree);
+  const version = tree === undefined ? undefined : versionOfTree(tree);
   if (tree === undefined || version === undefined)
     throw new OperatorError(`Nothing is installed in ${HOME}. "licensing setup" installs it.`);
   const unit = packagedUnit() ?? UNIT_FILE;
@@ -307,7 +307,7 @@ async function requireMigratable(live: Live, tree: string): Promise<{ completed:
 
 function runAsService(live: Live, tree: string, args: string[]) {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: settingsIn(live, tree) };
-  return run(asUser(live.user, live.group, lineIn(tree, args)), { env });
+  return runProgram(asUser(live.user, live.group, lineIn(tree, args)), { env });
 }
 
 /** Returns the settings file for another tree: a file inside the program's folder moves with it. */
@@ -340,10 +340,10 @@ async function migrateWith(live: Live, tree: string, output: Output): Promise<vo
   output.note('The tables are brought up to date. With a million licences this takes some minutes.');
   // Stop the service first, because it would keep the file open (docs/upgrade.md).
   const stop = live.config.database.kind === 'sqlite' && live.instances.length > 0;
-  if (stop) await runWell(['systemctl', 'stop', ...live.instances]);
+  if (stop) await runOrThrow(['systemctl', 'stop', ...live.instances]);
   const { code, stdout, stderr } = await runAsService(live, tree, ['migrate']);
   if (code !== 0) {
-    if (stop) await runWell(['systemctl', 'start', ...live.instances]);
+    if (stop) await runOrThrow(['systemctl', 'start', ...live.instances]);
     throw new OperatorError(
       `The tables were not brought up to date, and ${live.version} goes on: ${lastLines(stderr || stdout)}`,
     );
@@ -410,7 +410,7 @@ async function followUnit(from: string, to: string, output: Output): Promise<voi
   // Update the record that undo compares with the unit.
   if (writtenBefore(UNIT_FILE) !== undefined)
     await appendToJournal({ kind: 'unit-file', path: UNIT_FILE, text: after });
-  await runWell(['systemctl', 'daemon-reload']);
+  await runOrThrow(['systemctl', 'daemon-reload']);
 }
 
 /** Updates the web server's files and runs the doctor. After `setup`, the new version's `setup` does all of it. */
@@ -419,7 +419,7 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
   for (const one of BY_HAND) await followWebServer(live, tree, one, output);
   const isSetUp = readJournal().made.some(({ kind }) => kind === 'site');
   if (isSetUp && joomlaRoot !== undefined && publicUrl !== undefined) {
-    const { code, stdout, stderr } = await run(
+    const { code, stdout, stderr } = await runProgram(
       lineIn(tree, ['setup', '--joomla-root', joomlaRoot, '--url', publicUrl, '--json']),
       { pass: heldLock() },
     );
@@ -487,14 +487,14 @@ async function followWebServer(
   }
   if (changed.length === 0) return;
   output.note(`${unit}: ${changed.join(', ')}`);
-  const { code, stderr } = await run(test);
+  const { code, stderr } = await runProgram(test);
   if (code !== 0) {
     for (const { path, text } of replaced) await writeText(path, text);
     throw new OperatorError(
       `The version runs, and "${test.join(' ')}" refused its files, so those from before were put back:\n${lastLines(stderr)}`,
     );
   }
-  await runWell(['systemctl', 'try-reload-or-restart', unit]);
+  await runOrThrow(['systemctl', 'try-reload-or-restart', unit]);
 }
 
 function futureOrHome(): string {
@@ -548,7 +548,7 @@ async function installPackage(file: string, output: Output): Promise<void> {
   };
   output.note(
     (
-      await runWell(['dpkg', '--install', '--force-confold', '--force-downgrade', file], {
+      await runOrThrow(['dpkg', '--install', '--force-confold', '--force-downgrade', file], {
         env,
         pass: heldLock(),
       })
@@ -652,7 +652,7 @@ async function readBack(live: Live, made: Upgrade, output: Output): Promise<void
       `Version ${version} cannot use the tables as they are now, so those of ${backup.file} come back. ${describeLost(lost)}`,
     );
   } else output.note(`A way back was cut off while it read ${backup.file}, which is read again.`);
-  if (live.instances.length > 0) await runWell(['systemctl', 'stop', ...live.instances]);
+  if (live.instances.length > 0) await runOrThrow(['systemctl', 'stop', ...live.instances]);
   const kept = replaced ?? (await keepReplaced(live, output));
   output.note(`What was written since is in ${kept} alone.`);
   await writeUpgrade({ ...others, backup, replaced: kept });
@@ -665,7 +665,7 @@ async function keepReplaced(live: Live, output: Output): Promise<string> {
   try {
     return (await backUp(live, `after-${live.version}`, output)).file;
   } catch (error) {
-    if (live.instances.length > 0) await run(['systemctl', 'start', ...live.instances]);
+    if (live.instances.length > 0) await runProgram(['systemctl', 'start', ...live.instances]);
     throw error;
   }
 }
@@ -686,7 +686,7 @@ async function startAgain(live: Live, stopped: boolean, output: Output): Promise
   if (live.instances.length === 0) return;
   if (!stopped) return restart(live, output);
   for (const name of live.instances) {
-    await runWell(['systemctl', 'restart', name]);
+    await runOrThrow(['systemctl', 'restart', name]);
     await waitUntilReady(name, isReady);
   }
   output.note(`${live.instances.join(', ')} started.`);

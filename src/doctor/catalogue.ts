@@ -1,10 +1,10 @@
 import { bundlesOf, includedIn, namesOf, readCatalogue } from '../licensing/bundles';
 import { listPlans } from '../store/catalogue';
 import { listPackages } from '../store/releases';
-import { warning, type Check, type CheckFinding } from './finding';
+import { warning, type DoctorCheck, type CheckFinding } from './finding';
 
 /** Checks that every published product is sold, and that every sold product has a published version. */
-export const checkCatalogue: Check = async ({ db }) => {
+export const checkCatalogue: DoctorCheck = async ({ db }) => {
   const catalogue = await readCatalogue(db);
   const sold = new Set((await listPlans(db)).map(({ productId }) => productId));
   const published = new Set(

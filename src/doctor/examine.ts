@@ -6,9 +6,9 @@ import { checkConfiguration } from './configuration';
 import { checkCounters } from './counters';
 import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } from './database';
 import {
-  attempt,
+  runCheckSafely,
   unchecked,
-  type Check,
+  type DoctorCheck,
   type CommandCheck,
   type CommandFinding,
   type Examined,
@@ -32,9 +32,9 @@ import { checkWebhooks } from './webhooks';
 import { checkWork } from './work';
 
 type Entry = { name: string; needsDatabase: boolean } & (
-  | { check: Check; within?: undefined }
+  | { check: DoctorCheck; within?: undefined }
   /** `within`: the check that the service runs instead; null: no check */
-  | { check: CommandCheck; within: Check | null }
+  | { check: CommandCheck; within: DoctorCheck | null }
 );
 
 /**
@@ -95,7 +95,7 @@ async function runAll<F extends CommandFinding>(
   for (const { name, check, needsDatabase } of checks) {
     if (needsDatabase && findings.some(({ code }) => code === 'DATABASE_UNREACHABLE'))
       findings.push(unchecked(name, (t) => t.withoutDatabase(name)));
-    else findings.push(...(await attempt(name, () => check(patient))));
+    else findings.push(...(await runCheckSafely(name, () => check(patient))));
   }
   return findings;
 }

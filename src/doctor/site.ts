@@ -15,18 +15,18 @@ import { packageFileName, statPackage } from '../packages/package-files';
 import { WHOLE_ROLLOUT, type Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import {
-  attempt,
+  runCheckSafely,
   ok,
   problem,
-  reasonOf,
+  shortReason,
   unchecked,
   warning,
-  type Check,
+  type DoctorCheck,
   type CommandCheck,
   type CommandFinding,
   type CheckContext,
 } from './finding';
-import { header, httpGet, type Answer, type GetOptions } from './http-get';
+import { header, httpGet, type HttpResponse, type GetOptions } from './http-get';
 
 /** Checks the site from outside: whether its web server forwards to this service and passes the client's address. */
 
@@ -49,19 +49,19 @@ export const checkSite: CommandCheck = async (patient) => {
   const reached = await checkPrefix(site);
   if (reached.level === 'problem') return [reached];
   const findings = [reached, ...checkEncryption(url)];
-  const address = await attempt('FORWARDED_ADDRESS', () => checkAddress(site));
-  findings.push(...address, ...(await attempt('PACKAGES_PUBLIC', () => checkInternal(site))));
+  const address = await runCheckSafely('FORWARDED_ADDRESS', () => checkAddress(site));
+  findings.push(...address, ...(await runCheckSafely('PACKAGES_PUBLIC', () => checkInternal(site))));
   // Skip these checks for a service on another database, which knows neither these products nor the simulation's key.
   if (!address.some(({ code }) => code === 'OTHER_SERVICE'))
     findings.push(
-      ...(await attempt('UPDATES', () => checkUpdates(site))),
-      ...(await attempt('DOWNLOAD', () => tryDownload(site))),
+      ...(await runCheckSafely('UPDATES', () => checkUpdates(site))),
+      ...(await runCheckSafely('DOWNLOAD', () => tryDownload(site))),
     );
   return findings;
 };
 
 /** Returns an unchecked finding, because a service cannot see how customers reach it. */
-export const checkSiteFromWithin: Check = () => {
+export const checkSiteFromWithin: DoctorCheck = () => {
   const finding = unchecked('SITE', (t) => t.siteNotAsked);
   return Promise.resolve([finding]);
 };
@@ -69,11 +69,11 @@ export const checkSiteFromWithin: Check = () => {
 async function checkPrefix(site: Site): Promise<CommandFinding> {
   const { url } = site;
   const why = 'No customer can validate, activate, or update.';
-  let answer: Answer;
+  let answer: HttpResponse;
   try {
     answer = await ask(site, at(url, `/doctor-${token()}`));
   } catch (error) {
-    return problem('SITE_UNREACHABLE', `${url.origin} does not answer: ${reasonOf(error)}.`, {
+    return problem('SITE_UNREACHABLE', `${url.origin} does not answer: ${shortReason(error)}.`, {
       why,
       remedy:
         'Check the name, the port and the certificate (signed by an authority of your own: --ca FILE), and that nginx runs.',
@@ -111,7 +111,7 @@ async function checkPrefix(site: Site): Promise<CommandFinding> {
 }
 
 /** Reports whether this service, not the web server, answered 404. */
-export function isService(answer: Answer): boolean {
+export function isService(answer: HttpResponse): boolean {
   return answer.status === 404 && errorCode(answer) === 'NOT_FOUND' && header(answer, 'x-request-id') !== '';
 }
 
@@ -315,7 +315,7 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
 }
 
 function judgeDownload(
-  answer: Answer,
+  answer: HttpResponse,
   release: Release,
   sha256: string,
   accelLocation: string | undefined,
@@ -398,7 +398,7 @@ async function unusualLoopback(hostname: string): Promise<string | undefined> {
     : undefined;
 }
 
-function ask({ ca }: Site, url: URL, options: GetOptions = {}): Promise<Answer> {
+function ask({ ca }: Site, url: URL, options: GetOptions = {}): Promise<HttpResponse> {
   return httpGet(url, { ca, ...options });
 }
 
@@ -411,11 +411,11 @@ function token(): string {
   return randomBytes(8).toString('hex');
 }
 
-function redirectTarget(answer: Answer): string {
+function redirectTarget(answer: HttpResponse): string {
   return excerpt(header(answer, 'location'));
 }
 
-function errorCode({ body }: Answer): string | undefined {
+function errorCode({ body }: HttpResponse): string | undefined {
   return parse(body)?.error?.code;
 }
 

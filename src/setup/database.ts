@@ -45,7 +45,7 @@ export async function withDatabase<T>(
   try {
     return await work(db);
   } catch (error) {
-    throw explained(error, config);
+    throw withDatabaseHint(error, config);
   } finally {
     await db.destroy();
   }
@@ -61,7 +61,7 @@ export function withCurrentDatabase<T>(config: Config, work: (db: Db) => Promise
 }
 
 /** Returns the error, or one that explains it. */
-export function explained(error: unknown, { database, databaseSource }: Config): unknown {
+export function withDatabaseHint(error: unknown, { database, databaseSource }: Config): unknown {
   return toDatabaseUnusable(error, database, databaseSource) ?? error;
 }
 

@@ -3,7 +3,7 @@ import { jsonOf } from '../base/json';
 import { isSimulation, joomlaVersion } from '../joomla/updater/agent';
 import { latestOf, type LoggedAccess } from '../store/access-log';
 import { finding, timeOf } from './findings';
-import type { Code, Finding, RequestFacts, AccessFinding } from './finding-model';
+import type { FindingCode, Finding, RequestFacts, AccessFinding } from './finding-model';
 import type { PresentState } from './known';
 import { findCause, hasAnotherKey } from './refusal-causes';
 
@@ -109,7 +109,7 @@ export function hasCause(findings: Finding[], accesses: AccessFinding[]): boolea
   );
 }
 
-const CAUSES = new Set<Code>([
+const CAUSES = new Set<FindingCode>([
   ...(['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED', 'SLOTS_FULL', 'NOTHING_PUBLISHED'] as const),
   ...(['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED', 'KEY_SLOTS_FULL'] as const),
 ]);

@@ -4,7 +4,7 @@ import { SPREAD_DAYS, type Spreading } from '../licensing/spreading';
 import type { LicenseKey } from '../store/licenses/license-keys';
 import type { License } from '../store/licenses/licenses';
 import { cause, finding, timeOf } from './findings';
-import type { Action, Cause, EndedKey, Finding, SitePlace } from './finding-model';
+import type { RemedyAction, Cause, EndedKey, Finding, SitePlace } from './finding-model';
 import type { KnownKey } from './known';
 
 /** Explains to support why a licence's key no longer works, and what its own limit refused. The functions are pure. */
@@ -61,8 +61,8 @@ export function explainAskedKey(
   if (slots !== null)
     findings.push(
       used >= slots
-        ? finding('KEY_SLOTS_FULL', slotsOf(known), { action: raiseLimit(license, known) })
-        : finding('KEY_SLOTS', slotsOf(known)),
+        ? finding('KEY_SLOTS_FULL', slotFactsOfKey(known), { action: raiseLimit(license, known) })
+        : finding('KEY_SLOTS', slotFactsOfKey(known)),
     );
   return findings;
 }
@@ -81,18 +81,18 @@ export function keyFullCause(known: KnownKey, license: License, place: SitePlace
   const { activationLimit: activation_limit, activationsUsed: activations_used } = license;
   return cause(
     'KEY_SLOTS_FULL',
-    { ...slotsOf(known), license: { activation_limit, activations_used }, place },
+    { ...slotFactsOfKey(known), license: { activation_limit, activations_used }, place },
     raiseLimit(license, known),
   );
 }
 
 /** Returns the slots of a key that has its own limit. */
-export function slotsOf(known: KnownKey) {
+export function slotFactsOfKey(known: KnownKey) {
   const { id, label, activationLimit } = effective(known);
   return { key_id: id, label, activation_limit: activationLimit ?? 0, activations_used: known.used };
 }
 
-function raiseLimit({ id }: License, known: KnownKey): Action {
+function raiseLimit({ id }: License, known: KnownKey): RemedyAction {
   return {
     type: 'change_key_limit',
     license_id: id,
@@ -114,14 +114,14 @@ function endOf(known: KnownKey | undefined, license: License, now: Date): EndedK
 }
 
 /** @returns null if no key would help */
-function replacement(known: KnownKey | undefined, license: License, now: Date): Action | null {
+function replacement(known: KnownKey | undefined, license: License, now: Date): RemedyAction | null {
   if (liveStatus(license, now) !== 'active') return null;
   const { successor } = known ?? {};
   if (successor && isOpen(successor, now)) return giveKey(license, successor);
   return { type: 'add_key', license_id: license.id };
 }
 
-function giveKey({ id, mainKeyId }: License, successor: LicenseKey): Action {
+function giveKey({ id, mainKeyId }: License, successor: LicenseKey): RemedyAction {
   return {
     type: 'reveal',
     license_id: id,

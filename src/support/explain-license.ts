@@ -4,7 +4,7 @@ import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
 import { CODE_OF, finding, named, timeOf } from './findings';
-import type { Action, Finding, Name } from './finding-model';
+import type { RemedyAction, Finding, Name } from './finding-model';
 import type { Circumstances, NamedLicense } from './known';
 
 /** Describes a licence's state and the reasons why it does not work now. */
@@ -26,7 +26,11 @@ export function explainLicense(license: License, circumstances: Circumstances): 
   if (included.length > 0) findings.push(finding('COVERS', { product_id: product.id, includes }));
   if (liveStatus(license, now) === 'active' && activationLimit !== 0 && activationsUsed >= activationLimit)
     findings.push(
-      finding('SLOTS_FULL', { license_id: id, ...slotsOf(license) }, { action: raiseLimit(license) }),
+      finding(
+        'SLOTS_FULL',
+        { license_id: id, ...slotFactsOfLicense(license) },
+        { action: raiseLimit(license) },
+      ),
     );
   findings.push(...explainFreeSites(free, holders));
   if (latestVersion === undefined && !includedPublished)
@@ -77,7 +81,7 @@ function explainMail(licenseId: number, { createdAt, failedAt, attempts, lastErr
     queued_at: timeOf(createdAt) as string,
     status: status === undefined ? null : Number(status),
   };
-  const action: Action | null = failedAt === null ? null : { type: 'send_key', license_id: licenseId };
+  const action: RemedyAction | null = failedAt === null ? null : { type: 'send_key', license_id: licenseId };
   return finding('MAIL_NOT_DELIVERED', facts, { since: timeOf(createdAt), action });
 }
 
@@ -94,7 +98,7 @@ function explainState(
   if (status === 'active')
     return finding('ACTIVE', {
       ...of,
-      ...slotsOf(license),
+      ...slotFactsOfLicense(license),
       activation_type: plan.activationType,
       expires_at,
       next_payment: nextPayment(license, now),
@@ -136,9 +140,9 @@ function explainState(
 }
 
 /** Returns the action that makes a licence usable again; null if there is none. */
-export function revival(license: License, now: Date): Action | null {
+export function revival(license: License, now: Date): RemedyAction | null {
   const { id, expiresAt } = license;
-  const renewal: Action = { type: 'renew', license_id: id, for: '1y' };
+  const renewal: RemedyAction = { type: 'renew', license_id: id, for: '1y' };
   switch (liveStatus(license, now)) {
     case 'expired':
       return renewal;
@@ -150,12 +154,12 @@ export function revival(license: License, now: Date): Action | null {
   }
 }
 
-export function slotsOf({ activationLimit, activationsUsed }: License) {
+export function slotFactsOfLicense({ activationLimit, activationsUsed }: License) {
   return { activation_limit: activationLimit, activations_used: activationsUsed };
 }
 
 /** Returns the action that frees one slot. After an override or a lowered limit, more slots may be used than allowed. */
-export function raiseLimit({ id, activationsUsed }: License): Action {
+export function raiseLimit({ id, activationsUsed }: License): RemedyAction {
   return { type: 'change_limit', license_id: id, activation_limit: activationsUsed + 1 };
 }
 

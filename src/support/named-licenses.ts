@@ -20,7 +20,7 @@ import { distinct } from './distinct';
 /** Licences that a text names exactly, nearly, or in the access log. */
 
 /** The maximum of licences in a list to choose from. */
-export const MAX_LISTED = 20;
+export const MAX_NAMED_LICENSES = 20;
 /** The latest accesses that are searched for an identifier, which takes two seconds on MariaDB. */
 const LATEST_ACCESSES = 1_000_000;
 /** The maximum of accesses whose text contains the identifier, before the exact comparison. */
@@ -28,7 +28,7 @@ const MAX_ALIKE = 5_000;
 
 /** Finds licences by customer, reference, end of key or activated identifier. Each is listed once, by id. */
 export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
-  const limit = MAX_LISTED + 1;
+  const limit = MAX_NAMED_LICENSES + 1;
   const hint = asHint(text);
   const found: Record<'customer' | 'reference' | 'hint' | 'identifier', License[]> = {
     customer: await listLicenses(db, { customer: storedCustomer(text), limit }, now),
@@ -58,7 +58,7 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
 /** Finds licences of customers whose e-mail begins with the text, or has one slip, or has its name at another provider. */
 export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
   const email = storedCustomer(text);
-  const limit = MAX_LISTED + 1;
+  const limit = MAX_NAMED_LICENSES + 1;
   // A number means an id or an order.
   if (!/^\S{3,190}$/.test(email) || /^\d+$/.test(email)) return [];
   const named = (licenses: License[], by: Name) =>

@@ -11,8 +11,8 @@ import { activationKey } from '../store/licenses/activations';
 import type { EventAction } from '../store/events';
 import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
-import { effective, endedKeyCause, keyFullCause, slotsOf as slotsOfKey } from './explain-keys';
-import { raiseLimit, revival, slotsOf } from './explain-license';
+import { effective, endedKeyCause, keyFullCause, slotFactsOfKey as slotsOfKey } from './explain-keys';
+import { raiseLimit, revival, slotFactsOfLicense } from './explain-license';
 import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
 import { isOfDownload } from '../texts/operators/support';
@@ -189,7 +189,7 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
   const byOtherKey = otherKeys(access, license, known);
   if (byOtherKey) return byOtherKey;
   const license_status = liveStatus(license, now);
-  const slots = { ...slotsOf(license), license_status, key: null, place: null };
+  const slots = { ...slotFactsOfLicense(license), license_status, key: null, place: null };
   // A free slot or a retry would not help.
   if (license_status !== 'active')
     return isFull ? cause('SLOTS_FULL', slots) : cause('NOT_ACTIVATED', { license_status });

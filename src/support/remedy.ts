@@ -4,7 +4,7 @@ import { prolongedUntil } from '../licensing/lifecycle';
 import { liveStatus, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import { revival } from './explain-license';
-import type { Action } from './finding-model';
+import type { RemedyAction } from './finding-model';
 import type { SortedAnswer } from './sorted-answer';
 
 /** The remedy that makes a refused licence work again, for the licence's page. The functions are pure. */
@@ -93,6 +93,6 @@ function moreSlots(
 }
 
 /** Returns the action of a finding about the licence or its key. */
-function actionOf({ about }: SortedAnswer, code: string): Action | null {
+function actionOf({ about }: SortedAnswer, code: string): RemedyAction | null {
   return about.get(code)?.action ?? null;
 }

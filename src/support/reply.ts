@@ -1,6 +1,6 @@
 import { liveStatus, nextPayment, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
-import type { Code } from './finding-model';
+import type { FindingCode } from './finding-model';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { STOPPING_EVENTS, type ReplyCase, type ReplyFacts } from '../texts/customers/reply';
 import { readOrderReason } from '../texts/order-reason';
@@ -107,7 +107,7 @@ function caseOf(
 }
 
 /** The refusals of a licence that is valid, by their causes. */
-const CASES: Partial<Record<Code, ReplyCase>> = {
+const CASES: Partial<Record<FindingCode, ReplyCase>> = {
   KEY_MISTYPED: 'mistyped',
   KEY_REPLACED: 'key_ended',
   KEY_ENDED: 'key_ended',
@@ -118,7 +118,7 @@ const CASES: Partial<Record<Code, ReplyCase>> = {
 };
 
 /** The refusals of an IP address without a known licence. */
-const CASES_WITHOUT_LICENSE: Partial<Record<Code, ReplyCase>> = {
+const CASES_WITHOUT_LICENSE: Partial<Record<FindingCode, ReplyCase>> = {
   NO_KEY: 'no_key',
   RATE_LIMITED: 'too_many_requests',
   OMITTED: 'too_many_requests',

@@ -4,7 +4,7 @@ import { explainAccesses } from './explain-accesses';
 import { gatherKnown } from './gather-known';
 import { isOfRequest } from './sorted-answer';
 import { whatHappened, type Entry, type WhatHappenedOptions } from './what-happened';
-import { explained } from './why';
+import { renderFinding } from './why';
 
 /** An entry of the access log with its description for a list of requests. */
 export interface ToldRequest {
@@ -25,7 +25,7 @@ export async function tellRequests(
   return accesses.flatMap((access) => {
     const activationType = known.licenses.get(access.licenseId ?? 0)?.plan.activationType;
     const requests = explainAccesses([access], known)
-      .map((one) => explained(one, options.language))
+      .map((one) => renderFinding(one, options.language))
       .filter(isOfRequest);
     return whatHappened(
       { licenseId: null, requests: requests.reverse() },

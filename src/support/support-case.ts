@@ -20,7 +20,7 @@ import { compareHints, hintsOfSlips, mayBeOwn } from './similar-keys';
 import { distinct } from './distinct';
 import { gatherKnown, readCircumstances, readKeys } from './gather-known';
 import { findLicensesOfNearKeys, findLikely } from './likely-licenses';
-import { findLogged, MAX_LISTED } from './named-licenses';
+import { findLogged, MAX_NAMED_LICENSES } from './named-licenses';
 import { isOfDownload } from '../texts/operators/support';
 
 /** The data about a licence, the end of a key or an address, gathered by a bounded number of small reads. */
@@ -190,7 +190,7 @@ export async function openOrderCase(
   number: string,
   options: CaseOptions,
 ): Promise<SupportCase | undefined> {
-  const orders = await findOrdersNumbered(db, number, MAX_LISTED + 1);
+  const orders = await findOrdersNumbered(db, number, MAX_NAMED_LICENSES + 1);
   if (orders.length === 0) return undefined;
   const stored = await listOrderLicenses(
     db,
@@ -200,7 +200,7 @@ export async function openOrderCase(
   const [only, ...others] = licenses;
   if (only && others.length === 0 && orders.length === 1) return openLicenseCase(db, only, options);
   const findings: Finding[] = [];
-  for (const order of orders.slice(0, MAX_LISTED)) findings.push(...(await explainOrder(db, order)));
+  for (const order of orders.slice(0, MAX_NAMED_LICENSES)) findings.push(...(await explainOrder(db, order)));
   if (only === undefined) return { license: undefined, findings, accesses: [] };
   const list = openListCase(licenses.map((license) => ({ license, by: 'order' })));
   return { ...list, findings: [...findings, ...list.findings] };
@@ -242,7 +242,7 @@ export async function openLoggedCase(
 
 /** Lists several licences, from which support chooses. */
 export function openListCase(named: NamedLicense[]): SupportCase {
-  const listed = named.slice(0, MAX_LISTED);
+  const listed = named.slice(0, MAX_NAMED_LICENSES);
   return {
     license: undefined,
     licenses: listed,

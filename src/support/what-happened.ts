@@ -1,7 +1,7 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { isOfDownload } from '../texts/operators/support';
-import type { Code, MeantKey, RequestFacts, Slip } from './finding-model';
+import type { FindingCode, MeantKey, RequestFacts, Slip } from './finding-model';
 import { asOnPages, causeOf } from './sentences';
 import { compareHints } from './similar-keys';
 import type { RequestFinding, SortedAnswer } from './sorted-answer';
@@ -16,7 +16,7 @@ export interface Entry {
   count: number;
   /** `checked`: a program asked whether it may download */
   kind: 'refused' | 'granted' | 'checked';
-  code: Code;
+  code: FindingCode;
   /** the request and the reason for its refusal: "Update refused: the licence expired on 12 Nov 2026." */
   sentence: string;
   /** the two parts of a refusal's sentence, so that a page can stress the second; null: not refused */
@@ -210,11 +210,11 @@ function toNear(seen: string, hint: string, slip: Slip, language: OperatorLangua
 }
 
 /** Causes that have ended, so that any later success of this kind shows it. */
-const GONE = new Set<Code>([
+const GONE = new Set<FindingCode>([
   ...(['ACTIVE_AGAIN', 'COVERED_SINCE', 'SLOT_FREE', 'ACTIVATED_SINCE', 'PUBLISHED_SINCE'] as const),
 ]);
 /** Causes on the customer's side, which have ended when the same address succeeds. */
-const OF_CLIENT = new Set<Code>([
+const OF_CLIENT = new Set<FindingCode>([
   ...(['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED', 'UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED'] as const),
   ...(['RATE_LIMITED_PROXY', 'WRONG_PRODUCT', 'BAD_PRODUCT_ID', 'OMITTED', 'PACKAGE_MISSING'] as const),
 ]);

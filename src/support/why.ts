@@ -12,7 +12,7 @@ import type { Release } from '../store/releases';
 import { inSnapshot } from '../store/engine/transaction';
 import { hasCause } from './explain-accesses';
 import { finding, timeOf } from './findings';
-import type { Action, Code, Finding, Name } from './finding-model';
+import type { RemedyAction, FindingCode, Finding, Name } from './finding-model';
 import { openCase } from './open-case';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
@@ -44,13 +44,13 @@ interface WhyVerdict {
 }
 
 export interface ExplainedFinding {
-  code: Code;
+  code: FindingCode;
   /** JSON; for a recorded request it contains `request` */
   facts: object;
   sentence: string;
   since: string | null;
   count: number | null;
-  action: Action | null;
+  action: RemedyAction | null;
   /** what to do in addition to the action; null: nothing */
   advice: string | null;
 }
@@ -80,7 +80,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
       nearby = [],
     } = await openKnownCase(trx, about, options);
     const isUntraced = licenses.length === 0 && !hasCause(findings, accesses);
-    const tell = (one: Finding) => explained(one, language, dated);
+    const tell = (one: Finding) => renderFinding(one, language, dated);
     return {
       license_id: license?.id ?? null,
       licenses: licenses.map((one) => ({ license_id: one.license.id, matched: one.by })),
@@ -117,7 +117,7 @@ async function openKnownCase(db: Db, about: string, options: CaseOptions): Promi
 type Dated = <Facts extends object>(facts: Facts) => Facts;
 
 /** Returns a finding with its sentences. */
-export function explained(
+export function renderFinding(
   { code, facts, since, count, action }: Finding,
   language: OperatorLanguage,
   dated: Dated = (facts) => inWords(facts, language),

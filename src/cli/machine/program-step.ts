@@ -13,28 +13,28 @@ import {
   packageOwning,
   SETTINGS,
   treeAtHome,
-  versionOf,
+  versionOfTree,
 } from './place';
-import type { Change } from './step';
+import type { PlannedChange } from './step';
 import { copyTree, freeTree, isForAll, isLink, replaceLink } from './trees';
 
 /** A step of setup: the program's folder, the link to it, and the command. */
 
-export async function program(): Promise<Change[]> {
+export async function planProgram(): Promise<PlannedChange[]> {
   const there = treeAtHome();
-  const changes: Change[] = [];
+  const changes: PlannedChange[] = [];
   if (there !== ownTree) {
     // A package that was removed leaves its settings behind.
-    if (there !== undefined && versionOf(there) === undefined)
+    if (there !== undefined && versionOfTree(there) === undefined)
       throw new OperatorError(
         `${HOME} is there already, without the program. Keep its settings (.env), and move the folder away: mv ${HOME}/.env ${SETTINGS}; rmdir ${HOME}`,
       );
     if (there !== undefined)
       throw new OperatorError(
-        `${HOME} is there already, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}. This is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
+        `${HOME} is there already, and leads to version ${versionOfTree(there) ?? 'unknown'} in ${there}. This is version ${versionOfTree(ownTree) ?? ''} in ${ownTree}. ` +
           `To change the version: ${commandIn(ownTree)} upgrade ${ownTree}`,
       );
-    const tree = isForAll(ownTree) ? ownTree : freeTree(versionOf(ownTree) ?? 'new');
+    const tree = isForAll(ownTree) ? ownTree : freeTree(versionOfTree(ownTree) ?? 'new');
     if (tree !== ownTree)
       changes.push({
         words: `copy ${ownTree}, where the service's user may not look, to ${tree}`,
@@ -62,7 +62,7 @@ export async function program(): Promise<Change[]> {
  * Returns the changes that move the settings outside of a version's tree, which the next version replaces.
  * @param isTree false: only for settings that exist already, such as those of an archive before the package
  */
-function settingsOutside(tree: string, isTree: boolean): Change[] {
+function settingsOutside(tree: string, isTree: boolean): PlannedChange[] {
   const path = join(tree, '.env');
   if (existsSync(path) || !(isTree || existsSync(SETTINGS))) return [];
   return [
@@ -85,7 +85,7 @@ function requireNode(): void {
   );
 }
 
-function link(path: string, to: string): Change {
+function link(path: string, to: string): PlannedChange {
   const before = isLink(path) ? readlinkSync(path) : null;
   return {
     words: `the link ${path}, to ${to}`,

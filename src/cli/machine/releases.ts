@@ -11,8 +11,8 @@ import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { writeText } from '../../setup/files';
-import { lastLines, run, runWell } from '../../setup/machine';
-import { commandIn, HOME, lineIn, SETTINGS, TREES, versionOf } from './place';
+import { lastLines, runProgram, runOrThrow } from '../../setup/machine';
+import { commandIn, HOME, lineIn, SETTINGS, TREES, versionOfTree } from './place';
 import { copyTree, freeTree, isLink, replaceLink } from './trees';
 
 /** Places and packs the trees and packages of versions, for `upgrade` and its rollback. */
@@ -46,7 +46,7 @@ export async function placeTree(given: string, live: string): Promise<NewTree> {
 }
 
 function requireTree(tree: string, given: string): string {
-  const version = versionOf(tree);
+  const version = versionOfTree(tree);
   if (version === undefined || !existsSync(commandIn(tree)))
     throw new OperatorError(
       `${given} does not hold a built version of this program: package.json and dist/src/cli.js are expected at its top.`,
@@ -69,7 +69,7 @@ async function unpack(archive: string): Promise<NewTree> {
       '--directory',
       folder,
     ];
-    const { code, stderr } = await run(line);
+    const { code, stderr } = await runProgram(line);
     const [top, ...more] = readdirSync(folder);
     if (code !== 0 || top === undefined || more.length > 0)
       throw new OperatorError(
@@ -78,7 +78,7 @@ async function unpack(archive: string): Promise<NewTree> {
       );
     const tree = join(folder, top);
     const version = requireTree(tree, archive);
-    await runWell(['chmod', '-R', 'go=rX', tree]);
+    await runOrThrow(['chmod', '-R', 'go=rX', tree]);
     const to = freeTree(version);
     await rename(tree, to);
     return { path: to, version, isCopy: true };
@@ -89,7 +89,7 @@ async function unpack(archive: string): Promise<NewTree> {
 
 /** Checks that a tree was built for this machine and has its Node. @throws OperatorError */
 export async function requireRunnable({ path, version }: NewTree): Promise<void> {
-  const { code, stdout, stderr } = await run(lineIn(path, ['--version'])).catch((error: unknown) => ({
+  const { code, stdout, stderr } = await runProgram(lineIn(path, ['--version'])).catch((error: unknown) => ({
     code: 1,
     stdout: '',
     stderr: (error as Error).message,
@@ -128,7 +128,7 @@ async function copyWithRights(from: string, to: string): Promise<void> {
  */
 export async function leadHomeTo(tree: string): Promise<void> {
   if (existsSync(HOME) && !isLink(HOME)) {
-    const moved = freeTree(versionOf(HOME) ?? 'old');
+    const moved = freeTree(versionOfTree(HOME) ?? 'old');
     await rename(HOME, moved);
     await replaceLink(HOME, moved);
   }
@@ -137,7 +137,7 @@ export async function leadHomeTo(tree: string): Promise<void> {
 
 /** Returns the path of the live tree after HOME has become a link. */
 export function futurePath(live: string): string {
-  return live === HOME ? freeTree(versionOf(HOME) ?? 'old') : live;
+  return live === HOME ? freeTree(versionOfTree(HOME) ?? 'old') : live;
 }
 
 export interface Package {
@@ -147,7 +147,7 @@ export interface Package {
 
 /** Reads a package. @throws OperatorError if it is not a .deb of this program */
 export async function readPackage(file: string): Promise<Package> {
-  const { code, stdout, stderr } = await run([
+  const { code, stdout, stderr } = await runProgram([
     'dpkg-deb',
     '--show',
     '--showformat',
@@ -172,7 +172,7 @@ export async function repack(name: string, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const root = await mkdtemp(join(folder, '.pack-'));
   try {
-    const listed = (await runWell(['dpkg-query', '--listfiles', name])).split('\n');
+    const listed = (await runOrThrow(['dpkg-query', '--listfiles', name])).split('\n');
     const paths = listed.filter((path) => /^\/./.test(path) && lstatSync(path, { throwIfNoEntry: false }));
     const list = join(root, 'list');
     await writeFile(list, paths.map((path) => `${path.slice(1)}\n`).join(''));
@@ -180,8 +180,8 @@ export async function repack(name: string, folder: string): Promise<string> {
     await mkdir(join(tree, 'DEBIAN'), { recursive: true, mode: 0o755 });
     const copy =
       'tar --create --no-recursion --directory=/ --files-from="$1" | tar --extract --directory="$2"';
-    await runWell(['sh', '-c', copy, 'sh', list, tree]);
-    const status = await runWell(['dpkg-query', '--status', name]);
+    await runOrThrow(['sh', '-c', copy, 'sh', list, tree]);
+    const status = await runOrThrow(['dpkg-query', '--status', name]);
     const control = status.replace(/^Status:.*\n/m, '').replace(/^Conffiles:\n(?: .*\n)*/m, '');
     await writeFile(join(tree, 'DEBIAN/control'), control.replace(/\n*$/, '\n'));
     for (const part of ['preinst', 'postinst', 'prerm', 'postrm', 'conffiles', 'md5sums', 'triggers']) {
@@ -190,7 +190,7 @@ export async function repack(name: string, folder: string): Promise<string> {
     }
     const version = /^Version: (.*)$/m.exec(status)?.[1] ?? '0';
     const deb = join(folder, `${name}_${version.replace(/[^\w.+~-]/g, '_')}.deb`);
-    await runWell(['dpkg-deb', '--build', '--root-owner-group', '-Zgzip', '-z1', tree, deb]);
+    await runOrThrow(['dpkg-deb', '--build', '--root-owner-group', '-Zgzip', '-z1', tree, deb]);
     return deb;
   } finally {
     await rm(root, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { cp, rename, rm, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
-import { runWell } from '../../setup/machine';
+import { runOrThrow } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
 import { HOME, TREES } from './place';
 
@@ -50,8 +50,8 @@ export async function copyTree(from: string, to: string): Promise<void> {
       verbatimSymlinks: true,
       filter: (source) => !left.includes(source),
     });
-    await runWell(['chown', '-R', 'root:root', to]);
-    await runWell(['chmod', '-R', 'go=rX', to]);
+    await runOrThrow(['chown', '-R', 'root:root', to]);
+    await runOrThrow(['chmod', '-R', 'go=rX', to]);
   } catch (error) {
     await rm(to, { recursive: true, force: true });
     throw new OperatorError(`${from} was not copied to ${to}: ${(error as Error).message}`);

@@ -6,7 +6,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
 import { readText, writeText } from '../../setup/files';
 import { appendToJournal, writtenBefore, type JournalEntry } from '../../setup/journal';
-import { runWell } from '../../setup/machine';
+import { runOrThrow } from '../../setup/machine';
 import {
   readInstances,
   restartInTurns,
@@ -18,12 +18,12 @@ import {
 import { askReadiness } from '../health';
 import { DROP_IN, hasOwnNode, HOME, ownTree, packagedUnit, SERVICE_SCRIPT, UNIT, UNIT_FILE } from './place';
 import { configOf } from './settings-step';
-import { PUBLIC, type Change, type Setup } from './step';
+import { PUBLIC, type PlannedChange, type Setup } from './step';
 
 /** A step of setup: the systemd unit and its instances. */
 
-export async function unit(setup: Setup): Promise<Change[]> {
-  const changes: Change[] = [];
+export async function planUnit(setup: Setup): Promise<PlannedChange[]> {
+  const changes: PlannedChange[] = [];
   const shipped = readText(join(ownTree, 'deploy', UNIT));
   const packaged = packagedUnit();
   if (shipped === undefined) throw new OperatorError(`${ownTree}/deploy has no ${UNIT}.`);
@@ -40,7 +40,7 @@ export async function unit(setup: Setup): Promise<Change[]> {
   return changes;
 }
 
-function unitFile(setup: Setup, path: string, text: string): Change {
+function unitFile(setup: Setup, path: string, text: string): PlannedChange {
   const said = text
     .split('\n')
     .filter((line) => /^[A-Z]\w*=./.test(line))
@@ -51,7 +51,7 @@ function unitFile(setup: Setup, path: string, text: string): Change {
     make: async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o755 });
       await writeText(path, text, PUBLIC);
-      await runWell(['systemctl', 'daemon-reload']);
+      await runOrThrow(['systemctl', 'daemon-reload']);
       return { kind: 'unit-file', path, text };
     },
   };
@@ -112,7 +112,7 @@ export async function isReady(name: string): Promise<boolean> {
   );
 }
 
-export async function instances(setup: Setup): Promise<Change[]> {
+export async function planInstances(setup: Setup): Promise<PlannedChange[]> {
   const { count, there } = await wantedInstances(setup);
   const wantedNames = Array.from({ length: count }, (_, i) => `licensing@${i + 1}`);
   const names = wantedNames.filter(
@@ -145,7 +145,7 @@ export async function instances(setup: Setup): Promise<Change[]> {
               const made: JournalEntry = { kind: 'instances', names };
               await appendToJournal(made);
               for (const name of names) {
-                await runWell(['systemctl', 'enable', '--now', '--quiet', name]);
+                await runOrThrow(['systemctl', 'enable', '--now', '--quiet', name]);
                 await waitUntilReady(name, isReady);
               }
               return made;
@@ -158,7 +158,7 @@ export async function instances(setup: Setup): Promise<Change[]> {
           {
             words: `${tooMany.join(', ')}: stop, and no longer start with the machine`,
             make: async () => {
-              await runWell(['systemctl', 'disable', '--now', '--quiet', ...tooMany]);
+              await runOrThrow(['systemctl', 'disable', '--now', '--quiet', ...tooMany]);
               return undefined;
             },
           },

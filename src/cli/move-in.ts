@@ -6,7 +6,7 @@ import { importOperations } from '../operations/imports';
 import type { Target } from '../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';
 import { mapOf, moveLicensesIn } from '../transfer/moving/run';
-import { say } from '../transfer/moving/sayings';
+import { importMessageOf } from '../transfer/moving/import-messages';
 import { moved } from '../texts/operators/en/moved';
 import type { DateForm } from '../transfer/moving/source';
 import { requireSource } from '../transfer/moving/sources';
@@ -128,14 +128,15 @@ function describeMove(report: MoveReport, title: string, next: string): string {
     ...said(
       'What to know:',
       warnings.flatMap(({ code, facts, count, rows, customers }) => [
-        `  ${count} x ${code}: ${say(moved.warnings, { code, facts })} (${rowsOf(rows, count)})`,
+        `  ${count} x ${code}: ${importMessageOf(moved.warnings, { code, facts })} (${rowsOf(rows, count)})`,
         ...(customers.length === 0 ? [] : [`    ${customers.join(', ')}`]),
       ]),
     ),
     ...said(
       'Left out:',
       leftOut.map(
-        ({ count, rows, ...said }) => `  ${count} x ${say(moved.leftOut, said)} (${rowsOf(rows, count)})`,
+        ({ count, rows, ...said }) =>
+          `  ${count} x ${importMessageOf(moved.leftOut, said)} (${rowsOf(rows, count)})`,
       ),
     ),
     ...said(

@@ -11,7 +11,7 @@ import { insertEvents, type LicenseEvent } from '../store/events';
 import { insertCountedInChunks, insertInChunks } from '../store/import';
 import { insertLicenses } from '../store/licenses/licenses';
 import { fieldsToRow } from '../store/engine/row-fields';
-import { refusal } from './refusals';
+import { importError } from './refusals';
 
 /** Inserts another system's licences, both for the CSV importer and for moves from a system with its own source. */
 
@@ -122,7 +122,7 @@ export async function insertNewLicenses(
     return ids;
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    throw refusal('meanwhile');
+    throw importError('meanwhile');
   }
 }
 

@@ -3,7 +3,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { findNamed } from '../../licensing/find-or-throw';
 import { listPlans, listProducts } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { oneKey, openFile, type RowReader } from './file-source';
 import type { MovingSource, ReadColumn, TableOptions } from './source';
 import { idOfKey, LeftOut, sitesOf, type FormerTable } from './table';
@@ -107,20 +107,20 @@ function columnsOf(heading: string[], { map, ignore }: TableOptions): Map<CsvTar
     columns.set(field, best.at);
     left.splice(left.indexOf(best), 1);
   }
-  if (!columns.has('key')) throw refusal('no-key-column', [], { field: 'map' });
+  if (!columns.has('key')) throw importError('no-key-column', [], { field: 'map' });
   // A first line with a column for keys is a heading, whose names may be shown.
-  if (several !== undefined) throw refusal('several-columns', several, { field: 'map' });
+  if (several !== undefined) throw importError('several-columns', several, { field: 'map' });
   const twice = [...columns.values()]
     .map((at) => names[at] ?? '')
     .find((name) => names.indexOf(name) !== names.lastIndexOf(name));
-  if (twice !== undefined) throw refusal('column-twice', [twice], { field: 'file' });
+  if (twice !== undefined) throw importError('column-twice', [twice], { field: 'file' });
   return columns;
 }
 
 function requireColumn(names: string[], name: string): number {
   const exact = names.indexOf(name);
   const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
-  if (at === -1) throw refusal('no-column', [name, String(names.length)], { field: 'file' });
+  if (at === -1) throw importError('no-column', [name, String(names.length)], { field: 'file' });
   return at;
 }
 
@@ -140,14 +140,14 @@ export const ALL = '*';
 async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTarget>> {
   const [products, plans] = [await listProducts(db), await listPlans(db)];
   if (options.product !== undefined && findNamed(products, options.product) === undefined)
-    throw refusal('no-product-here', [options.product], { field: 'product' });
+    throw importError('no-product-here', [options.product], { field: 'product' });
   const here = (product: string, plan: string): number | undefined => {
     const found = product === '' ? undefined : findNamed(products, product);
     if (plan === '' || (product !== '' && found === undefined)) return undefined;
     return findNamed(found ? plans.filter(({ productId }) => productId === found.id) : plans, plan)?.id;
   };
   if (options.plan !== undefined && here(options.product ?? '', options.plan) === undefined)
-    throw refusal('no-plan-here', [options.plan], { field: 'plan' });
+    throw importError('no-plan-here', [options.plan], { field: 'plan' });
   // Tables contain the names of plans and products in different case.
   const spelled = new Map<string, ReturnType<RowReader<CsvTarget>['plan']>>();
   return {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { decodeHTMLStrict } from 'entities';
 import { explainReadFault } from '../../packages/file-faults';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { compareVersions, isVersion } from '../../licensing/versions';
 import type { CatalogueProduct } from '../../licensing/catalogue';
 import type { Db } from '../../store/engine/database';
@@ -106,7 +106,7 @@ export async function readArsReleases(
     }
   }
   const unknown = [...map.keys()].find((id) => !known.has(id));
-  if (unknown !== undefined) throw refusal('no-category', [unknown], { field: 'releases' });
+  if (unknown !== undefined) throw importError('no-category', [unknown], { field: 'releases' });
   return found;
 }
 

@@ -1,5 +1,5 @@
 import type { Row } from '../../store/export';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
 import { openSiteTables, columnText, type SiteTables } from './site-tables';
 import { openRights, type RightsOfUsers } from './subscriptions';
@@ -105,7 +105,7 @@ interface Keys {
 async function readKeys(tables: SiteTables): Promise<Map<number, Keys>> {
   // Version 7.x has the column `published`, the versions before have `enabled`.
   const flag = ['published', 'enabled'].find((one) => tables.has('ars_dlidlabels', one));
-  if (flag === undefined) throw refusal('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
+  if (flag === undefined) throw importError('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
   const byUser = new Map<number, Keys>();
   for await (const row of tables.read('ars_dlidlabels', [...NEEDED.ars_dlidlabels, flag], ['id'])) {
     const [id, user, key] = [Number(row.id), Number(row.user_id), columnText(row.dlid)];

@@ -10,7 +10,7 @@ import { MAX_LABEL_LENGTH } from '../../licensing/core/columns';
 import { KeyFault, labelOf, readKey } from '../cells';
 import { endAfter } from './dates';
 import type { Reporter } from './report';
-import type { LeftOutReason, WarningCode } from './sayings';
+import type { LeftOutReason, WarningCode } from './import-messages';
 import type { SourceKey, SourceLicense } from './source';
 import { BEGINS_LATER, sourceStandingOf } from './standing';
 

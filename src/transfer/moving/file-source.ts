@@ -1,4 +1,4 @@
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { SharedKeys } from './shared-keys';
 import { FormerTable, isIdOfKey, LeftOut, type FormerRow, type TableRules } from './table';
 import type {
@@ -82,7 +82,7 @@ export async function openFile<F extends string>(
       if (found instanceof LeftOut) return;
       const { id, plan, isEnded } = found;
       if (!plans.has(plan.key)) plans.set(plan.key, planOf(plan));
-      if (plans.size > MAX_PLANS) throw refusal('many-plans', [String(MAX_PLANS)], { field: 'file' });
+      if (plans.size > MAX_PLANS) throw importError('many-plans', [String(MAX_PLANS)], { field: 'file' });
       reader.note?.(row, id, opened);
       if (reader.customer && isIdOfKey(id)) {
         keys.note(id, reader.customer(row));

@@ -1,6 +1,6 @@
 import type { Row } from '../../store/export';
 import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
-import type { LeftOutReason } from './sayings';
+import type { LeftOutReason } from './import-messages';
 import { BEGINS_LATER, OVER, RUNS, sourceStandingOf } from './standing';
 import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
 import type {

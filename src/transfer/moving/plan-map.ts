@@ -5,7 +5,7 @@ import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import { MAX_UINT32 } from '../../licensing/core/columns';
 import type { Transaction } from '../../store/engine/database';
 import { labelOf } from '../cells';
-import { refusal, type ImportErrorCode } from '../refusals';
+import { importError, type ImportErrorCode } from '../refusals';
 import type { SourceLicense, SourcePlan } from './source';
 import { commonest, noteUsual, noUsual, type Usual } from './usual';
 
@@ -46,7 +46,7 @@ export function readPlanMap(text: string): PlanMap {
   let rest = text.trim();
   while (rest !== '') {
     const { key, target, end } = readEntry(rest);
-    if (map.has(key)) throw refusal('map-twice', [key], { field: 'plans' });
+    if (map.has(key)) throw importError('map-twice', [key], { field: 'plans' });
     map.set(key, target === '-' ? null : target.startsWith('new') ? readNewPlan(target) : Number(target));
     rest = rest.slice(end);
   }
@@ -61,7 +61,7 @@ function readEntry(text: string): { key: string; target: string; end: number } {
     const key = text.slice(0, at).trim();
     if (target !== undefined && key !== '') return { key, target, end: TARGET.lastIndex };
   }
-  throw refusal('map-form', [], { field: 'plans' });
+  throw importError('map-form', [], { field: 'plans' });
 }
 
 /** Formats a map in the form that `readPlanMap` parses. */
@@ -84,7 +84,7 @@ function readNewPlan(text: string): PlanToCreate {
       name: name === undefined ? undefined : String(JSON.parse(name)),
     };
   } catch {
-    throw refusal('map-form', [], { field: 'plans' });
+    throw importError('map-form', [], { field: 'plans' });
   }
 }
 
@@ -181,7 +181,7 @@ export async function openPlanTable(
   const known = new Map(sourcePlans.map((plan) => [plan.key, plan]));
   const made: PlanTable['made'] = { products: [], plans: [] };
   const refuse = (code: ImportErrorCode, ...facts: string[]) => {
-    throw refusal(code, facts, { field: 'plans' });
+    throw importError(code, facts, { field: 'plans' });
   };
   const wanted: PlanMap = new Map();
   for (const [key, id] of given) {

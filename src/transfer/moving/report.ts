@@ -1,7 +1,7 @@
 import type { LiveStatus } from '../../licensing/core/states';
 import { keepFirst } from '../lines';
 import type { MappedPlan } from './plan-map';
-import { leftOutCodeOf, type LeftOutCode, type LeftOutReason, type WarningCode } from './sayings';
+import { leftOutCodeOf, type LeftOutCode, type LeftOutReason, type WarningCode } from './import-messages';
 import type { ReadColumn, SourceName, SourceWarning } from './source';
 
 /** The result of a run or a dry run, from which the seller decides. It never contains a whole key. */

@@ -15,13 +15,13 @@ import {
   type PlanTable,
 } from './plan-map';
 import { createReporter, type Group, type MoveReport } from './report';
-import type { LeftOutCode } from './sayings';
+import type { LeftOutCode } from './import-messages';
 import { survey } from './survey';
 import type { DateForm, MovingSource, SourceItem, TableOptions } from './source';
 import { SOURCES } from './sources';
 import { toDesiredLicense } from './desired-license';
 import { allSites } from './import-baseline';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 
 export interface MoveOptions {
   source: MovingSource;
@@ -64,12 +64,12 @@ const SITES_OF_BATCH = 1_000;
 export function moveLicensesIn(db: Db, options: MoveOptions): Promise<MoveReport> {
   const { source, dryRun, file, users } = options;
   if (source.reads === 'file' && file === undefined)
-    throw refusal('no-file', [source.title], { field: 'file' });
+    throw importError('no-file', [source.title], { field: 'file' });
   // A file that the source would ignore is a mistake of the caller.
   if (source.reads === 'tables' && file !== undefined)
-    throw refusal('file-not-read', [source.title], { field: 'file' });
+    throw importError('file-not-read', [source.title], { field: 'file' });
   if (users !== undefined && !source.readsUsers)
-    throw refusal('users-not-read', [source.title, readersOfUsers()], { field: 'users' });
+    throw importError('users-not-read', [source.title, readersOfUsers()], { field: 'users' });
   const work = (trx: Transaction) => run(trx, options);
   const isOnce = file !== undefined && !options.readsAgain;
   return dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce });
@@ -99,7 +99,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   });
   const columns = confirmed ? null : (opened.columns ?? null);
   if (columns !== null && !dryRun)
-    throw refusal('confirm-columns', [source.title, columns.join(', ')], { field: 'confirm_columns' });
+    throw importError('confirm-columns', [source.title, columns.join(', ')], { field: 'confirm_columns' });
   const sold = opened.plans.map(({ key, name, product, ...plan }) => ({
     ...plan,
     key: decodeHTMLStrict(key),
@@ -177,7 +177,7 @@ function refuseBadRows(leftOut: Group[]): void {
   const bad = leftOut.filter(({ code }) => !FITTING.has(code));
   const rows = bad.flatMap(({ rows: some }) => some.map(String));
   const count = bad.reduce((sum, one) => sum + one.count, 0);
-  if (count > 0) throw refusal('bad-rows', [String(count), ...rows], { field: 'file' });
+  if (count > 0) throw importError('bad-rows', [String(count), ...rows], { field: 'file' });
 }
 
 /** The numbers of a report, for the list of runs. */
@@ -292,7 +292,7 @@ function nameOf({ key, name }: MappedPlan): string {
 function incomplete(unsaid: MappedPlan[]): Error {
   const map = unsaid.map(({ key }) => `${key}=PLAN`).join(',');
   const named = unsaid.map((plan) => `${nameOf(plan)}: ${plan.licenses}`);
-  return refusal('unsaid-plans', [map, ...named], { field: 'plans' });
+  return importError('unsaid-plans', [map, ...named], { field: 'plans' });
 }
 
 /** Formats a report's map for `--plans`, with `?` for a plan that the map does not contain, and new plans in full. */

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/engine/database';
 import type { StoredStatus } from '../../licensing/core/states';
-import type { LeftOutReason, WarningCode } from './sayings';
+import type { LeftOutReason, WarningCode } from './import-messages';
 
 /**
  * The interface of a former system. A source is one file of this folder, which knows the tables, their meaning, and

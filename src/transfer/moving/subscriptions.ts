@@ -1,6 +1,6 @@
 import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
 import type { Right } from './rights';
 import { sourceStandingOf } from './standing';
@@ -32,7 +32,7 @@ export async function openRights(db: Db, prefix: string, context: Context): Prom
     if (length > 0 && (await db(`${prefix}${one.table}`).first()) !== undefined) found.push(one);
   }
   if (found.length > 1)
-    throw refusal('several-components', [found.map(({ title }) => title).join(', ')], { field: 'from' });
+    throw importError('several-components', [found.map(({ title }) => title).join(', ')], { field: 'from' });
   const [only] = found;
   return only === undefined ? openGroups(db, prefix) : only.open(db, prefix, context);
 }

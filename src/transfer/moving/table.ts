@@ -2,9 +2,9 @@ import { canonicalKey, keyDigest } from '../../licensing/core/keys';
 import { MAX_UINT32 } from '../../licensing/core/columns';
 import { readStatus, cellText } from '../cells';
 import { readCsv, type CsvPart, type CsvRow } from '../csv';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { DateColumn, readDate, type Edge } from './dates';
-import type { LeftOutCode, LeftOutReason } from './sayings';
+import type { LeftOutCode, LeftOutReason } from './import-messages';
 import type { DateForm, SourceLicense } from './source';
 
 /** Reads a former system's table from a file: finds columns by its exporter's names, and converts cells to values. */
@@ -73,7 +73,7 @@ export class FormerTable<F extends string> {
     rules: TableRules<F>,
     note: (row: FormerRow<F>, table: FormerTable<F>) => void,
   ): Promise<FormerTable<F>> {
-    if (file === undefined) throw refusal('no-file', [rules.title], { field: 'file' });
+    if (file === undefined) throw importError('no-file', [rules.title], { field: 'file' });
     const chunks = await hold(file, rules.part);
     let table: FormerTable<F> | undefined;
     const dates = new Map<F, DateColumn>();
@@ -95,7 +95,7 @@ export class FormerTable<F extends string> {
       }
       note(read, table);
     }
-    if (table === undefined) throw refusal('empty-file', [], { field: rules.part ?? 'file' });
+    if (table === undefined) throw importError('empty-file', [], { field: rules.part ?? 'file' });
     for (const [field, column] of dates) table.#forms.set(field, column.form(rules.asked));
     return table;
   }
@@ -242,7 +242,7 @@ async function hold(file: AsyncIterable<Buffer>, part: CsvPart = 'file'): Promis
   for await (const chunk of file) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > MAX_BYTES) throw refusal('large-file', [], { field: part });
+    if (length > MAX_BYTES) throw importError('large-file', [], { field: part });
   }
   return chunks;
 }
@@ -268,14 +268,14 @@ function findColumns<F extends string>(
     if (at !== undefined) found.set(field, at);
   }
   const other = foreign.find((name) => names.includes(plain(name)));
-  if (other !== undefined) throw refusal('foreign-column', [title, other], { field: 'file' });
+  if (other !== undefined) throw importError('foreign-column', [title, other], { field: 'file' });
   const missing = needed.filter((fields) => !fields.some((field) => found.has(field)));
   // Do not show the heading: in a table without one, the first line contains a key.
   if (missing.length > 0) {
     const names = missing.map((fields) => fields.map((field) => `"${columns[field][0] ?? field}"`).join('|'));
     throw part === 'users'
-      ? refusal('other-people', names, { field: 'users' })
-      : refusal('other-table', [title, ...names], { field: 'file' });
+      ? importError('other-people', names, { field: 'users' })
+      : importError('other-table', [title, ...names], { field: 'file' });
   }
   return found;
 }

@@ -21,9 +21,9 @@ import {
 import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/licenses/licenses';
 import { findUsedLicenses, listKeyDigests } from '../../store/licenses/license-use';
 import { inReadCommitted } from '../../store/engine/transaction';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { parseBaseline, shortKey, type ImportBaseline } from './import-baseline';
-import type { StaysCode } from './sayings';
+import type { StaysCode } from './import-messages';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
 
@@ -51,8 +51,8 @@ export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<
 async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   const runs = await lockRuns(trx);
   const found = runs.find((run) => run.id === id);
-  if (found === undefined) throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
-  if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
+  if (found === undefined) throw importError('no-import', [String(id)], { as: 'NOT_FOUND' });
+  if (found.undoneAt !== null) throw importError('undone-before', [String(id)], { as: 'CONFLICT' });
   /** the other runs that were not undone */
   const others = runs.flatMap((run) => (run.id !== id && run.undoneAt === null ? [run.id] : []));
   const later = others.filter((run) => run > id);

@@ -12,7 +12,7 @@ export type LeftOutReason = LeftOutCode | readonly [LeftOutCode, ...string[]];
 type Sentences<Code extends string> = Record<Code, string | ((...facts: string[]) => string)>;
 
 /** Returns the sentence of a code. */
-export function say<Code extends string>(
+export function importMessageOf<Code extends string>(
   sentences: Sentences<Code>,
   { code, facts }: { code: Code; facts: readonly string[] },
 ): string {

@@ -8,7 +8,7 @@ import { withSession, type Session } from './command';
 import { KEY_ARGUMENT, requireLicenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
-import { inBothForms } from '../licensing/core/identifiers';
+import { toDisplayFormWithAscii } from '../licensing/core/identifiers';
 
 export function addActivationCommands(program: Command): void {
   const activation = program
@@ -57,9 +57,12 @@ function addAdd(activation: Command): void {
           wanted,
         );
         if (status === 200)
-          throw new OperatorError(`${inBothForms(added.identifier)} is activated on licence ${id} already.`, {
-            code: 'CONFLICT',
-          });
+          throw new OperatorError(
+            `${toDisplayFormWithAscii(added.identifier)} is activated on licence ${id} already.`,
+            {
+              code: 'CONFLICT',
+            },
+          );
         const used = await countUsed(session, license);
         if (activationLimit !== 0 && used > activationLimit)
           session.output.note(
@@ -67,7 +70,7 @@ function addAdd(activation: Command): void {
           );
         session.output.print(
           added,
-          `${inBothForms(added.identifier)} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
+          `${toDisplayFormWithAscii(added.identifier)} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );
@@ -85,12 +88,12 @@ function addRemove(activation: Command): void {
         const license = await requireLicenseArgument(session.db, key);
         const { id } = license;
         const activation = await requireActivationOf(session.db, license, text);
-        const followers = (await listFollowers(session.db, activation)).map(inBothForms);
+        const followers = (await listFollowers(session.db, activation)).map(toDisplayFormWithAscii);
         const path = { id, activation_id: activation.id };
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
+          `${[toDisplayFormWithAscii(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 import { MAX_ISSUED } from '../licensing/issue';
-import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
+import { isUrlSafeKey, KEY_NOT_URL_SAFE } from '../licensing/core/keys';
 import { requirePlanNamed } from '../licensing/find-or-throw';
 import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
 import { nextPayment, paidUntil, STORED_STATUSES } from '../licensing/core/states';
@@ -113,8 +113,8 @@ function addIssue(license: Command): void {
         noteUnusable(output, first);
         noteNobodys(output, issued);
         if (send) noteSent(output, first, isNew);
-        if (issued.some(({ license_key: key }) => key !== null && !isSentWhole(key)))
-          output.note(`note: ${NOT_SENT_WHOLE} ${REKEY}`);
+        if (issued.some(({ license_key: key }) => key !== null && !isUrlSafeKey(key)))
+          output.note(`note: ${KEY_NOT_URL_SAFE} ${REKEY}`);
         noteOtherTerms(output, options, first);
         if (namesake !== undefined && first && namesake !== first.id)
           output.note(

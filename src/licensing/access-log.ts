@@ -6,7 +6,7 @@ import { isUnavailable } from '../store/engine/errors';
 import type { LicenseTerms } from '../store/licenses/licenses';
 import { recordRefusals } from '../store/refusals';
 import { normalizeIdentifier } from './core/identifiers';
-import { hasAboutOwnShape, keyHint, redactKeys, withoutKey } from './core/keys';
+import { isAlmostNativeKey, keyHint, redactKeys, redactKey } from './core/keys';
 import { createMemory } from './memory';
 import { isVersion } from './versions';
 
@@ -210,7 +210,7 @@ const MAX_TOLD_LENGTH = 1_000;
 
 function toAccess({ key, license, ...entry }: AccessEntry): Access {
   // Some clients send the key as the version, the site or the User-Agent.
-  const redacted = (sent: string) => redactKeys(key === undefined ? sent : withoutKey(sent, key));
+  const redacted = (sent: string) => redactKeys(key === undefined ? sent : redactKey(sent, key));
   const text = (sent: string | undefined, length: number) =>
     sent ? cut(redacted(sent), refused(length)) : null;
   const refused = (length: number) => (entry.outcome === 'ok' ? length : MAX_REFUSED_TEXT_LENGTH);
@@ -240,7 +240,7 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
 
 /** Returns no hint of an unknown key unless it nearly has our format: browsers put passwords into key fields. */
 function hintOf(key: string | undefined, isKnown: boolean): string | null {
-  if (key === undefined || !(isKnown || hasAboutOwnShape(key))) return null;
+  if (key === undefined || !(isKnown || isAlmostNativeKey(key))) return null;
   return keyHint(key);
 }
 

@@ -7,8 +7,8 @@ import { bundlesOf, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';
 import { requirePlan, requireProduct } from './find-or-throw';
-import { spellings } from './core/identifiers';
-import { asHint } from './core/keys';
+import { normalizeForEachType } from './core/identifiers';
+import { parseKeyHint } from './core/keys';
 import { OperatorError } from './operator-error';
 import { STORED_STATUSES } from './core/states';
 import { parseMoment } from './timestamps';
@@ -57,7 +57,7 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
     status: status ?? (suspendedBy === undefined ? undefined : 'suspended'),
     customer: customer === undefined ? undefined : storedCustomer(customer),
     reference,
-    hint: hint === undefined ? undefined : (asHint(hint) ?? hint),
+    hint: hint === undefined ? undefined : (parseKeyHint(hint) ?? hint),
     expiringBefore:
       expiring === undefined
         ? undefined
@@ -103,7 +103,7 @@ export function readSearch(typed: string): LicenseSearchText | undefined {
   const text = typed.trim();
   if (text === '') return undefined;
   // The domain of an e-mail address would be its provider's.
-  const { domain, ...others } = spellings(text);
+  const { domain, ...others } = normalizeForEachType(text);
   const identifiers = Object.values({ ...others, domain: text.includes('@') ? undefined : domain });
   return {
     // The longest word comes first, because it is probably the rarest.
@@ -111,7 +111,7 @@ export function readSearch(typed: string): LicenseSearchText | undefined {
     number: numberWord(`:${text}`),
     reference: text,
     id: /^\d{1,15}$/.test(text) ? Number(text) : undefined,
-    hint: asHint(text),
+    hint: parseKeyHint(text),
     identifiers: [...new Set(identifiers)].filter((one) => one !== undefined),
   };
 }

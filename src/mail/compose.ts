@@ -1,5 +1,5 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
-import { inBothForms } from '../licensing/core/identifiers';
+import { toDisplayFormWithAscii } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
@@ -387,7 +387,7 @@ async function contentOf(
     case 'site_removed':
       return {
         text: type,
-        values: { ...validityOf(license, language, now), site: inBothForms(site ?? '-') },
+        values: { ...validityOf(license, language, now), site: toDisplayFormWithAscii(site ?? '-') },
       };
   }
 }

@@ -1,8 +1,12 @@
 import { domainToUnicode } from 'node:url';
 import { chunksOf } from '../base/chunks';
-import { spellings, type ActivationType, type Spellings } from '../licensing/core/identifiers';
+import {
+  normalizeForEachType,
+  type ActivationType,
+  type NormalizedForms,
+} from '../licensing/core/identifiers';
 import { storedCustomer } from '../licensing/customer-email';
-import { asHint } from '../licensing/core/keys';
+import { parseKeyHint } from '../licensing/core/keys';
 import { findAccessesWith, lastAccessId, type LoggedAccess } from '../store/access-log';
 import { activationKey, findActivationsOf } from '../store/licenses/activations';
 import type { Db } from '../store/engine/database';
@@ -29,7 +33,7 @@ const MAX_ALIKE = 5_000;
 /** Finds licences by customer, reference, end of key or activated identifier. Each is listed once, by id. */
 export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
   const limit = MAX_NAMED_LICENSES + 1;
-  const hint = asHint(text);
+  const hint = parseKeyHint(text);
   const found: Record<'customer' | 'reference' | 'hint' | 'identifier', License[]> = {
     customer: await listLicenses(db, { customer: storedCustomer(text), limit }, now),
     reference: await listLicenses(db, { reference: text, limit }, now),
@@ -43,7 +47,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
 }
 
 async function findLicensesByIdentifier(db: Db, text: string, limit: number): Promise<License[]> {
-  const spelled = spellings(text);
+  const spelled = normalizeForEachType(text);
   const identifiers = [...new Set(Object.values(spelled))].filter((one) => one !== undefined);
   if (identifiers.length === 0) return [];
   const activations = await findActivationsOf(db, identifiers, limit);
@@ -82,7 +86,7 @@ export async function findLogged(
   text: string,
   { limit, searched = LATEST_ACCESSES }: { limit: number; searched?: number },
 ): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
-  const spelled = spellings(text);
+  const spelled = normalizeForEachType(text);
   const { domain, seat } = spelled;
   // The log stores identifiers as clients sent them.
   const texts = distinct([
@@ -97,7 +101,7 @@ export async function findLogged(
   const types = new Map(licenses.map(({ id, plan }) => [id, plan.activationType as ActivationType]));
   const accesses = alike
     .filter(({ identifier, licenseId }) =>
-      isSameIdentifier(spelled, spellings(identifier ?? ''), types.get(licenseId ?? 0)),
+      isSameIdentifier(spelled, normalizeForEachType(identifier ?? ''), types.get(licenseId ?? 0)),
     )
     .slice(0, limit);
   const named = new Set(accesses.map(({ licenseId }) => licenseId));
@@ -107,7 +111,11 @@ export async function findLogged(
   };
 }
 
-function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationType | undefined): boolean {
+function isSameIdentifier(
+  asked: NormalizedForms,
+  sent: NormalizedForms,
+  type: ActivationType | undefined,
+): boolean {
   // An invalid identifier was refused and is logged as sent.
   if (sent.seat !== undefined && sent.seat === asked.seat) return true;
   if (sent.domain === undefined || sent.domain !== asked.domain) return false;

@@ -1,4 +1,4 @@
-import { canonicalKey, hasOwnShape } from '../licensing/core/keys';
+import { canonicalKey, isNativeKey } from '../licensing/core/keys';
 import type { Slip } from './finding-model';
 
 /**
@@ -62,7 +62,7 @@ export function hintsOfSlips(hint: string): string[] {
 export function keysNear(canonical: string): { key: string; slip: Slip }[] {
   const near = [
     ...ownKeysNear(canonical),
-    ...(hasOwnShape(canonical) || canonical.length > 64 ? [] : foreignKeysNear(canonical)),
+    ...(isNativeKey(canonical) || canonical.length > 64 ? [] : foreignKeysNear(canonical)),
   ];
   const likeliest = new Map(near.reverse().map(({ key, slip }) => [key, slip]));
   likeliest.delete(canonical);
@@ -93,7 +93,7 @@ function ownKeysNear(canonical: string): { key: string; slip: Slip }[] {
   const regrouped = (digits: string[], slip: Slip) =>
     digits
       .map((all) => (all.match(/.{1,8}/g) ?? []).join('-'))
-      .filter(hasOwnShape)
+      .filter(isNativeKey)
       .map((key) => ({ key, slip }));
   return [
     ...regrouped([straight], asSent === straight ? 'spelling' : 'confused'),

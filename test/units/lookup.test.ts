@@ -6,7 +6,7 @@ import {
   wantedBy,
   type LookupQuery,
 } from '../../src/licensing/core/lookup';
-import { meantDigests, type Terms } from '../../src/store/licenses/license-lookup';
+import { resolveKeyDigests, type Terms } from '../../src/store/licenses/license-lookup';
 
 /** What is asked of the database for a batch of queries, and what its rows mean for each. */
 
@@ -194,5 +194,5 @@ test.each<
     ...exact.map((digest) => ({ key_digest: digest, folded_digest: null })),
     ...folded.map(([digest, fold]) => ({ key_digest: digest, folded_digest: fold })),
   ];
-  expect(Object.fromEntries(meantDigests(new Map([['written', 'fold']]), rows))).toEqual(expected);
+  expect(Object.fromEntries(resolveKeyDigests(new Map([['written', 'fold']]), rows))).toEqual(expected);
 });

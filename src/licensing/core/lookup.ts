@@ -8,7 +8,7 @@ import {
   type Terms,
 } from '../../store/licenses/license-lookup';
 import { foldedDigest, isKey } from './keys';
-import { spellings, type ActivationType, type Spellings } from './identifiers';
+import { normalizeForEachType, type ActivationType, type NormalizedForms } from './identifiers';
 
 export interface LookupQuery {
   keyDigest: string;
@@ -70,20 +70,20 @@ export async function lookUp(
 }
 
 /** Returns a query's identifier as each activation type spells it; undefined if it is missing or is the key itself. */
-export function spellingsOf({ identifier, key, isStored }: LookupQuery): Spellings | undefined {
+export function spellingsOf({ identifier, key, isStored }: LookupQuery): NormalizedForms | undefined {
   if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
-  if (!isStored) return spellings(identifier);
+  if (!isStored) return normalizeForEachType(identifier);
   return { domain: identifier, device: identifier, seat: identifier, instance: identifier };
 }
 
 /** Groups the identifiers to look up by key digest, without duplicates. */
 export function wantedBy(
   queries: LookupQuery[],
-  spelled: (Spellings | undefined)[],
-): Map<string, Spellings[]> {
-  const wanted = new Map<string, Map<string, Spellings>>();
+  spelled: (NormalizedForms | undefined)[],
+): Map<string, NormalizedForms[]> {
+  const wanted = new Map<string, Map<string, NormalizedForms>>();
   queries.forEach(({ keyDigest, identifier }, i) => {
-    const ofKey = wanted.get(keyDigest) ?? new Map<string, Spellings>();
+    const ofKey = wanted.get(keyDigest) ?? new Map<string, NormalizedForms>();
     wanted.set(keyDigest, ofKey);
     if (spelled[i] !== undefined) ofKey.set(identifier as string, spelled[i]);
   });
@@ -118,7 +118,7 @@ export function productsToCompare(
 /** Returns the result of one query from its key's terms. @param included the products of bundles, by bundle */
 export function matchOf(
   { productId }: LookupQuery,
-  spelled: Spellings | undefined,
+  spelled: NormalizedForms | undefined,
   terms: Terms | undefined,
   included?: ReadonlyMap<number, ReadonlySet<number>>,
 ): LicenseMatch | undefined {

@@ -123,16 +123,16 @@ export async function findKeyByDigest(db: Db, keyDigest: string): Promise<Licens
 }
 
 /** The digests of a key as the customer typed it (licensing/core/keys.ts). */
-export interface WrittenKey {
+export interface KeyDigests {
   keyDigest: string;
   /** undefined: the key has our own format */
   foldedDigest: string | undefined;
 }
 
 /** Finds the key that is meant: the exact match, otherwise the only key that differs just in case and kinds of hyphens. */
-export async function findMeantKey(
+export async function resolveKey(
   db: Db,
-  { keyDigest, foldedDigest }: WrittenKey,
+  { keyDigest, foldedDigest }: KeyDigests,
 ): Promise<LicenseKey | undefined> {
   if (foldedDigest === undefined) return findKeyByDigest(db, keyDigest);
   const selectBy = (column: 'key_digest' | 'folded_digest', ...index: string[]) =>

@@ -92,7 +92,7 @@ export async function findTerms(
   { details, folded = new Map() }: { details: boolean; folded?: Folded },
 ): Promise<Map<string, Terms>> {
   const rows = await readTerms(db, wanted, { details, keyTerms: false, folded });
-  const meant = folded.size === 0 ? undefined : meantDigests(folded, rows);
+  const meant = folded.size === 0 ? undefined : resolveKeyDigests(folded, rows);
   const terms = toTerms(rows);
   const byOtherKeys = new Set(rows.flatMap((row) => (row.main_key_id === null ? row.key_digest : [])));
   if (byOtherKeys.size > 0) {
@@ -111,7 +111,7 @@ export async function findTerms(
 }
 
 /** Finds the stored digest of each key that was typed in another spelling. An exact match wins. */
-export function meantDigests(
+export function resolveKeyDigests(
   folded: Folded,
   rows: Pick<TermsRow, 'key_digest' | 'folded_digest'>[],
 ): Map<string, string> {

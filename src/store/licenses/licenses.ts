@@ -6,7 +6,7 @@ import { customerDigest } from '../customer-digest';
 import { isSqlite, table, type Db, type TableName, type Transaction } from '../engine/database';
 import type { LicenseFilter } from './license-filters';
 import { listLicensePositions } from './license-lists';
-import { findMeantKey, insertMainKeys, type StoredKey, type WrittenKey } from './license-keys';
+import { resolveKey, insertMainKeys, type StoredKey, type KeyDigests } from './license-keys';
 import {
   forceIndex,
   insertCounted,
@@ -131,8 +131,8 @@ export async function findOwners(db: Db, digests: string[]): Promise<Map<string,
 }
 
 /** Finds the licence of the key that is meant (license-keys.ts). */
-export async function findLicenseByKey(db: Db, written: WrittenKey): Promise<License | undefined> {
-  const key = await findMeantKey(db, written);
+export async function findLicenseByKey(db: Db, written: KeyDigests): Promise<License | undefined> {
+  const key = await resolveKey(db, written);
   return key && (await findLicensesByIds(db, [key.licenseId]))[0];
 }
 

@@ -1,5 +1,5 @@
 import { normalizeIdentifier } from '../../licensing/core/identifiers';
-import { foldedDigest, isSentWhole, keyDigest } from '../../licensing/core/keys';
+import { foldedDigest, isUrlSafeKey, keyDigest } from '../../licensing/core/keys';
 import { findEmail } from '../../licensing/customer-email';
 import { requireMetadataChange, type Metadata } from '../../licensing/metadata';
 import { OperatorError } from '../../licensing/operator-error';
@@ -114,7 +114,7 @@ export function toDesiredLicense(
     const digest = keyDigest(key);
     if (digests.has(digest)) continue;
     digests.add(digest);
-    if (!isSentWhole(key)) warn('not-sent-whole');
+    if (!isUrlSafeKey(key)) warn('not-sent-whole');
     keys.push(wantedKey(one, key, digest, sitesOf(one.sites)));
   }
   return {

@@ -1,5 +1,5 @@
 import { decodeHTMLStrict } from 'entities';
-import { canonicalKey, hasOwnShape } from '../../licensing/core/keys';
+import { canonicalKey, isNativeKey } from '../../licensing/core/keys';
 import type { Row } from '../../store/export';
 import { openSiteTables, columnText, type SiteTables } from './site-tables';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourcePlan } from './source';
@@ -178,7 +178,7 @@ function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem
     .split('\n')
     .filter((line) => line !== '');
   const whole = canonicalKey(lines.join('\n'));
-  const key = lines.length === 1 ? lines[0] : hasOwnShape(whole) ? whole : undefined;
+  const key = lines.length === 1 ? lines[0] : isNativeKey(whole) ? whole : undefined;
   if (key === undefined)
     return {
       row: id,

@@ -1,7 +1,7 @@
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import type { Licensing } from '../licensing/licensing';
 import type { SlotResult } from '../licensing/core/slot-changes';
-import type { TokenSubject } from '../licensing/core/token-claims';
+import type { ClaimsSubject } from '../licensing/core/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import { sharedLicenseFields, sendData, sendFailure, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
@@ -54,7 +54,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
 }
 
 /** Returns the facts for a signed answer after a success. */
-function subjectOf({ license, identifier, keyEndsAt }: SlotResult): TokenSubject {
+function subjectOf({ license, identifier, keyEndsAt }: SlotResult): ClaimsSubject {
   return {
     license,
     keyEndsAt,

@@ -11,7 +11,7 @@ import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { isFinal, liveStatus, paidUntil } from '../licensing/core/states';
+import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Db } from '../store/engine/database';
 import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
@@ -127,7 +127,7 @@ export async function composeMail(
   if (license === undefined) return { obsolete: true };
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
   // Skip a licence that was revoked or cancelled after the mail was queued.
-  if (type === 'license_key' && isFinal(liveStatus(license, now))) return { obsolete: true };
+  if (type === 'license_key' && isTerminalStatus(liveStatus(license, now))) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
   const spoken = await inTheirLanguage(db, row, to);

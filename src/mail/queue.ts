@@ -7,7 +7,7 @@ import { rekey, type Rekeying } from '../licensing/license-keys';
 import { findLicense, type License } from '../licensing/licenses';
 import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
-import { isFinal, type LiveStatus } from '../licensing/core/states';
+import { isTerminalStatus, type LiveStatus } from '../licensing/core/states';
 import { jsonOf } from '../base/json';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds, findLicensesOfCustomers } from '../store/licenses/licenses';
@@ -215,7 +215,7 @@ function requireMailable(
       code: 'CONFLICT',
       facts: { reason: 'no-customer', license: license.id },
     });
-  if (isFinal(license.status as LiveStatus))
+  if (isTerminalStatus(license.status as LiveStatus))
     throw new OperatorError(`Licence ${license.id} is ${license.status}, so its key opens nothing.`, {
       code: 'CONFLICT',
       facts: { reason: 'license-final', license: license.id },

@@ -9,7 +9,7 @@ import { recordEvents } from '../licensing/webhook-events';
 import { listPlans, type Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
-import { lockLicenses, raiseRevisions } from '../store/licenses/licenses';
+import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
 import { findQueuedOnce, insertOutboxRows } from '../store/outbox';
 import { findReleaseById, type Release } from '../store/releases';
 import {
@@ -237,7 +237,7 @@ async function queuePortion(
         )
       ).keys(),
     ];
-    await raiseRevisions(trx, new Map(ids.map((id) => [id, 1])));
+    await incrementRevisions(trx, new Map(ids.map((id) => [id, 1])));
     await recordEvents(
       trx,
       ids.map((id) => ({

@@ -1,4 +1,4 @@
-import { endWithGrace, isFinal, liveStatus, paidUntil } from '../licensing/core/states';
+import { endWithGrace, isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Plan } from '../store/catalogue';
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import type { Unmatched } from '../store/orders/unmatched';
@@ -122,7 +122,7 @@ function assign(draft: Draft, one: Unmatched, found: Found, license: LicenseFact
   const { event, reason, line } = found;
   const { events, lines, facts } = draft;
   const status = liveStatus(license, facts.now);
-  if (!events.some(({ event: name }) => GIVES_BACK.has(name)) && isFinal(status))
+  if (!events.some(({ event: name }) => GIVES_BACK.has(name)) && isTerminalStatus(status))
     return refuse(`Licence ${license.id} is ${status}, which is final.`, 'license-final');
   const changed = changedLine(draft, found);
   const ids = [...new Set(ownLinks(draft).map(({ licenseId }) => licenseId))];

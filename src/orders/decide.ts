@@ -1,5 +1,5 @@
 import { formatTimestampOrNull } from '../base/days';
-import { isFinal, liveStatus, paidUntil } from '../licensing/core/states';
+import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import { findEmail } from '../licensing/customer-email';
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import type { Change } from './decision';
@@ -363,7 +363,9 @@ function findUnpaid(draft: Draft, failed: ToldEvent, before: ToldEvent[]): Licen
   return [...new Set(ids)]
     .sort((a, b) => a - b)
     .flatMap((id) => draft.licenses.get(id) ?? [])
-    .filter((license) => !isFinal(liveStatus(license, draft.facts.now)) && license.status !== 'suspended');
+    .filter(
+      (license) => !isTerminalStatus(liveStatus(license, draft.facts.now)) && license.status !== 'suspended',
+    );
 }
 
 /** Reports whether an event ends the time in which a failed payment matters. */

@@ -1,5 +1,5 @@
 import { planChangeRefusal } from '../licensing/amend';
-import { endWithGrace, isFinal, liveStatus, paidUntil } from '../licensing/core/states';
+import { endWithGrace, isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { OrderLine } from '../store/orders/orders';
 import { partOf, changeEnd, setLink, lineStateOf, type Draft } from './draft';
 import type { LicenseFacts } from './facts';
@@ -54,7 +54,7 @@ export function settleLicense(draft: Draft, given: Given): SettledLicense {
   const foldAs = (events: LineEvent[], plans: Plans) => foldLine(events, meaningsOf(draft, plans, line, n));
   let after = foldAs(given.after, is);
   const live = liveStatus(license, now);
-  if (isFinal(live)) return { done: [], standing: after, reason: live };
+  if (isTerminalStatus(live)) return { done: [], standing: after, reason: live };
   const before = isNew ? notYet() : foldAs(given.before, was);
   const others = draft.links
     .filter(({ licenseId, id }) => licenseId === license.id && id !== link.id)

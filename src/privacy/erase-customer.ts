@@ -11,7 +11,7 @@ import { deleteProfile, findProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
 import { deleteImported, replaceBrought } from '../store/imports';
-import { lockLicenses, raiseRevisions } from '../store/licenses/licenses';
+import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
 import { deleteOutboxOf } from '../store/outbox';
 import {
   countPersonalRows,
@@ -180,7 +180,7 @@ async function eraseFromLicenses(
     await eraseDeliveries(trx, [...theirs], customer);
     rows += await deleteVisits(trx, await findVisits(trx, customer.addresses, [...theirs], []));
   }
-  await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
+  await incrementRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
     await recordEvents(
       trx,

@@ -1,4 +1,4 @@
-import { entitledUntil } from '../licensing/core/verdict';
+import { downloadsEntitledUntil } from '../licensing/core/verdict';
 import { liveStatus, nextPayment, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
@@ -113,7 +113,7 @@ function explainState(
         payment_failed_at,
         refused_since: refusedSince.times,
         refused_more: refusedSince.isMore,
-        still_downloads: entitledUntil(license, now) !== undefined,
+        still_downloads: downloadsEntitledUntil(license, now) !== undefined,
       },
       { since: expires_at, count: refusedSince.times, action: revival(license, now) },
     );

@@ -4,7 +4,7 @@ import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfText } from '../licensing/ip-addresses';
 import { isOpen } from '../licensing/license-keys';
 import { offeredVersion } from '../licensing/updates';
-import { entitledUntil } from '../licensing/core/verdict';
+import { downloadsEntitledUntil } from '../licensing/core/verdict';
 import { liveStatus, paidUntil, type LiveStatus } from '../licensing/core/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/licenses/activations';
@@ -139,7 +139,8 @@ function unusable(access: LoggedAccess, license: License, known: PresentState): 
       was,
       still: status === was && !movedSince,
       expires_at: timeOf(paidUntil(license)),
-      older_versions: isOfDownload(access.endpoint) && entitledUntil(license, known.now) !== undefined,
+      older_versions:
+        isOfDownload(access.endpoint) && downloadsEntitledUntil(license, known.now) !== undefined,
     },
     revival(license, known.now),
   );

@@ -2,7 +2,7 @@ import { formatTimestamp } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import { metadataDifference, storedMetadata } from '../licensing/metadata';
 import { foldedDigestOfSealed, isSealedWith } from '../licensing/sealing';
-import { isFinal } from '../licensing/core/states';
+import { isTerminalStatus } from '../licensing/core/states';
 import {
   activationKey,
   findActivation,
@@ -16,7 +16,7 @@ import { customerDigest } from '../store/customer-digest';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { withKeys, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks, lockRows, updateRows } from '../store/import';
-import { findOwners, raiseRevisions } from '../store/licenses/licenses';
+import { findOwners, incrementRevisions } from '../store/licenses/licenses';
 import {
   conflict,
   hasChanges,
@@ -173,7 +173,7 @@ function licenseConflict(
     return `${name}, which has the same key, is for product ${planHere.productId} here, and for ${plan.productId} in the file`;
   if (planHere.activationType !== plan.activationType)
     return `${name} counts by ${planHere.activationType} here, and by ${plan.activationType} in the file`;
-  if (here.status !== there.status && isFinal(here.status))
+  if (here.status !== there.status && isTerminalStatus(here.status))
     return `${name} is ${here.status} here, which is final, and ${there.status} in the file`;
   if (here.reference !== null && there.reference !== null && here.reference !== there.reference)
     return `${name} has another reference here`;
@@ -311,7 +311,7 @@ export async function importActivations(job: ImportJob, records: Numbered<'activ
       await look();
       await insert(added);
       for (const { licenseId } of added) countChange(licenseId);
-      await raiseRevisions(job.trx, changes);
+      await incrementRevisions(job.trx, changes);
     });
 }
 
@@ -328,7 +328,7 @@ async function holdActivation({ trx }: ImportJob, entry: ActivationEntry, heldUn
   const here = await findActivation(trx, licenseId, { identifier });
   if (here === undefined || (here.heldUntil ?? heldUntil) > heldUntil) return;
   await setHeldUntil(trx, [{ licenseId, identifier, heldUntil }]);
-  await raiseRevisions(trx, new Map([[licenseId, 1]]));
+  await incrementRevisions(trx, new Map([[licenseId, 1]]));
 }
 
 async function insertActivationsOf(job: ImportJob, added: ActivationEntry[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { jsonOf } from '../base/json';
 import { storedMetadata, type Metadata } from '../licensing/metadata';
 import { storedKey } from '../licensing/sealing';
-import { placeSites, type PlacedSite } from '../licensing/core/staging-sites';
+import { classifySites, type ClassifiedSite } from '../licensing/core/staging-sites';
 import type { StoredStatus } from '../licensing/core/states';
 import type { Activation } from '../store/licenses/activations';
 import type { Plan } from '../store/catalogue';
@@ -45,7 +45,7 @@ export interface AdditionalKey {
 }
 
 /** A site to store, and the key that activated it. */
-export interface NewSite extends PlacedSite {
+export interface NewSite extends ClassifiedSite {
   /** the index in `otherKeys`; undefined for the main key */
   otherKey?: number | undefined;
 }
@@ -62,12 +62,12 @@ export function placeAll(
   plan: Plan,
   limit: number,
   identifiers: string[],
-): { sites: PlacedSite[]; used: number } {
-  const sites = placeSites(plan, limit, identifiers);
+): { sites: ClassifiedSite[]; used: number } {
+  const sites = classifySites(plan, limit, identifiers);
   return { sites, used: slotsOf(sites) };
 }
 
-function slotsOf(sites: PlacedSite[]): number {
+function slotsOf(sites: ClassifiedSite[]): number {
   return sites.filter(({ free }) => !free).length;
 }
 
@@ -151,7 +151,7 @@ export function insertOtherKeys(
 /** Inserts activations without a name or address. The caller counts the slots. */
 export async function insertSites(
   trx: Transaction,
-  sites: (PlacedSite & Pick<Activation, 'licenseId' | 'keyId'>)[],
+  sites: (ClassifiedSite & Pick<Activation, 'licenseId' | 'keyId'>)[],
   now: Date,
 ): Promise<void> {
   const rows = sites.map((site): Activation => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createBatches, eachOnce } from '../../src/licensing/core/batches';
+import { createBatches, dedupeInBatch } from '../../src/licensing/core/batches';
 import { rememberBriefly } from '../../src/licensing/updates';
 import request from 'supertest';
 import { giveRelease, makePackage } from '../support/packages';
@@ -106,7 +106,7 @@ describe('a group', () => {
 
 test('what many ask at once is looked up once, and each gets its own answer', async () => {
   const lookedUp: string[] = [];
-  const answer = eachOnce(
+  const answer = dedupeInBatch(
     (item: { name: string }) => item.name,
     ({ name }) => {
       lookedUp.push(name);

@@ -19,7 +19,7 @@ import { openDatabase, table, type Db, type Transaction } from '../../src/store/
 import {
   findLicense,
   lockLicense,
-  moveSlots,
+  adjustSlotCounts,
   setLicense,
   type License,
 } from '../../src/store/licenses/licenses';
@@ -118,7 +118,7 @@ test('a licence that is activated while its plan is changed stays on a plan that
       license,
       () => changePlan(db, license.id, devices, context),
       async (trx) => {
-        await moveSlots(trx, new Map([[license.id, 1]]));
+        await adjustSlotCounts(trx, new Map([[license.id, 1]]));
         await insertActivations(trx, [
           {
             licenseId: license.id,

@@ -28,7 +28,7 @@ import {
 } from '../../src/transfer/records';
 import { insertActivations } from '../../src/store/licenses/activations';
 import { table, type Db } from '../../src/store/engine/database';
-import { lockLicense, moveSlots } from '../../src/store/licenses/licenses';
+import { lockLicense, adjustSlotCounts } from '../../src/store/licenses/licenses';
 import { ON_BOTH } from '../support/extent';
 import { addPlan } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
@@ -1127,7 +1127,7 @@ describe('an import into a database in use', () => {
       );
       expect(waiting).toHaveLength(1);
     });
-    await moveSlots(trx, new Map([[1, 1]]));
+    await adjustSlotCounts(trx, new Map([[1, 1]]));
     await insertActivations(trx, [
       {
         licenseId: 1,

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import type { LicenseMatch } from '../../src/licensing/core/lookup';
 import {
-  concernedSites,
+  affectedSites,
   judgeSlotRequests,
-  unchanged,
+  resultWithoutChange,
   type MatchedSlotRequest,
   type SlotResult,
   type SlotChanges,
@@ -131,7 +131,7 @@ function written({ removed, added, renamed, freed, held, taken, moved, counts }:
 function judge(world: World, claims: Asking[]) {
   const rows = rowsOf(world);
   const found = claims.map((one) => find(world, rows, one));
-  const sites = concernedSites(found);
+  const sites = affectedSites(found);
   const free = new Map<number, number>();
   for (const row of rows) if (row.free) free.set(row.licenseId, (free.get(row.licenseId) ?? 0) + 1);
   return judgeSlotRequests(found, {
@@ -602,7 +602,7 @@ test.each<[string, Asking, World, answered: boolean]>([
   ['a hold', ['hold', A], FULL, false],
 ])('what is answered without a lock: %s', (_, asking, world, answered) => {
   const { claim, found } = find(world, rowsOf(world), asking);
-  expect(unchanged(claim.verb, claim, found!) !== undefined).toBe(answered);
+  expect(resultWithoutChange(claim.verb, claim, found!) !== undefined).toBe(answered);
 });
 
 test.each<[string, Asking[], World, sites: string[]]>([
@@ -623,5 +623,5 @@ test.each<[string, Asking[], World, sites: string[]]>([
 ])('the registrable domains that are read: %s', (_, asking, world, sites) => {
   const rows = rowsOf(world);
   const found = asking.map((one) => find(world, rows, one));
-  expect(concernedSites(found).map(({ site }) => site)).toEqual(sites);
+  expect(affectedSites(found).map(({ site }) => site)).toEqual(sites);
 });

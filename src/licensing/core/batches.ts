@@ -21,7 +21,7 @@ const MIN_HALF = 16;
 export type BatchReply<Answer> = Answer | Promise<Answer>;
 
 /** Returns the error for an item that arrives while too many wait: a quick refusal is better than a late answer. */
-export function busy(): CodedError {
+export function overloadedError(): CodedError {
   return new CodedError('BUSY', 'Too many requests are waiting for the database.');
 }
 
@@ -71,7 +71,7 @@ export function createBatches<Item, Answer>(
   return (item) =>
     new Promise((resolve, reject) => {
       if (waiting.length >= maxWaiting) {
-        reject(busy());
+        reject(overloadedError());
         return;
       }
       waiting.push({ item, resolve, reject });
@@ -84,7 +84,7 @@ export function createBatches<Item, Answer>(
 }
 
 /** Returns work for `createBatches` that looks up items of the same `name` only once in a batch. */
-export function eachOnce<Item, Answer>(
+export function dedupeInBatch<Item, Answer>(
   name: (item: Item) => string,
   lookUp: (item: Item) => Promise<Answer>,
 ): (items: Item[]) => Promise<Answer[]> {

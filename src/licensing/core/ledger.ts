@@ -11,16 +11,22 @@ import {
 import { poolSize, type Db, type Transaction } from '../../store/engine/database';
 import { isCertificationConflict, isLockConflict, isUnavailable } from '../../store/engine/errors';
 import type { LicenseEvent } from '../../store/events';
-import { lockLicenses, moveSlots, recordChecks, takeSlots, type Check } from '../../store/licenses/licenses';
+import {
+  lockLicenses,
+  adjustSlotCounts,
+  recordChecks,
+  takeSlotsWithinLimit,
+  type Check,
+} from '../../store/licenses/licenses';
 import { inTransaction, tryTransaction } from '../../store/engine/transaction';
 import { createBatches } from './batches';
 import { createLanes } from './lanes';
 import { lookUp, type LicenseMatch, type LookupQuery } from './lookup';
 import {
-  concernedSites,
+  affectedSites,
   judgeSlotRequests,
   SLOT_JUDGES,
-  unchanged,
+  resultWithoutChange,
   type SlotRequest,
   type SlotResult,
   type SlotChanges,
@@ -31,7 +37,7 @@ import { refusalWithKey, type Refusal } from './verdict';
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
  * commits. Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the
- * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeSlots` are a second guard.
+ * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeSlotsWithinLimit` are a second guard.
  */
 export interface Ledger {
   /** Takes a slot for an identifier (docs/contract.md, 6.2); none if the identifier is already activated. */
@@ -106,7 +112,7 @@ export function createLedger(
     const refusal = SLOT_JUDGES[verb](found, request.now);
     if (refusal !== undefined) return refusalWithKey(refusal, found);
     const match = found as LicenseMatch;
-    const same = unchanged(verb, request, match);
+    const same = resultWithoutChange(verb, request, match);
     if (same !== undefined) return same;
     const entry = { ...request, verb, licenseId: match.license.id };
     return lanes.has(entry.licenseId) ? claimInLane(entry) : writeTogether(entry);
@@ -208,7 +214,7 @@ async function write(
     found?.license.plan.freeStaging ? found.license.id : [],
   );
   const { answers, changes } = judgeSlotRequests(claims, {
-    neighbours: await findActivationsOfSites(trx, concernedSites(claims)),
+    neighbours: await findActivationsOfSites(trx, affectedSites(claims)),
     free: await countFreeActivations(trx, [...new Set(withStaging)]),
   });
   await store(trx, changes);
@@ -247,8 +253,8 @@ async function store(
   { removed, added, renamed, freed, held, taken, moved, counts }: SlotChanges,
 ): Promise<void> {
   if (removed.length > 0) await deleteActivations(trx, removed);
-  await takeSlots(trx, taken, counts);
-  await moveSlots(trx, moved, counts);
+  await takeSlotsWithinLimit(trx, taken, counts);
+  await adjustSlotCounts(trx, moved, counts);
   if (added.length > 0) await insertActivations(trx, added);
   for (const { licenseId, identifier, name } of renamed)
     await setActivationName(trx, licenseId, identifier, name);

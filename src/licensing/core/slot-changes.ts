@@ -4,8 +4,8 @@ import type { EventAction, LicenseEvent } from '../../store/events';
 import type { ActivationTerms } from '../../store/licenses/license-lookup';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LicenseMatch, LookupQuery, SlotCost } from './lookup';
-import { mostFree, placeSite, siteOf, type Placement } from './staging-sites';
-import { tokenEnd } from './token-claims';
+import { maxFreeSites, classifySite, siteOf, type Placement } from './staging-sites';
+import { signedTokenExpiry } from './token-claims';
 import {
   licenseAsSeenByKey,
   refusalWithKey,
@@ -84,7 +84,7 @@ export const SLOT_JUDGES: Record<
 };
 
 /** Returns the answer to a claim that passed its guards and changes nothing; undefined if it changes something. */
-export function unchanged(
+export function resultWithoutChange(
   verb: SlotCommand,
   { name }: SlotRequest,
   found: LicenseMatch,
@@ -113,7 +113,7 @@ export interface MatchedSlotRequest {
 }
 
 /** Lists the domains whose sites the claims may free, or remove together with the last site that has a slot. */
-export function concernedSites(claims: MatchedSlotRequest[]): SitePair[] {
+export function affectedSites(claims: MatchedSlotRequest[]): SitePair[] {
   const pairs = claims.flatMap(({ claim, found }): SitePair[] => {
     if (found?.identifier === undefined) return [];
     const { license, identifier, activation } = found;
@@ -126,8 +126,8 @@ export function concernedSites(claims: MatchedSlotRequest[]): SitePair[] {
 }
 
 /** The stored rows that a decision needs in addition to the claims. */
-export interface Neighbourhood {
-  /** the activations of the domains that `concernedSites` lists */
+export interface LockedSlotState {
+  /** the activations of the domains that `affectedSites` lists */
   neighbours: Activation[];
   /** the number of activations without a slot, by licence id */
   free: Map<number, number>;
@@ -140,7 +140,7 @@ export interface Neighbourhood {
  */
 export function judgeSlotRequests(
   claims: MatchedSlotRequest[],
-  stored: Neighbourhood,
+  stored: LockedSlotState,
 ): { answers: (SlotResult | Refusal)[]; changes: SlotChanges } {
   const batch: Batch = { stored, licenses: new Map(), events: [] };
   const answers = claims.map((claim) => judgeClaim(batch, claim));
@@ -149,7 +149,7 @@ export function judgeSlotRequests(
 
 /** The state of a batch after the claims that are judged so far. */
 interface Batch {
-  stored: Neighbourhood;
+  stored: LockedSlotState;
   licenses: Map<number, LicenseSlots>;
   /** in the order of the claims */
   events: LicenseEvent[];
@@ -240,7 +240,7 @@ function findPlacement(
   if (!license.plan.freeStaging || activation !== undefined) return undefined;
   const site = siteOf(license.plan.activationType, identifier);
   const holders = placesOfSite(slots, site).filter(({ current }) => current?.free === false);
-  return placeSite(identifier, site, holders, mostFree(license.activationLimit) - slots.free);
+  return classifySite(identifier, site, holders, maxFreeSites(license.activationLimit) - slots.free);
 }
 
 function costOf({ free, freed }: Placement<Place>, keyId: number | null): SlotCost {
@@ -285,7 +285,7 @@ interface Change {
 
 function carryOut(change: Change): SlotResult {
   const { slots, claim, found, now, place } = change;
-  const same = unchanged(claim.verb, claim, now);
+  const same = resultWithoutChange(claim.verb, claim, now);
   if (same !== undefined) return same;
   if (claim.verb === 'hold') return { ...toAnswer(now), file: hold(change) };
   if (claim.verb === 'override') slots.isOverridden = true;
@@ -371,7 +371,7 @@ function timesOfFile(
   heldUntil: Date | null,
   { now, days = 0 }: SlotRequest,
 ): FileTimes {
-  const endsAt = tokenEnd({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
+  const endsAt = signedTokenExpiry({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
   const minuteOf = (time: Date) => Math.floor(time.getTime() / 60_000);
   const isOfThisMinute =
     heldUntil !== null && heldUntil > now && heldUntil < endsAt && minuteOf(heldUntil) === minuteOf(endsAt);

@@ -303,7 +303,7 @@ export async function countLicensesOnPlans(
 }
 
 /** Raises revisions by the numbers of changes, by licence id, after statements that do not raise them. */
-export async function raiseRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
+export async function incrementRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
   if (changes.size === 0) return;
   const bindings: (string | number)[] = [];
   await rawChange(
@@ -318,7 +318,7 @@ export async function raiseRevisions(trx: Transaction, changes: Map<number, numb
  * Adds to the used slots, by licence id, and raises each revision by its number of changes, by default 1.
  * @throws if fewer slots are free; a last safeguard, since the caller has checked
  */
-export async function takeSlots(
+export async function takeSlotsWithinLimit(
   trx: Transaction,
   slots: Map<number, number>,
   changes = new Map<number, number>(),
@@ -339,9 +339,9 @@ export async function takeSlots(
 
 /**
  * Adds to the used slots, or with a negative number frees them, regardless of the limit. Counters never go below 0.
- * Raises the revisions as `takeSlots` does.
+ * Raises the revisions as `takeSlotsWithinLimit` does.
  */
-export async function moveSlots(
+export async function adjustSlotCounts(
   trx: Transaction,
   slots: Map<number, number>,
   changes = new Map<number, number>(),

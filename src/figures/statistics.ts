@@ -7,7 +7,7 @@ import {
   addLicenseMonths,
   addSums,
   ALL_PRODUCTS,
-  countLicenses,
+  countLicensesOfPlan,
   findProductsOf,
   findUnsummed,
   listLicenseCounts,
@@ -286,7 +286,7 @@ async function countNow(db: Db, at: Date): Promise<LicenseCount[] | undefined> {
   const keyOf = ({ planId, status, month }: LicenseCount) => `${planId} ${status} ${month}`;
   const counts = new Map<string, LicenseCount>();
   for (const plan of await listPlans(db))
-    for (const count of await countLicenses(db, plan, at, monthStart(at, MONTHS))) {
+    for (const count of await countLicensesOfPlan(db, plan, at, monthStart(at, MONTHS))) {
       const before = counts.get(keyOf(count))?.licenses ?? 0;
       counts.set(keyOf(count), { ...count, licenses: before + count.licenses });
     }

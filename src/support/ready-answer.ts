@@ -5,7 +5,7 @@ import type { License } from '../store/licenses/licenses';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { writeReply, type Reply } from './reply';
 import { sortAnswer } from './sorted-answer';
-import { whatHappened } from './what-happened';
+import { buildRequestHistory } from './request-history';
 import { explain, type WhyOptions } from './why';
 
 /** Returns the answer to a licence's customer, for its page. @param options the options of `explain`, and of the mail */
@@ -28,7 +28,13 @@ export async function readyAnswer(
   const { now, language } = options;
   const sorted = sortAnswer(await explain(db, `id:${license.id}`, options));
   const { activationType } = license.plan;
-  const happened = whatHappened(sorted, { language, now, zone, activationType, keyHints: [license.keyHint] });
+  const happened = buildRequestHistory(sorted, {
+    language,
+    now,
+    zone,
+    activationType,
+    keyHints: [license.keyHint],
+  });
   const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), license.product.id));
   const product = await findProduct(db, license.product.id);
   return writeReply(sorted, happened, {

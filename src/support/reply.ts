@@ -4,7 +4,7 @@ import type { FindingCode } from './finding-model';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { STOPPING_EVENTS, type ReplyCase, type ReplyFacts } from '../texts/customers/reply';
 import { readOrderReason } from '../texts/order-reason';
-import type { Entry } from './what-happened';
+import type { RequestHistoryEntry } from './request-history';
 import type { SortedAnswer } from './sorted-answer';
 
 /** The mail that answers a refused customer, without a command, an IP address or a whole key. The functions are pure. */
@@ -38,7 +38,11 @@ export interface Reply {
 }
 
 /** @param happened the entries of the answer's requests, newest first (`whatHappened`) */
-export function writeReply(answer: SortedAnswer, happened: Entry[], options: ReplyOptions): Reply {
+export function writeReply(
+  answer: SortedAnswer,
+  happened: RequestHistoryEntry[],
+  options: ReplyOptions,
+): Reply {
   const { language, license, product, shopName, now, myUrl } = options;
   const { greeting, closing, subject, ask, page, cases } = CUSTOMERS[language].reply;
   const replyCase = options.isAddress ? 'unknown_address' : caseOf(answer, happened, license, now);
@@ -77,7 +81,7 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
 
 function caseOf(
   { now, meant }: SortedAnswer,
-  happened: Entry[],
+  happened: RequestHistoryEntry[],
   license: License | undefined,
   at: Date,
 ): ReplyCase {

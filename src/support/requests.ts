@@ -3,13 +3,13 @@ import type { Db } from '../store/engine/database';
 import { explainAccesses } from './explain-accesses';
 import { gatherKnown } from './gather-known';
 import { isOfRequest } from './sorted-answer';
-import { whatHappened, type Entry, type WhatHappenedOptions } from './what-happened';
+import { buildRequestHistory, type RequestHistoryEntry, type WhatHappenedOptions } from './request-history';
 import { renderFinding } from './why';
 
 /** An entry of the access log with its description for a list of requests. */
 export interface ToldRequest {
   access: LoggedAccess;
-  told: Entry;
+  told: RequestHistoryEntry;
 }
 
 type TellOptions = Pick<WhatHappenedOptions, 'language' | 'now' | 'zone'>;
@@ -27,7 +27,7 @@ export async function tellRequests(
     const requests = explainAccesses([access], known)
       .map((one) => renderFinding(one, options.language))
       .filter(isOfRequest);
-    return whatHappened(
+    return buildRequestHistory(
       { licenseId: null, requests: requests.reverse() },
       { ...options, ...(activationType === undefined ? {} : { activationType }) },
     ).map((told) => ({ access, told }));

@@ -6,7 +6,7 @@ import { etagOf, serveFile, typeOf, type StaticFile } from '../static-file';
 
 /** Serves the style and script of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs). */
 
-export type AssetName = 'licensing.css' | 'licensing.js';
+import type { AssetName } from './view';
 
 /** Returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css`. */
 export type AssetAddress = (name: AssetName) => string;

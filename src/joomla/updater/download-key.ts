@@ -1,4 +1,4 @@
-import { originOf } from '../addresses';
+import { schemeAndHostOf } from '../addresses';
 import { phpTrim } from './xml-updates';
 
 const PREFIX = 'dlid=';
@@ -35,7 +35,7 @@ export function carriesKey(address: string, key: string): boolean {
 export function describeRedirect(address: string, typedKey: string): string {
   if (!carriesKey(address, joomlaStoredKey(typedKey))) return `${address}, without the key`;
   const cleaned = keyRemover(typedKey)(address);
-  return `${carriesKey(cleaned, joomlaStoredKey(typedKey)) ? originOf(address) : cleaned}, with the key, which the redirect repeats`;
+  return `${carriesKey(cleaned, joomlaStoredKey(typedKey)) ? schemeAndHostOf(address) : cleaned}, with the key, which the redirect repeats`;
 }
 
 /** Decodes percent-encoded UTF-8; other bytes stay encoded. */

@@ -8,7 +8,7 @@ import { OperatorError } from '../../../licensing/operator-error';
 import { find, type FindResult, type FoundLicense } from '../../../support/find';
 import { writeReply, type Reply } from '../../../support/reply';
 import { isOfRequest, sortAnswer } from '../../../support/sorted-answer';
-import { whatHappened, type Entry } from '../../../support/what-happened';
+import { buildRequestHistory, type RequestHistoryEntry } from '../../../support/request-history';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
@@ -70,7 +70,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   }
   if (found.kind === 'several') return showSeveral(view, about, found);
   const { answer } = found;
-  const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
+  const entries = buildRequestHistory(sortAnswer(answer), { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listCatalogueProducts(db)).map(({ id, name }) => [id, name]));
   const ready = await answersTo(found, entries, call, about);
   const off = mailOffReason(call);
@@ -87,7 +87,7 @@ interface Ready {
 /** What the customer is told of a key that no licence has, of an address without one, or of what an IP address met. */
 async function answersTo(
   { answer, licenses, of }: Extract<FindResult, { kind: 'none' }>,
-  entries: Entry[],
+  entries: RequestHistoryEntry[],
   call: OperatorCall,
   about: string,
 ): Promise<Ready | undefined> {
@@ -215,7 +215,7 @@ function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: 
 }
 
 interface NothingFound extends Extract<FindResult, { kind: 'none' }> {
-  entries: Entry[];
+  entries: RequestHistoryEntry[];
   products: ProductNames;
   ready: Ready | undefined;
   /** why no mail can be sent; undefined: it can */

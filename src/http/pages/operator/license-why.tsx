@@ -8,8 +8,8 @@ import { JoomlaSays } from './joomla-says';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
 import { sortAnswer, type SortedAnswer } from '../../../support/sorted-answer';
-import { whatHappened, type Entry } from '../../../support/what-happened';
-import { worksNow, type Line, type WorksNow } from '../../../support/works-now';
+import { buildRequestHistory, type RequestHistoryEntry } from '../../../support/request-history';
+import { summarizeCurrentAccess, type Line, type CurrentAccess } from '../../../support/current-access';
 import { explain, type WhyAnswer } from '../../../support/why';
 import { formState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
@@ -24,11 +24,11 @@ import { pathOf } from './license-call';
 /** "Does it work now?": the answer, its evidence, the one remedy, and a mail for the customer. */
 
 export interface Why {
-  works: WorksNow | null;
+  works: CurrentAccess | null;
   /** the newest first */
-  happened: Entry[];
+  happened: RequestHistoryEntry[];
   /** requests from its networks, perhaps another person's, in the same order */
-  nearby: Entry[];
+  nearby: RequestHistoryEntry[];
   remedy: Remedy | null;
   others: Remedy[];
   reply: Reply;
@@ -80,18 +80,19 @@ export async function readWhy(
     activationType: plan.activationType,
     keyHints: [license.keyHint, ...openKeys.map(({ key }) => key.keyHint)],
   };
-  const happened = whatHappened(sorted, told);
+  const happened = buildRequestHistory(sorted, told);
   const asked = query.get('reply') ?? '';
   const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), product.id));
   const replyLanguage =
     asCustomerLanguage(asked) ?? (await replyLanguageOf({ db, settings, view }, license.customer));
   return {
-    works: worksNow(sorted, happened, { license, language, now: at, zone, logDays }),
+    works: summarizeCurrentAccess(sorted, happened, { license, language, now: at, zone, logDays }),
     happened,
     // Advice for another person does not help this customer.
-    nearby: whatHappened({ requests: sorted.nearby, licenseId: license.id }, { ...told, limit: SHOWN }).map(
-      (entry) => ({ ...entry, advice: null }),
-    ),
+    nearby: buildRequestHistory(
+      { requests: sorted.nearby, licenseId: license.id },
+      { ...told, limit: SHOWN },
+    ).map((entry) => ({ ...entry, advice: null })),
     ...remedyOf(sorted, { license, planDuration: plan.duration, language, now: at }),
     reply: writeReply(sorted, happened, {
       language: replyLanguage,
@@ -299,7 +300,7 @@ function addressOf(path: string, to: (path: string) => string): string {
   return path.startsWith('#') ? path : to(path);
 }
 
-function Log({ license, entries }: { license: License; entries: Entry[] }) {
+function Log({ license, entries }: { license: License; entries: RequestHistoryEntry[] }) {
   return (
     <ol class="log">
       {entries.map((entry) => (
@@ -309,7 +310,7 @@ function Log({ license, entries }: { license: License; entries: Entry[] }) {
   );
 }
 
-function LogEntry({ entry, license }: { entry: Entry; license: License }) {
+function LogEntry({ entry, license }: { entry: RequestHistoryEntry; license: License }) {
   const { format } = useView();
   const { at, kind, parts, sentence, near, repeated, worksAgainSentence, advice, client } = entry;
   const isGood = kind !== 'refused';

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { ToldRequest } from '../../../support/requests';
-import type { Entry } from '../../../support/what-happened';
+import type { RequestHistoryEntry } from '../../../support/request-history';
 import { Icon, type IconName } from '../kit/icons';
 import { Table, type TableProps } from '../kit/table';
 import { useView, type View } from '../view';
@@ -10,8 +10,16 @@ import { useView, type View } from '../view';
 /** Names of products by id. */
 export type ProductNames = ReadonlyMap<number, string>;
 
-const ICONS: Record<Entry['kind'], IconName> = { refused: 'no', granted: 'yes', checked: 'info' };
-const CLASSES: Record<Entry['kind'], string> = { refused: 'no', granted: 'yes', checked: 'muted' };
+const ICONS: Record<RequestHistoryEntry['kind'], IconName> = {
+  refused: 'no',
+  granted: 'yes',
+  checked: 'info',
+};
+const CLASSES: Record<RequestHistoryEntry['kind'], string> = {
+  refused: 'no',
+  granted: 'yes',
+  checked: 'muted',
+};
 
 interface Requests extends Pick<TableProps<ToldRequest>, 'caption' | 'empty'> {
   requests: ToldRequest[];
@@ -67,13 +75,13 @@ export function RequestTable(requests: Requests) {
   return <Table {...requestTable(useView(), requests)} />;
 }
 
-function When({ entry: { at } }: { entry: Entry }) {
+function When({ entry: { at } }: { entry: RequestHistoryEntry }) {
   const { format } = useView();
   return <time datetime={at.toISOString()}>{format.moment(at)}</time>;
 }
 
 /** A refusal with its cause stressed. */
-function Sentence({ entry: { parts, sentence } }: { entry: Entry }) {
+function Sentence({ entry: { parts, sentence } }: { entry: RequestHistoryEntry }) {
   if (parts === null) return <>{sentence}</>;
   return (
     <>
@@ -88,7 +96,7 @@ function Circumstances({
   products,
   inLog = false,
 }: {
-  entry: Entry;
+  entry: RequestHistoryEntry;
   products: ProductNames;
   inLog?: boolean;
 }) {
@@ -121,7 +129,7 @@ function Circumstances({
 }
 
 /** The lines of "What happened". */
-export function EntryLog({ entries, products }: { entries: Entry[]; products: ProductNames }) {
+export function EntryLog({ entries, products }: { entries: RequestHistoryEntry[]; products: ProductNames }) {
   return (
     <ol class="log">
       {entries.map((entry) => (
@@ -158,7 +166,7 @@ export function requestCells(
     ip,
     ...told
   }: ToldRequest['access'],
-  { sentence, client }: Entry,
+  { sentence, client }: RequestHistoryEntry,
 ) {
   return {
     at: at.toISOString(),

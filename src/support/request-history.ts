@@ -8,7 +8,7 @@ import type { RequestFinding, SortedAnswer } from './sorted-answer';
 
 /** The recorded requests of a licence, described for its page. The functions are pure. */
 
-export interface Entry {
+export interface RequestHistoryEntry {
   /** the time of the latest request */
   at: Date;
   /** the time of the first one; equal to `at` for a single request */
@@ -67,13 +67,13 @@ export interface WhatHappenedOptions {
 }
 
 /** Describes the recorded requests of an answer, newest first. Equal ones are one entry, unless a success is between them. */
-export function whatHappened(
+export function buildRequestHistory(
   { requests, licenseId }: Pick<SortedAnswer, 'requests' | 'licenseId'>,
   options: WhatHappenedOptions,
-): Entry[] {
+): RequestHistoryEntry[] {
   const groups: RequestFinding[][] = [];
   let open = new Map<string, RequestFinding[]>();
-  let kind: Entry['kind'] | undefined;
+  let kind: RequestHistoryEntry['kind'] | undefined;
   for (const one of requests) {
     // Refusals before and after a success are separate entries.
     if (kind !== kindOf(one)) open = new Map();
@@ -94,7 +94,7 @@ function toEntry(
   newestFirst: RequestFinding[],
   licenseId: number | null,
   options: WhatHappenedOptions,
-): Entry {
+): RequestHistoryEntry {
   const { language, now, zone, activationType = 'domain' } = options;
   const { whatHappened: texts, language: written } = OPERATORS[language];
   const [latest] = group as [RequestFinding];
@@ -140,7 +140,7 @@ function since(first: Date, at: Date, { language, zone, now }: WhatHappenedOptio
     : written.moment(first, zone, now);
 }
 
-function kindOf({ code, facts }: RequestFinding): Entry['kind'] {
+function kindOf({ code, facts }: RequestFinding): RequestHistoryEntry['kind'] {
   if (facts.request.outcome !== 'ok') return 'refused';
   return code === 'CHECKED' ? 'checked' : 'granted';
 }
@@ -170,7 +170,7 @@ function partsOf(
     activationType,
     near,
   }: { language: OperatorLanguage; activationType: string; near: NearKey | null },
-): NonNullable<Entry['parts']> {
+): NonNullable<RequestHistoryEntry['parts']> {
   const { code } = finding;
   const facts = asOnPages(finding.facts, language);
   const because = near

@@ -53,7 +53,7 @@ import {
   openServiceDatabase,
   poolState,
   shareOf,
-  standingOfNodes,
+  clusterStatusOf,
   type Db,
 } from '../store/engine/database';
 import { reasonCode } from '../store/engine/errors';
@@ -151,7 +151,7 @@ export function startService(
     const metrics = createMetrics({
       version,
       pool: () => poolState(db),
-      nodes: standingOfNodes(db),
+      nodes: clusterStatusOf(db),
       conflicts: () => conflictsOf(db),
       redisIsAway: redis && (() => redis.isAway()),
       accessLogDropped: () => licensing.accessLog.dropped(),

@@ -8,11 +8,11 @@ import { isWithin } from '../process/units';
 import { countOf } from '../base/count-of';
 import {
   backUpTables,
-  countSince,
+  countRowsSince,
   readBackTables,
-  readExtent,
+  readHighestIds,
   requireReadable,
-  type Extent,
+  type HighestIds,
 } from '../setup/backup';
 import { readText, writeText } from '../setup/files';
 import { appendToJournal, readJournal, SETUP_STATE_DIR, writtenBefore } from '../setup/journal';
@@ -149,7 +149,7 @@ interface Upgrade {
   from: Version;
   to: Version;
   /** undefined with --no-backup */
-  backup?: { file: string; extent: Extent };
+  backup?: { file: string; extent: HighestIds };
   /** the migrations that the tables had */
   completed: string[];
   /** the copy of tables that a rollback began to replace by the backup; until it ends, they match no version */
@@ -322,7 +322,7 @@ async function backUp(
   output: Output,
 ): Promise<NonNullable<Upgrade['backup']>> {
   return withDatabase(config, async (db) => {
-    const extent = await readExtent(db);
+    const extent = await readHighestIds(db);
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
     const file = await backUpTables(db, config, BACKUPS, `${time}-${name}`);
     output.note(`The tables are saved in ${file}.`);
@@ -647,7 +647,7 @@ async function readBack(live: Live, made: Upgrade, output: Output): Promise<void
     );
   await requireReadable(live.config, backup.file);
   if (replaced === undefined) {
-    const lost = await withDatabase(live.config, (db) => countSince(db, backup.extent));
+    const lost = await withDatabase(live.config, (db) => countRowsSince(db, backup.extent));
     output.note(
       `Version ${version} cannot use the tables as they are now, so those of ${backup.file} come back. ${describeLost(lost)}`,
     );
@@ -670,7 +670,7 @@ async function keepReplaced(live: Live, output: Output): Promise<string> {
   }
 }
 
-function describeLost({ licenses, orders, releases, events }: Extent): string {
+function describeLost({ licenses, orders, releases, events }: HighestIds): string {
   const counts = [
     countOf(licenses, 'licence'),
     countOf(orders, 'order'),

@@ -22,7 +22,7 @@ import {
   SUPPORTED_SERVERS,
   tryTableRights,
 } from '../store/engine/server';
-import { sideFiles } from '../store/engine/sqlite';
+import { companionFiles } from '../store/engine/sqlite';
 import { describeDatabase, explainDatabaseError } from '../store/engine/error-messages';
 import { ok, problem, warning, type DoctorCheck, type CommandCheck, type CheckFinding } from './finding';
 import { checkReaders } from './file-readers';
@@ -63,7 +63,7 @@ export const checkServer: DoctorCheck = async ({ config, db, now }) => {
 /** Checks access to SQLite's files, including the write-ahead log with the latest changes. */
 async function checkFile(database: DatabaseSettings): Promise<CheckFinding[]> {
   if (database.kind !== 'sqlite') return [];
-  const files = [database.path, ...sideFiles(database.path)].filter(existsSync);
+  const files = [database.path, ...companionFiles(database.path)].filter(existsSync);
   return [await checkReaders('DATABASE_FILE', files, (t) => t.databaseFileHolds)];
 }
 

@@ -12,7 +12,7 @@ import {
   findUnsummed,
   listLicenseCounts,
   listSums,
-  noteRefused,
+  markRefusedThatDay,
   replaceLicenseCounts,
   takeUnsummed,
   type DailySum,
@@ -228,7 +228,7 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
     one[kind === 'download' ? 'downloads' : 'refused'] += times;
   }
   for (const sum of sums.values())
-    if (sum.refused.size > 0) sum.licenses = await noteRefused(trx, sum, [...sum.refused]);
+    if (sum.refused.size > 0) sum.licenses = await markRefusedThatDay(trx, sum, [...sum.refused]);
   await addSums(trx, [...sums.values()]);
   await addLicenseMonths(trx, [...months.values()]);
 }

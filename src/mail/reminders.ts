@@ -1,7 +1,7 @@
 import { DAY_MS } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { lockLease, type Lease } from '../store/leases';
-import { findQueuedOnce } from '../store/outbox';
+import { findByDedupKeys } from '../store/outbox';
 import { listEnds, listPlansToRemind, type EndingLicense } from '../store/reminders';
 import { inTransaction } from '../store/engine/transaction';
 import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
@@ -53,7 +53,7 @@ async function queuePortion(
   { lease, mailing: { language }, now }: ReminderContext,
 ): Promise<number | undefined> {
   const known = ends.filter(({ expiresAt, createdAt }) => +createdAt < +expiresAt - daysBefore * DAY_MS);
-  const done = await findQueuedOnce(
+  const done = await findByDedupKeys(
     db,
     known.map((end) => reminderName(end, daysBefore)),
   );

@@ -10,7 +10,7 @@ import { listPlans, type Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
 import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
-import { findQueuedOnce, insertOutboxRows } from '../store/outbox';
+import { findByDedupKeys, insertOutboxRows } from '../store/outbox';
 import { findReleaseById, type Release } from '../store/releases';
 import {
   advanceNotice,
@@ -217,7 +217,7 @@ async function queuePortion(
     const name = noticeName(releaseId, one.address);
     if (!first.has(name)) first.set(name, one);
   }
-  const queued = await findQueuedOnce(db, [...first.keys()]);
+  const queued = await findByDedupKeys(db, [...first.keys()]);
   const mails = [...first].filter(([name]) => !queued.has(name));
   const from = latest(now, notice.dueAt).getTime();
   const place = {

@@ -3,13 +3,13 @@ import { minorDigits } from '../base/currency';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
 import { isUnavailable, isWrongValue, reasonCode } from '../store/engine/errors';
-import { tellProfile } from '../store/customer-profiles';
+import { saveReportedProfile } from '../store/customer-profiles';
 import { findOrder, listOrderEvents } from '../store/orders/orders';
 import {
   findLink,
   findMessageBy,
-  keepLink,
-  keepMessage,
+  insertLinkOnce,
+  insertMessageOnce,
   listAwaitingMessages,
   setMessage,
   type ShopLink,
@@ -98,14 +98,14 @@ export async function receive(
   const result = isNoted ? 'noted' : event && !waiting ? 'order' : 'unmatched';
   const first = newMessage(shop, id, { type, result, reason, receivedAt: context.now }, pending);
   const former = parsed.formerId && (await findFormer(db, first, parsed.formerId));
-  const { kept, isNew } = former ? { kept: former, isNew: false } : await keepMessage(db, first);
+  const { kept, isNew } = former ? { kept: former, isNew: false } : await insertMessageOnce(db, first);
   // Store its state again, because it is repeated by its sender or by a job.
   const message = UNDONE.has(kept.result) ? await keepAgain(db, kept, first) : kept;
   const failures: unknown[] = [];
   const take = async (): Promise<Became> => {
     const told = [...links, ...addressOf(event, context.now)];
     const stored = told.map((link) => toStored(shop, link, context.now));
-    for (const link of stored) await keepLink(db, link);
+    for (const link of stored) await insertLinkOnce(db, link);
     // Before the mail that the address makes possible.
     for (const link of told) if ('email' in link) await tellLanguage(db, shop, link, context.now);
     const awaiting = await listAwaitingMessages(
@@ -225,7 +225,7 @@ export async function keepUnreadable(
   const told = { result: 'unreadable', reason: fault.slice(0, MAX_REASON) } as const;
   const id = createHash('sha256').update(body).digest('hex');
   const first = newMessage(shop, id, { ...told, type: 'unreadable', receivedAt }, undefined);
-  const { isNew } = await keepMessage(db, first);
+  const { isNew } = await insertMessageOnce(db, first);
   return { ...told, recorded: undefined, isNew };
 }
 
@@ -238,7 +238,7 @@ export async function keepQueued(
 ): Promise<Received> {
   const told = { result: 'queued', reason } as const;
   const first = newMessage(shop, id, { ...told, type, receivedAt }, { delivery });
-  const { kept } = await keepMessage(db, first);
+  const { kept } = await insertMessageOnce(db, first);
   await keepAgain(db, kept, first);
   return { ...told, recorded: undefined, isNew: kept.result !== 'queued' };
 }
@@ -307,7 +307,7 @@ async function tellLanguage(
   now: Date,
 ): Promise<void> {
   if (language === undefined || (await findShop(db, shop))?.isTest) return;
-  await inReadCommitted(db, (trx) => tellProfile(trx, email, { language }, earlier(at ?? now, now)));
+  await inReadCommitted(db, (trx) => saveReportedProfile(trx, email, { language }, earlier(at ?? now, now)));
 }
 
 /**
@@ -435,7 +435,7 @@ export async function linkWaiting(
   context: RecordContext,
 ): Promise<void> {
   const stored = toStored(shop, link, context.now);
-  await keepLink(db, stored);
+  await insertLinkOnce(db, stored);
   const failures: unknown[] = [];
   await settleAll(db, await listAwaitingMessages(db, [stored.digest]), context, failures);
   if (failures.length > 0) throw failures[0];

@@ -9,7 +9,7 @@ import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds } from '../store/licenses/licenses';
 import { findOrder, listOrderLicenses, listOrderLines, type Order } from '../store/orders/orders';
-import { findMailsOfOrder, insertOutboxRow, insertOutboxRowOnce, type NewOutboxRow } from '../store/outbox';
+import { findMailsOfOrder, insertOutboxRow, insertOutboxRowIfNew, type NewOutboxRow } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
 import type { NoMailReason } from '../texts/operators/failures';
 import { orderDigest } from './names';
@@ -28,7 +28,7 @@ export async function queueKeys(
   now: Date,
 ): Promise<void> {
   const row = rowOf(order, ids, mailing, now);
-  if (row !== undefined) await insertOutboxRowOnce(trx, { ...row, once: `order:${order.id}:${ids[0]}` });
+  if (row !== undefined) await insertOutboxRowIfNew(trx, { ...row, once: `order:${order.id}:${ids[0]}` });
 }
 
 /** Returns the mail's row; undefined without licences or a valid address. */

@@ -2,7 +2,7 @@ import type { Link } from './sold';
 import type { Db } from '../store/engine/database';
 import type { OrderLine } from '../store/orders/orders';
 import type { ShopMessage } from '../store/orders/shop-messages';
-import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/orders/unmatched';
+import { deleteUnmatched, insertUnmatchedOnce, listUnmatchedOf } from '../store/orders/unmatched';
 import { messageDigest } from './names';
 import { concerns, isUnknownRefund, lineEvents, type ToldEvent } from './order-events';
 
@@ -53,13 +53,13 @@ export async function followMessage(
 ): Promise<void> {
   if (!isUnmatched) {
     const kept = await listUnmatchedOf(db, { messageId: id });
-    await dropUnmatched(
+    await deleteUnmatched(
       db,
       kept.map((one) => one.id),
     );
     return;
   }
-  await keepUnmatched(db, {
+  await insertUnmatchedOnce(db, {
     shop,
     digest: messageDigest(shop, digest),
     orderId: null,

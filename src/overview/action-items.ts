@@ -9,7 +9,7 @@ import { listRequestPage } from '../licensing/lists';
 import { listSpreadingKeys } from '../licensing/spreading';
 import { liveStatus } from '../licensing/core/states';
 import { findOffered } from '../licensing/updates';
-import { latestOf } from '../store/access-log';
+import { lastSeenAt } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { listLicensePositions } from '../store/licenses/license-lists';
 import { countWaitingOrders, countWithoutAddress, findFailed } from '../store/orders/orders';
@@ -215,7 +215,7 @@ export async function refusalsByReason(
       reason: refusalReason(code, language),
       licenses: licenses.get(code) ?? 0,
       requests: times,
-      last: latest ? latestOf(latest) : null,
+      last: latest ? lastSeenAt(latest) : null,
     });
   }
   return found.sort((a, b) => b.requests - a.requests);

@@ -17,7 +17,7 @@ import {
   countPersonalRows,
   deleteVisits,
   findMetadataEvents,
-  findVisits,
+  findSessionTraces,
   removeIps,
   removeKeyLabels,
   setTexts,
@@ -178,7 +178,7 @@ async function eraseFromLicenses(
     await removeKeyLabels(trx, [...theirs]);
     rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });
     await eraseDeliveries(trx, [...theirs], customer);
-    rows += await deleteVisits(trx, await findVisits(trx, customer.addresses, [...theirs], []));
+    rows += await deleteVisits(trx, await findSessionTraces(trx, customer.addresses, [...theirs], []));
   }
   await incrementRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
@@ -290,7 +290,7 @@ async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number
   const profile = await findProfile(db, customer.address);
   if (profile !== undefined) count += await deleteImported(db, 'customer', [profile.id]);
   count += await deleteProfile(db, customer.address);
-  const visits = await findVisits(db, customer.addresses, [], requestDigests(customer.addresses));
+  const visits = await findSessionTraces(db, customer.addresses, [], requestDigests(customer.addresses));
   count += await deleteVisits(db, visits);
   // Another customer may have the imported licence now. Rows of this customer's own licences are deleted below.
   for (const address of customer.addresses)

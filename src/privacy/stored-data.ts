@@ -15,9 +15,9 @@ import {
   findMessageIds,
   findOrderIds,
   findOutboxIds,
-  findVisits,
+  findSessionTraces,
   type TextTable,
-  type Visits,
+  type SessionTraces,
 } from '../store/personal-data';
 import { rowToFields, type RowOf } from '../store/engine/row-fields';
 import { listWords } from '../store/search-words';
@@ -331,8 +331,8 @@ async function* wordItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object>
   }
 }
 
-function visitsOf(db: Db, { customer, licenseIds }: Whose): Promise<Visits> {
-  return findVisits(db, customer.addresses, licenseIds, requestDigests(customer.addresses));
+function visitsOf(db: Db, { customer, licenseIds }: Whose): Promise<SessionTraces> {
+  return findSessionTraces(db, customer.addresses, licenseIds, requestDigests(customer.addresses));
 }
 
 /** Returns the digests of link requests; see `countRequest` in access/link-requests.ts. */

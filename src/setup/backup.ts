@@ -7,14 +7,14 @@ import { OperatorError } from '../licensing/operator-error';
 import { lookAt, PRIVATE, replaceFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/engine/database';
 import type { MysqlSettings } from '../store/engine/mysql';
-import { sideFiles } from '../store/engine/sqlite';
+import { companionFiles } from '../store/engine/sqlite';
 import { copySqlite, dropOwnTables, ownTables } from '../store/engine/whole-tables';
 import { heldLock } from './lock';
 import { lastLines, runProgram, succeeds } from './machine';
 
 /** A backup of the tables and its restoration, by the database's own programs, run as the service's own database user. */
 
-export { countSince, readExtent, type Extent } from '../store/engine/whole-tables';
+export { countRowsSince, readHighestIds, type HighestIds } from '../store/engine/whole-tables';
 
 const DUMP = ['mariadb-dump', 'mysqldump'];
 const CLIENT = ['mariadb', 'mysql'];
@@ -101,7 +101,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
     await replaceFile(place, there === undefined ? PRIVATE : there.mode & 0o777, async (_sink, handle) => {
       for await (const chunk of createReadStream(file)) await handle.writeFile(chunk as Buffer);
       if (there !== undefined) await handle.chown(there.uid, there.gid);
-      for (const path of sideFiles(target)) await rm(path, { force: true });
+      for (const path of companionFiles(target)) await rm(path, { force: true });
     });
     return;
   }

@@ -23,7 +23,7 @@ import {
   REQUEST_PRIVILEGES,
   tryPrivileges,
 } from '../store/engine/privileges';
-import { sideFiles } from '../store/engine/sqlite';
+import { companionFiles } from '../store/engine/sqlite';
 import { holdsSealed } from '../store/sealed';
 
 /** Opens the database for the command, creates its tables and migrates them. */
@@ -76,7 +76,7 @@ export function databaseFiles(database: Config['database']): OwnFile[] {
   const what = 'the database of this installation';
   return [
     { path: database.path, what },
-    ...sideFiles(database.path).map((path) => ({ path, what: `part of ${what}` })),
+    ...companionFiles(database.path).map((path) => ({ path, what: `part of ${what}` })),
   ];
 }
 

@@ -5,9 +5,9 @@ import {
   licenseIndex,
   likePattern,
   placeholders,
-  rawChange,
-  rawRows,
-  tableBy,
+  rawExecute,
+  rawQuery,
+  tableWithIndex,
 } from './engine/statements';
 import type { TimePlace } from './events';
 import { rowToFields, type RowOf } from './engine/row-fields';
@@ -45,7 +45,7 @@ export interface LoggedAccess extends Access {
 }
 
 /** Returns the time of the latest access in a row. */
-export function latestOf({ at, lastAt }: Pick<LoggedAccess, 'at' | 'lastAt'>): Date {
+export function lastSeenAt({ at, lastAt }: Pick<LoggedAccess, 'at' | 'lastAt'>): Date {
   return lastAt ?? at;
 }
 
@@ -114,7 +114,7 @@ export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
   };
   const times = each((one) => one.times);
   const lastAt = each((one) => toSqlTime(one.lastAt));
-  await rawChange(
+  await rawExecute(
     db,
     `UPDATE ${table(db, 'access_log')}${forceIndex(db, 'access_log')} SET times = times + ${times.sql},
             unsummed = unsummed + ${times.sql}, last_at = ${lastAt.sql}
@@ -135,7 +135,7 @@ export async function listAccesses(
     ...(ips ? ['ip'] : []),
     ...(licenseId === undefined ? [] : ['license_id']),
   ];
-  const query = db(tableBy(db, 'access_log', ...(filtered === undefined ? [] : [filtered]), 'at'))
+  const query = db(tableWithIndex(db, 'access_log', ...(filtered === undefined ? [] : [filtered]), 'at'))
     .orderBy([
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
@@ -160,12 +160,12 @@ export async function listAccessesNearby(db: Db, ips: string[], limit: number): 
       SELECT id, at, license_id, outcome FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log', 'ip', 'at')}
        WHERE ip = ? ORDER BY at DESC, id DESC LIMIT ${LATEST_OF_ADDRESS}) latest
      WHERE license_id IS NULL OR outcome = 'LICENSE_NOT_FOUND'`;
-  const latest = await rawRows<{ id: number }>(
+  const latest = await rawQuery<{ id: number }>(
     db,
     `${ips.map(() => ofAddress).join(' UNION ALL ')} ORDER BY at DESC, id DESC LIMIT ${limit}`,
     ips,
   );
-  const rows = await db(tableBy(db, 'access_log'))
+  const rows = await db(tableWithIndex(db, 'access_log'))
     .whereIn(
       'id',
       latest.map(({ id }) => id),
@@ -208,7 +208,7 @@ export async function listRequests(
     outcome,
   });
   const given = new Map(equal.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]])));
-  const query = db(tableBy(db, 'access_log', ...(await indexOf(db, given)), 'at'))
+  const query = db(tableWithIndex(db, 'access_log', ...(await indexOf(db, given)), 'at'))
     .orderBy([
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
@@ -234,7 +234,7 @@ async function indexOf(db: Db, given: Map<string, string | number>): Promise<str
   if (choices.length < 2) return choices[0] ?? [];
   for (const columns of choices) {
     const values = Object.fromEntries(columns.map((column) => [column, given.get(column)]));
-    const beyondFew = await db(tableBy(db, 'access_log', ...columns, 'at'))
+    const beyondFew = await db(tableWithIndex(db, 'access_log', ...columns, 'at'))
       .where(values)
       .offset(FEW)
       .limit(1)
@@ -274,7 +274,7 @@ export async function countDownloads(
   since: Date,
 ): Promise<{ times: number; isMore: boolean }> {
   const log = `${table(db, 'access_log')}${forceIndex(db, 'access_log', ...licenseIndex('access_log'))}`;
-  const [counted] = await rawRows<{ looked: number; n: number | string | null }>(
+  const [counted] = await rawQuery<{ looked: number; n: number | string | null }>(
     db,
     `SELECT COUNT(*) AS looked, SUM(CASE WHEN endpoint = 'download' AND outcome = ? THEN times END) AS n FROM (
        SELECT endpoint, outcome, times FROM ${log} WHERE license_id = ? AND at >= ?
@@ -329,13 +329,13 @@ const SITE_ACCESS_PAGE = 5_000;
 
 /** Yields all accesses since a given time, a few thousand rows at once, roughly in the order in which they arrived. */
 export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<SiteAccess[]> {
-  const [first] = await db(tableBy(db, 'access_log', 'at'))
+  const [first] = await db(tableWithIndex(db, 'access_log', 'at'))
     .where('at', '>=', toSqlTime(new Date(since.getTime() - ROW_LASTS_MS)))
     .orderBy([{ column: 'at' }, { column: 'id' }])
     .limit(1)
     .pluck('id');
   for (let next = first; next !== undefined;) {
-    const rows = await rawRows<RowOf<SiteAccess>>(
+    const rows = await rawQuery<RowOf<SiteAccess>>(
       db,
       `SELECT id, at, last_at, outcome, endpoint, license_id, key_hint, identifier, ip, site, times
          FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log')}
@@ -344,7 +344,7 @@ export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<Sit
     );
     const last = rows.at(-1);
     next = rows.length < SITE_ACCESS_PAGE || last === undefined ? undefined : last.id + 1;
-    yield rows.map(rowToFields).filter((one) => latestOf(one) >= since);
+    yield rows.map(rowToFields).filter((one) => lastSeenAt(one) >= since);
   }
 }
 
@@ -365,7 +365,7 @@ export async function findAccessAddress(
 
 /** Deletes a few entries older than `before` that the daily sums include. @returns how many it found; others may delete too */
 export async function pruneAccesses(db: Db, before: Date, limit: number): Promise<number> {
-  const ids = await db(tableBy(db, 'access_log', 'at'))
+  const ids = await db(tableWithIndex(db, 'access_log', 'at'))
     .where('at', '<', toSqlTime(before))
     .where('unsummed', 0)
     .orderBy('at')

@@ -1,7 +1,7 @@
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields } from './engine/row-fields';
-import { tableBy } from './engine/statements';
+import { tableWithIndex } from './engine/statements';
 import { refreshWordsOf, refreshWordsOfCustomers } from './search-words';
 
 /** A customer's profile, one row for each address. */
@@ -73,7 +73,7 @@ export async function setProfile(trx: Transaction, id: number, changes: ProfileC
 }
 
 /** Stores a report about a customer, unless a later one or the seller's choice exists. @param at the time of the report */
-export async function tellProfile(
+export async function saveReportedProfile(
   trx: Transaction,
   address: string,
   told: { name?: string | null | undefined; language?: string | null | undefined },
@@ -136,7 +136,7 @@ export async function unnameCustomers(trx: Transaction, ids: number[]): Promise<
 
 async function findByDigests(db: Db, addresses: string[]): Promise<CustomerProfile[]> {
   if (addresses.length === 0) return [];
-  const rows = await db(tableBy(db, 'customers', 'digest')).whereIn(
+  const rows = await db(tableWithIndex(db, 'customers', 'digest')).whereIn(
     'digest',
     addresses.map((address) => customerDigest(address)),
   );

@@ -2,9 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf } from '../base/chunks';
 import { customerDigest } from './customer-digest';
-import { sharedBy, table, type Db, type FullName, type Transaction } from './engine/database';
+import { databaseIdentity, table, type Db, type FullName, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { forceIndex, insertCounted, insertRows, isOneOf, rawRows, tableBy } from './engine/statements';
+import {
+  forceIndex,
+  insertCounted,
+  insertRows,
+  inListSql,
+  rawQuery,
+  tableWithIndex,
+} from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { afterCommit } from './engine/transaction';
 
@@ -66,7 +73,7 @@ export interface OutboxRow {
   once: string | null;
 }
 
-/** Inserts a row and returns its id. Notifies this process's sender (`onQueued`) after the commit. */
+/** Inserts a row and returns its id. Notifies this process's sender (`onEnqueued`) after the commit. */
 export async function insertOutboxRow(trx: Transaction, row: NewOutboxRow): Promise<number> {
   const [id] = await insertCounted(trx, 'outbox', [columnsOf(row)]);
   tellOnCommit(trx, row.kind);
@@ -80,7 +87,7 @@ export async function insertOutboxRows(trx: Transaction, rows: NewOutboxRow[]): 
 }
 
 /** Inserts a row like `insertOutboxRow`, unless a row with its `once` exists. */
-export async function insertOutboxRowOnce(trx: Transaction, row: NewOutboxRow): Promise<void> {
+export async function insertOutboxRowIfNew(trx: Transaction, row: NewOutboxRow): Promise<void> {
   await trx(table(trx, 'outbox')).insert(columnsOf(row)).onConflict('once').ignore();
   tellOnCommit(trx, row.kind);
 }
@@ -101,14 +108,14 @@ function columnsOf({ address, details, webhookId, lane, revision, orderId, ...ro
 const listeners = new WeakMap<object, Map<OutboxKind, () => void>>();
 
 function tellOnCommit(trx: Transaction, kind: OutboxKind): void {
-  const heard = listeners.get(sharedBy(trx))?.get(kind);
+  const heard = listeners.get(databaseIdentity(trx))?.get(kind);
   if (heard) afterCommit(trx, heard);
 }
 
 /** Calls the listener after each commit of this process that queued a row of a kind. @returns removes the listener */
-export function onQueued(db: Db, kind: OutboxKind, listener: () => void): () => void {
-  const ofKinds = listeners.get(sharedBy(db)) ?? new Map<OutboxKind, () => void>();
-  listeners.set(sharedBy(db), ofKinds.set(kind, listener));
+export function onEnqueued(db: Db, kind: OutboxKind, listener: () => void): () => void {
+  const ofKinds = listeners.get(databaseIdentity(db)) ?? new Map<OutboxKind, () => void>();
+  listeners.set(databaseIdentity(db), ofKinds.set(kind, listener));
   return () => void ofKinds.delete(kind);
 }
 
@@ -127,7 +134,7 @@ export async function claimOutboxRow(
   until: Date,
 ): Promise<OutboxRow | undefined> {
   for (;;) {
-    const due = await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
+    const due = await db(tableWithIndex(db, 'outbox', 'kind', 'next_attempt_at'))
       .where({ kind })
       .where('next_attempt_at', '<=', toSqlTime(now))
       .orderBy(['next_attempt_at', 'id'])
@@ -143,7 +150,7 @@ export async function claimOutboxRow(
 /** Claims a row in the state in which it was read. @returns undefined if another instance has claimed it */
 async function claimRow(db: Db, row: OutboxRow, now: Date, until: Date): Promise<OutboxRow | undefined> {
   const changes = { attempts: row.attempts + 1, nextAttemptAt: until, attemptedAt: now };
-  if (!(await changeClaimed(db, row, changes))) return undefined;
+  if (!(await updateClaimedRow(db, row, changes))) return undefined;
   return { ...row, ...changes, attemptedBefore: row.attemptedAt, dueAt: row.nextAttemptAt };
 }
 
@@ -154,7 +161,7 @@ const RECORD_PAUSE_MS = 1_000;
  * without a record is sent again.
  * @throws the database's error
  */
-export async function untilRecorded<T>(
+export async function retryUntilRecorded<T>(
   record: () => Promise<T>,
   { nextAttemptAt }: Pick<OutboxRow, 'nextAttemptAt'>,
   { now, stopping }: { now: () => Date; stopping: AbortSignal },
@@ -169,7 +176,7 @@ export async function untilRecorded<T>(
 }
 
 /** Changes a waiting row unless it has been attempted since it was read. */
-export async function changeClaimed(
+export async function updateClaimedRow(
   db: Db,
   { id, attempts }: Pick<OutboxRow, 'id' | 'attempts'>,
   changes: object,
@@ -179,14 +186,14 @@ export async function changeClaimed(
 }
 
 /** Records the reason why due rows are not attempted now, on the first rows without a reason. This is not an attempt. */
-export async function noteOnDueRows(
+export async function setErrorOnDueRows(
   db: Db,
   kind: OutboxKind,
   now: Date,
   lastError: string,
   limit: number,
 ): Promise<void> {
-  const ids = await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
+  const ids = await db(tableWithIndex(db, 'outbox', 'kind', 'next_attempt_at'))
     .where({ kind })
     .where('next_attempt_at', '<=', toSqlTime(now))
     .whereNull('last_error')
@@ -213,7 +220,7 @@ export async function listOutboxOfLicense(
   licenseId: number,
   { before, limit }: { before: number | undefined; limit: number },
 ): Promise<OutboxRow[]> {
-  const query = db(tableBy(db, 'outbox', 'license_id'))
+  const query = db(tableWithIndex(db, 'outbox', 'license_id'))
     .where({ license_id: licenseId, kind })
     .orderBy('id', 'desc')
     .limit(limit);
@@ -244,13 +251,13 @@ export async function listOpenFailures(db: Db, of: FailuresOf, limit: number): P
   const found = [
     ...(orderIds.length === 0
       ? []
-      : await openFailures(db, ['order_id'], `o.order_id ${isOneOf(orderIds.length)}`, orderIds, limit)),
+      : await openFailures(db, ['order_id'], `o.order_id ${inListSql(orderIds.length)}`, orderIds, limit)),
     ...(licenseIds.length === 0
       ? []
       : await openFailures(
           db,
           ['license_id'],
-          `o.license_id ${isOneOf(licenseIds.length)}`,
+          `o.license_id ${inListSql(licenseIds.length)}`,
           licenseIds,
           limit,
         )),
@@ -275,7 +282,7 @@ async function openFailures(
   bindings: (string | number)[],
   limit: number,
 ): Promise<OutboxRow[]> {
-  const rows = await rawRows<RowOf<Omit<OutboxRow, 'attemptedBefore' | 'dueAt'>>>(
+  const rows = await rawQuery<RowOf<Omit<OutboxRow, 'attemptedBefore' | 'dueAt'>>>(
     db,
     `SELECT o.* FROM ${table(db, 'outbox')} o${forceIndex(db, 'outbox', ...index)}
       WHERE ${which} AND o.kind = 'mail' AND o.failed_at IS NOT NULL AND ${isUnsettled(db)}
@@ -302,7 +309,7 @@ export async function findLatestOutboxRow(
   type: string,
   licenseId: number,
 ): Promise<OutboxRow | undefined> {
-  const row = await db(tableBy(db, 'outbox', 'license_id'))
+  const row = await db(tableWithIndex(db, 'outbox', 'license_id'))
     .where({ license_id: licenseId, type })
     .orderBy('id', 'desc')
     .first();
@@ -316,7 +323,7 @@ export async function findMailsOfOrder(
   type: string,
   limit: number,
 ): Promise<OutboxRow[]> {
-  const rows = await db(tableBy(db, 'outbox', 'order_id'))
+  const rows = await db(tableWithIndex(db, 'outbox', 'order_id'))
     .where({ order_id: orderId, type })
     .orderBy('id', 'desc')
     .limit(limit);
@@ -335,7 +342,9 @@ export async function listOutbox(
     { column: 'id', order: 'desc' },
   ];
   if (!failed)
-    return (await rows(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(rowToFields);
+    return (await rows(tableWithIndex(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(
+      rowToFields,
+    );
   const waiting = rows(table(db, 'outbox')).whereNotNull('next_attempt_at').whereNotNull('last_error');
   const found = [
     ...(await listOpenFailures(db, { since: new Date(0) }, limit)),
@@ -357,8 +366,8 @@ export async function countUndelivered(db: Db, since: Date): Promise<{ failed: n
 const MAX_FAILURES = 1_000;
 
 /** Counts the rows of a kind that were due before a time and are not sent: no sender has handled them since. */
-export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Promise<number> {
-  const [row] = await db<object>(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
+export async function countOverdue(db: Db, kind: OutboxKind, before: Date): Promise<number> {
+  const [row] = await db<object>(tableWithIndex(db, 'outbox', 'kind', 'next_attempt_at'))
     .where({ kind })
     .where('next_attempt_at', '<', toSqlTime(before))
     .count<{ rows: number }[]>({ rows: '*' });
@@ -366,14 +375,14 @@ export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Pr
 }
 
 /** Returns which of these unique names are queued or were sent. */
-export async function findQueuedOnce(db: Db, names: string[]): Promise<Set<string>> {
+export async function findByDedupKeys(db: Db, names: string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();
   return new Set(await db(table(db, 'outbox')).whereIn('once', names).pluck<string[]>('once'));
 }
 
 /** Deletes a few rows of a kind that are older than `before` and no longer attempted. @returns how many */
 export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit: number): Promise<number> {
-  const ids = await db(tableBy(db, 'outbox', 'kind', 'created_at'))
+  const ids = await db(tableWithIndex(db, 'outbox', 'kind', 'created_at'))
     .where({ kind })
     .where('created_at', '<', toSqlTime(before))
     .orderBy('created_at')
@@ -395,7 +404,7 @@ export async function moveWaitingMails(
 
 /** Assigns the mails of an address to another address. Their recipients stay unchanged. */
 export async function moveMails(trx: Transaction, from: string, to: string): Promise<void> {
-  await trx(tableBy(trx, 'outbox', 'recipient_digest', 'created_at'))
+  await trx(tableWithIndex(trx, 'outbox', 'recipient_digest', 'created_at'))
     .where({ recipient_digest: customerDigest(from) })
     .update({ recipient_digest: customerDigest(to) });
 }
@@ -418,13 +427,13 @@ export async function deleteOutboxOf(
 ): Promise<number> {
   const ids = new Set<number>();
   if (licenseIds.length > 0)
-    for (const id of await db(tableBy(db, 'outbox', 'license_id'))
+    for (const id of await db(tableWithIndex(db, 'outbox', 'license_id'))
       .whereIn('license_id', licenseIds)
       .where({ kind: 'mail' })
       .pluck('id'))
       ids.add(id);
   if (addresses.length > 0)
-    for (const id of await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
+    for (const id of await db(tableWithIndex(db, 'outbox', 'recipient_digest', 'created_at'))
       .whereIn('recipient_digest', addresses.map(customerDigest))
       .pluck('id'))
       ids.add(id);

@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../base/days';
 import { jsonOf } from '../base/json';
 import { isSimulation, joomlaVersion } from '../joomla/updater/agent';
-import { latestOf, type LoggedAccess } from '../store/access-log';
+import { lastSeenAt, type LoggedAccess } from '../store/access-log';
 import { finding, timeOf } from './findings';
 import type { FindingCode, Finding, RequestFacts, AccessFinding } from './finding-model';
 import type { PresentState } from './known';
@@ -13,7 +13,9 @@ import { findCause, hasAnotherKey } from './refusal-causes';
 export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState): AccessFinding[] {
   const groups: LoggedAccess[][] = [];
   // The store sorts rows by their first access; here they are sorted by their latest.
-  const inOrder = [...newestFirst].reverse().sort((a, b) => latestOf(a).getTime() - latestOf(b).getTime());
+  const inOrder = [...newestFirst]
+    .reverse()
+    .sort((a, b) => lastSeenAt(a).getTime() - lastSeenAt(b).getTime());
   for (const access of inOrder) {
     const group = groups.at(-1);
     if (group && isSame(group[0] as LoggedAccess, access)) group.push(access);
@@ -28,7 +30,7 @@ export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState
       since: formatTimestamp(firstAt),
       count,
       firstAt,
-      lastAt: latestOf(access),
+      lastAt: lastSeenAt(access),
       access,
     };
   });
@@ -68,7 +70,7 @@ function requestFacts(access: LoggedAccess, otherKey: boolean): RequestFacts {
     client: clientOf(userAgent),
     joomla_version: joomlaVersion(userAgent) ?? null,
     other_key: otherKey,
-    last_at: formatTimestamp(latestOf(access)),
+    last_at: formatTimestamp(lastSeenAt(access)),
   };
 }
 
@@ -95,7 +97,7 @@ export function explainLogged(newestFirst: LoggedAccess[], known: PresentState):
   return [
     finding(
       'IN_ACCESS_LOG',
-      { last_at: formatTimestamp(latestOf(latest)), access: { code, facts } },
+      { last_at: formatTimestamp(lastSeenAt(latest)), access: { code, facts } },
       { since: timeOf(latest.at), count: latest.times, action },
     ),
   ];

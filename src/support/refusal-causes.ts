@@ -6,7 +6,7 @@ import { isOpen } from '../licensing/license-keys';
 import { offeredVersion } from '../licensing/updates';
 import { downloadsEntitledUntil } from '../licensing/core/verdict';
 import { liveStatus, paidUntil, type LiveStatus } from '../licensing/core/states';
-import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
+import { lastSeenAt, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/licenses/activations';
 import type { EventAction } from '../store/events';
 import type { License } from '../store/licenses/licenses';
@@ -132,7 +132,7 @@ function unusable(access: LoggedAccess, license: License, known: PresentState): 
   const status = liveStatus(license, known.now);
   if (status === 'active') return cause('ACTIVE_AGAIN', { was });
   // A later end was not the reason for the refusal.
-  const movedSince = status === 'expired' && expiresAt !== null && expiresAt > latestOf(access);
+  const movedSince = status === 'expired' && expiresAt !== null && expiresAt > lastSeenAt(access);
   return cause(
     CODE_OF[status],
     {
@@ -154,7 +154,7 @@ export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {
 
 /** Returns the state in which a licence was refused as inactive; null if the history does not contain it. */
 function stoppedAs(access: LoggedAccess, { stops }: PresentState): LiveStatus | null {
-  const at = latestOf(access);
+  const at = lastSeenAt(access);
   const stop = stops.get(access.licenseId ?? 0)?.find((event) => event.at <= at);
   return (stop && STOPPED[stop.action]) ?? null;
 }

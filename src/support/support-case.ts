@@ -1,5 +1,5 @@
 import { keyHint } from '../licensing/core/keys';
-import { latestOf, listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
+import { lastSeenAt, listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
 import { networkOfText } from '../licensing/ip-addresses';
 import { isOpen } from '../licensing/license-keys';
 import { listSpreadingKeys, SPREAD_FACTOR } from '../licensing/spreading';
@@ -80,7 +80,7 @@ export async function openLicenseCase(
   );
   const [last] = own
     .filter(({ endpoint }) => isOfDownload(endpoint))
-    .sort((a, b) => latestOf(b).getTime() - latestOf(a).getTime());
+    .sort((a, b) => lastSeenAt(b).getTime() - lastSeenAt(a).getTime());
   const ip = last?.ip ?? license.lastCheckIp;
   const network = ip === null ? undefined : networkOfText(ip);
 

@@ -14,7 +14,7 @@ import type { Db } from '../store/engine/database';
 import { lockLease } from '../store/leases';
 import { listLicenseEnds, type LicenseEnd } from '../store/licenses/license-ends';
 import { findLicensesByIds, lockLicenses } from '../store/licenses/licenses';
-import { findQueuedOnce, insertOutboxRowOnce } from '../store/outbox';
+import { findByDedupKeys, insertOutboxRowIfNew } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
 import {
   findWebhook,
@@ -81,7 +81,7 @@ async function announceEnds(
   async function queue(ends: LicenseEnd[], type: WebhookType, daysBefore: number): Promise<boolean> {
     const nameOf = ({ id, expiresAt }: LicenseEnd) =>
       `end:${webhook.id}:${id}:${daysBefore}:${expiresAt.getTime() / 1000}`;
-    const queued = await findQueuedOnce(db, ends.map(nameOf));
+    const queued = await findByDedupKeys(db, ends.map(nameOf));
     const open = ends.filter((end) => !queued.has(nameOf(end)));
     if (open.length === 0) return true;
     return inTransaction(db, async (trx) => {
@@ -97,7 +97,7 @@ async function announceEnds(
           license?.status === 'active' && license.expiresAt?.getTime() === end.expiresAt.getTime();
         if (!isSame) continue;
         const data = { license: licenseData(license, at), ...renewsOf(license) };
-        await insertOutboxRowOnce(trx, webhookRow(webhook.id, type, data, at, nameOf(end)));
+        await insertOutboxRowIfNew(trx, webhookRow(webhook.id, type, data, at, nameOf(end)));
       }
       return true;
     });

@@ -3,7 +3,7 @@ import { createBatches } from '../licensing/core/batches';
 import type { Db } from '../store/engine/database';
 import { claimNextOfLanes, recordOutcomes, releaseLane, type Delivery, type Lane } from '../store/deliveries';
 import { isLockConflict, reasonCode } from '../store/engine/errors';
-import { untilRecorded } from '../store/outbox';
+import { retryUntilRecorded } from '../store/outbox';
 import type { WebhookRow } from '../store/webhooks';
 
 /** A claimed delivery, with its receiver as it was read after the claim. */
@@ -59,7 +59,10 @@ export function createRecorder(
   }
 
   return async (row, outcome) => {
-    const { isTaken, next } = await untilRecorded(() => record({ row, outcome }), row, { now, stopping });
+    const { isTaken, next } = await retryUntilRecorded(() => record({ row, outcome }), row, {
+      now,
+      stopping,
+    });
     if (!isTaken)
       log.warn({ delivery: row.id }, 'another instance has taken this webhook over: it may arrive twice');
     return next;

@@ -7,9 +7,15 @@ import { createLoop } from '../runner/loop';
 import { createPool } from '../runner/pool';
 import type { Db } from '../store/engine/database';
 import { claimDeliveries, claimDeliveryNow, type Delivery } from '../store/deliveries';
-import { changeClaimed, deleteOutboxRow, onQueued } from '../store/outbox';
+import { updateClaimedRow, deleteOutboxRow, onEnqueued } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
-import { findWebhook, listSubscribers, REMEMBERED_MS, setWebhook, type WebhookRow } from '../store/webhooks';
+import {
+  findWebhook,
+  listSubscribers,
+  SUBSCRIBER_CACHE_MS,
+  setWebhook,
+  type WebhookRow,
+} from '../store/webhooks';
 import { createRecorder, type ClaimedDelivery } from './outcomes';
 import type { Post, PostResult } from './post';
 import { bodyOf, disabledNow, webhookIdOf, type DisabledReason } from './receivers';
@@ -79,7 +85,7 @@ export function startWebhookSender(
       else if (webhook.disabledAt !== null && row.kind === 'webhook') {
         // Remove the pool, which would otherwise claim this row again and again.
         receivers.delete(row.webhookId);
-        await changeClaimed(db, row, { nextAttemptAt: now() });
+        await updateClaimedRow(db, row, { nextAttemptAt: now() });
       } else claims.push({ row, webhook });
     }
     return claims;
@@ -98,7 +104,7 @@ export function startWebhookSender(
 
   let readAt = -Infinity;
   async function wakeReceivers(): Promise<void> {
-    const isFresh = performance.now() - readAt > REMEMBERED_MS / 2;
+    const isFresh = performance.now() - readAt > SUBSCRIBER_CACHE_MS / 2;
     const subscribers = await inTurn(() => listSubscribers(db, { isFresh }));
     if (isFresh) readAt = performance.now();
     const enabled = subscribers.flatMap(({ id, isEnabled }) => (isEnabled ? [id] : []));
@@ -123,7 +129,7 @@ export function startWebhookSender(
   async function deliver({ row, webhook }: ClaimedDelivery): Promise<ClaimedDelivery | undefined> {
     const result = await attempt(webhook, row);
     if (result === 'cut') {
-      await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
+      await inTurn(() => updateClaimedRow(db, row, { nextAttemptAt: now() }));
       return undefined;
     }
     const { failure, status, answer, isLong = false } = result;
@@ -184,7 +190,7 @@ export function startWebhookSender(
   };
   const soon = () => void (gathering ??= setTimeout(poll, GATHER_MS).unref());
   loop.start(POLL_MS, poll);
-  const forget = [onQueued(db, 'webhook', soon), onQueued(db, 'webhook_now', soon)];
+  const forget = [onEnqueued(db, 'webhook', soon), onEnqueued(db, 'webhook_now', soon)];
   return {
     counts: () => ({ ...counts }),
     idle() {

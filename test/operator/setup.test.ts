@@ -32,7 +32,7 @@ import {
 import { whatToJoin } from '../../src/setup/readers';
 import { filesOf } from '../../src/setup/glob';
 import { openDatabase } from '../../src/store/engine/database';
-import { countSince, ownTables, readExtent } from '../../src/store/engine/whole-tables';
+import { countRowsSince, ownTables, readHighestIds } from '../../src/store/engine/whole-tables';
 import { operator } from '../support/operator';
 import { endProcess, eventually, startProcess, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, giveLicense, givePlan } from '../support/service';
@@ -263,7 +263,7 @@ describe('the tables, saved and read back', () => {
       await db.schema.createTable('jos_other', (one) => void one.increments());
       const plan = await givePlan(db);
       await giveLicense(db, plan);
-      const extent = await readExtent(db);
+      const extent = await readHighestIds(db);
       const file = await backUpTables(db, config, join(folder, 'backups'), 'before');
       expect(statSync(file).mode & 0o777).toBe(0o600);
       const before = await ownTables(db);
@@ -272,7 +272,7 @@ describe('the tables, saved and read back', () => {
       await giveLicense(db, plan);
       await giveLicense(db, plan);
       await db.schema.createTable('jos_licensing_notes', (one) => void one.increments());
-      expect(await countSince(db, extent)).toMatchObject({ licenses: 2, orders: 0 });
+      expect(await countRowsSince(db, extent)).toMatchObject({ licenses: 2, orders: 0 });
       await db.destroy();
 
       await readBackTables(config, file);
@@ -280,7 +280,7 @@ describe('the tables, saved and read back', () => {
       try {
         expect(await ownTables(again)).toEqual(before);
         expect(await again('jos_licensing_licenses').select()).toEqual(license);
-        expect(await countSince(again, extent)).toMatchObject({ licenses: 0 });
+        expect(await countRowsSince(again, extent)).toMatchObject({ licenses: 0 });
         expect(await again.schema.hasTable('jos_other')).toBe(true);
       } finally {
         await again.destroy();

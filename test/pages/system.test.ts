@@ -4,7 +4,7 @@ import { secretDigest } from '../../src/access/random-secret';
 import { openSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { table } from '../../src/store/engine/database';
-import { keepUnmatched } from '../../src/store/orders/unmatched';
+import { insertUnmatchedOnce } from '../../src/store/orders/unmatched';
 import { toSqlTime } from '../../src/store/engine/time';
 import { giveToken, manageClient } from '../support/manage';
 import { eventually } from '../support/processes';
@@ -266,7 +266,7 @@ it('The doctor speaks German with who reads German, and English over the API', a
   const api = manageClient(url, (await giveToken(db, 'write', 'doctor')).token);
   await api.ok('POST /shops', { name: 'cards', kind: 'stripe', secret: 'whsec_' + 'a'.repeat(32) }, 201);
   for (const digest of ['a', 'b'].map((letter) => letter.repeat(64)))
-    await keepUnmatched(db, {
+    await insertUnmatchedOnce(db, {
       ...{ shop: 'cards', digest, orderId: null, messageId: null },
       ...{ event: 'invoice.paid', reason: 'unknown_order', at: clock.now },
     });

@@ -111,7 +111,7 @@ export function isOutOfConnections(error: unknown): boolean {
  * Reports whether it is unknown if the server ran the last statement: the connection was lost or timed out, or a Galera
  * node lost its majority during a COMMIT, which the other nodes may have received.
  */
-export function isOutcomeOpen(error: unknown): boolean {
+export function mayHaveBeenExecuted(error: unknown): boolean {
   return (
     driverError(error).fatal === true || isTimeout(error) || driverCodeOf(error) === 'ER_ERROR_DURING_COMMIT'
   );

@@ -10,7 +10,7 @@ import {
   type OnLost,
   type Pool,
 } from './connections';
-import { openNodes, type Nodes, type NodeSwitch, type Returning } from './nodes';
+import { openNodes, type Nodes, type NodeSwitch, type FailbackDelay } from './nodes';
 import { driverTls, openSocket, type ServerLocation, type TlsSettings } from './tls';
 
 export interface MysqlSettings extends ServerLocation {
@@ -56,7 +56,7 @@ export interface ConnectionRules {
   isService?: boolean;
   /** is called when another of several servers is taken into use; if set, the servers are watched */
   onSwitch?: (change: NodeSwitch) => void;
-  returning?: Returning;
+  returning?: FailbackDelay;
 }
 
 export interface MysqlPool {

@@ -4,7 +4,7 @@ import { isSqlite, table, type Db, type FullName, type TableName, type Transacti
 import { sendStatement, type Connection, type StatementOptions } from './connections';
 
 /** Runs a SELECT, on MySQL without Knex's query builder, which takes more time than the driver. */
-export async function rawRows<Row>(
+export async function rawQuery<Row>(
   db: Db,
   sql: string,
   bindings: Knex.RawBinding[],
@@ -15,7 +15,7 @@ export async function rawRows<Row>(
 }
 
 /** Runs a hand-written write. @returns the number of affected rows */
-export async function rawChange(
+export async function rawExecute(
   db: Db,
   sql: string,
   bindings: Knex.RawBinding[],
@@ -46,7 +46,7 @@ export async function insertRows(
 ): Promise<void> {
   const columns = Object.keys(rows[0] ?? {});
   const values = `(${placeholders(columns.length)})`;
-  await rawChange(
+  await rawExecute(
     db,
     `INSERT INTO ${table(db, name)} (${columns.join(', ')}) VALUES ${values}${`, ${values}`.repeat(rows.length - 1)}`,
     rows.flatMap((row) => columns.map((column) => row[column] as Knex.RawBinding)),
@@ -64,7 +64,7 @@ export async function insertCounted(
   rows: Record<string, Knex.RawBinding>[],
 ): Promise<number[]> {
   await insertRows(trx, name, rows);
-  const [counted] = await rawRows<{ id: number; step: number }>(
+  const [counted] = await rawQuery<{ id: number; step: number }>(
     trx,
     isSqlite(trx)
       ? `SELECT last_insert_rowid() - ${rows.length - 1} AS id, 1 AS step`
@@ -87,7 +87,7 @@ export async function withConnection<T>(db: Db, work: (connection: Connection) =
 }
 
 /** Returns the condition for one of several values. A single value gets `=`, with which MariaDB plans better. */
-export function isOneOf(count: number): string {
+export function inListSql(count: number): string {
   return count === 1 ? '= ?' : `IN (${placeholders(count)})`;
 }
 
@@ -101,7 +101,11 @@ export function forceIndex(db: Db, name: TableName, ...columns: string[]): strin
 }
 
 /** Returns a table with an index hint (`forceIndex`) for the query builder. It is not a text, but has the type of the name. */
-export function tableBy<Name extends TableName>(db: Db, name: Name, ...columns: string[]): FullName<Name> {
+export function tableWithIndex<Name extends TableName>(
+  db: Db,
+  name: Name,
+  ...columns: string[]
+): FullName<Name> {
   return db.raw(table(db, name) + forceIndex(db, name, ...columns)) as unknown as FullName<Name>;
 }
 

@@ -8,8 +8,8 @@ import {
   likePattern,
   orderedJoin,
   placeholders,
-  rawRows,
-  tableBy,
+  rawQuery,
+  tableWithIndex,
 } from '../engine/statements';
 
 export interface Activation {
@@ -50,7 +50,7 @@ export async function findActivations(
   const distinct = [...new Map(pairs.map((pair) => [activationKey(pair), pair])).values()];
   const found = new Map<string, NamedActivation>();
   for (const chunk of chunksOf(distinct, MAX_PAIRS)) {
-    const rows = await rawRows<{
+    const rows = await rawQuery<{
       license_id: number;
       identifier: string;
       name: string | null;
@@ -85,7 +85,7 @@ export async function findActivationsOf(
   identifiers: string[],
   limit: number,
 ): Promise<Pick<Activation, 'licenseId' | 'identifier'>[]> {
-  const rows = await db(tableBy(db, 'activations', 'identifier', 'license_id'))
+  const rows = await db(tableWithIndex(db, 'activations', 'identifier', 'license_id'))
     .whereIn('identifier', identifiers)
     .orderBy('license_id')
     .limit(limit)
@@ -95,7 +95,7 @@ export async function findActivationsOf(
 
 /** Lists a licence's activations in the order in which they were activated. */
 export async function listActivations(db: Db, licenseId: number): Promise<StoredActivation[]> {
-  const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
+  const rows = await db(tableWithIndex(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
     .orderBy('id');
   return rows.map(rowToFields);
@@ -121,7 +121,7 @@ export async function listActivationsAfter(
   licenseId: number,
   { after, limit }: { after: string | undefined; limit: number },
 ): Promise<StoredActivation[]> {
-  const query = db(tableBy(db, 'activations', ...licenseIndex('activations')))
+  const query = db(tableWithIndex(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
     .orderBy('identifier')
     .limit(limit);
@@ -158,7 +158,7 @@ export async function searchActivations(
   { text, identifiers = [], id, order: { column, isDown, after } = NEWEST, limit }: SiteSearch,
 ): Promise<StoredActivation[]> {
   if (licenseIds.length === 0) return [];
-  const query = db(tableBy(db, 'activations', ...licenseIndex('activations')))
+  const query = db(tableWithIndex(db, 'activations', ...licenseIndex('activations')))
     .whereIn('license_id', licenseIds)
     .orderBy(column, isDown ? 'desc' : 'asc')
     .limit(limit);
@@ -183,7 +183,7 @@ export async function listNewestActivations(
   const found = new Map<number, { newest: StoredActivation[]; total: number }>();
   if (licenseIds.length === 0) return found;
   // The ids are numbered first: numbering whole rows would make a temporary table as large as all of them.
-  const newest = await rawRows<{ id: number; total: number }>(
+  const newest = await rawQuery<{ id: number; total: number }>(
     db,
     `SELECT id, total FROM (
        SELECT a.id, ROW_NUMBER() OVER (PARTITION BY a.license_id ORDER BY a.id DESC) AS place,
@@ -194,7 +194,7 @@ export async function listNewestActivations(
     [...licenseIds, each],
   );
   const totals = new Map(newest.map(({ id, total }) => [id, total]));
-  const rows = await db(tableBy(db, 'activations'))
+  const rows = await db(tableWithIndex(db, 'activations'))
     .whereIn('id', [...totals.keys()])
     .orderBy('id', 'desc');
   for (const row of rows) {
@@ -213,7 +213,7 @@ export async function listIdentifiersOfKey(
   limit: number,
 ): Promise<string[]> {
   const index = keyId === null ? licenseIndex('activations') : ['key_id', 'free'];
-  return db(tableBy(db, 'activations', ...index))
+  return db(tableWithIndex(db, 'activations', ...index))
     .where({ license_id: licenseId, key_id: keyId })
     .orderBy('id', 'desc')
     .limit(limit)
@@ -222,7 +222,7 @@ export async function listIdentifiersOfKey(
 
 /** Lists a licence's first activations without a slot. */
 export async function listFree(db: Db, licenseId: number, limit: number): Promise<Activation[]> {
-  const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
+  const rows = await db(tableWithIndex(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId, free: 1 })
     .orderBy('id')
     .limit(limit);
@@ -238,7 +238,7 @@ export async function findActivationsOfSites(db: Db, pairs: SitePair[]): Promise
   for (const { licenseId, site } of pairs)
     found.push(
       ...(
-        await db(tableBy(db, 'activations', 'license_id', 'site'))
+        await db(tableWithIndex(db, 'activations', 'license_id', 'site'))
           .where({ license_id: licenseId, site })
           .orderBy('id')
       ).map(rowToFields),
@@ -252,7 +252,7 @@ export async function countFreeActivations(
   licenseIds: number[],
 ): Promise<Map<number, number>> {
   if (licenseIds.length === 0) return new Map();
-  const rows = await rawRows<{ license_id: number; n: number }>(
+  const rows = await rawQuery<{ license_id: number; n: number }>(
     trx,
     `SELECT license_id, COUNT(*) AS n
        FROM ${table(trx, 'activations')}${forceIndex(trx, 'activations', ...licenseIndex('activations'))}
@@ -265,7 +265,7 @@ export async function countFreeActivations(
 
 /** Counts the activations on all licences of a plan. */
 export async function countActivationsOfPlan(db: Db, planId: number): Promise<number> {
-  const [counted] = await rawRows<{ n: number }>(
+  const [counted] = await rawQuery<{ n: number }>(
     db,
     `SELECT COUNT(*) AS n
        FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'plan_id')}

@@ -3,12 +3,12 @@ import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import {
   forceIndex,
   insertCounted,
-  isOneOf,
+  inListSql,
   licenseIndex,
   placeholders,
-  rawChange,
-  rawRows,
-  tableBy,
+  rawExecute,
+  rawQuery,
+  tableWithIndex,
 } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 import { refreshWords, refreshWordsOf } from '../search-words';
@@ -44,7 +44,7 @@ export async function listKeys(
   licenseId: number,
   { after, limit }: { after?: number | undefined; limit?: number } = {},
 ): Promise<LicenseKey[]> {
-  const query = db(tableBy(db, 'license_keys', 'license_id'))
+  const query = db(tableWithIndex(db, 'license_keys', 'license_id'))
     .where({ license_id: licenseId })
     .orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
@@ -55,7 +55,7 @@ export async function listKeys(
 /** Lists the keys of some licences that have not ended, oldest first. */
 export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Promise<LicenseKey[]> {
   if (licenseIds.length === 0) return [];
-  const rows = await db(tableBy(db, 'license_keys', 'license_id'))
+  const rows = await db(tableWithIndex(db, 'license_keys', 'license_id'))
     .whereIn('license_id', licenseIds)
     .whereRaw('(ends_at IS NULL OR ends_at > ?)', [toSqlTime(now)])
     .orderBy('id');
@@ -64,13 +64,16 @@ export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Pro
 
 export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {
   if (ids.length === 0) return [];
-  const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn('id', ids);
+  const rows = await db(tableWithIndex(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn(
+    'id',
+    ids,
+  );
   return rows.map(rowToFields);
 }
 
 export async function findKeysByDigests(db: Db, digests: string[]): Promise<LicenseKey[]> {
   if (digests.length === 0) return [];
-  const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : []))).whereIn(
+  const rows = await db(tableWithIndex(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : []))).whereIn(
     'key_digest',
     digests,
   );
@@ -85,7 +88,7 @@ export async function findKeysByHints(
   limit: number,
 ): Promise<LicenseKey[]> {
   const query = db(
-    patterns.length === 0 ? tableBy(db, 'license_keys', 'key_hint') : table(db, 'license_keys'),
+    patterns.length === 0 ? tableWithIndex(db, 'license_keys', 'key_hint') : table(db, 'license_keys'),
   )
     .orderByRaw('CASE WHEN UPPER(key_hint) = ? THEN 0 ELSE 1 END, license_id', [seen.toUpperCase()])
     .limit(limit);
@@ -98,7 +101,7 @@ export async function findKeysByHints(
 
 /** Finds licences by the beginning of a key, as `keyStart` returns it. */
 export async function findLicenseIdsByKeyStart(db: Db, start: string, limit: number): Promise<number[]> {
-  return db(tableBy(db, 'license_keys', 'key_start'))
+  return db(tableWithIndex(db, 'license_keys', 'key_start'))
     .where({ key_start: start })
     .limit(limit)
     .pluck('license_id');
@@ -110,7 +113,7 @@ export async function listLabels(
   licenseIds: number[],
   hint: string | undefined,
 ): Promise<Pick<LicenseKey, 'licenseId' | 'label' | 'keyHint'>[]> {
-  const rows = await db(tableBy(db, 'license_keys', 'license_id'))
+  const rows = await db(tableWithIndex(db, 'license_keys', 'license_id'))
     .whereIn('license_id', licenseIds)
     .where((any) => any.whereNotNull('label').orWhere('key_hint', hint ?? ''))
     .select('license_id', 'label', 'key_hint');
@@ -137,7 +140,7 @@ export async function resolveKey(
   if (foldedDigest === undefined) return findKeyByDigest(db, keyDigest);
   const selectBy = (column: 'key_digest' | 'folded_digest', ...index: string[]) =>
     `SELECT * FROM ${table(db, 'license_keys')}${forceIndex(db, 'license_keys', ...index)} WHERE ${column} = ?`;
-  const rows = await rawRows<RowOf<LicenseKey>>(
+  const rows = await rawQuery<RowOf<LicenseKey>>(
     db,
     `${selectBy('key_digest')} UNION ${selectBy('folded_digest', 'folded_digest')}`,
     [keyDigest, foldedDigest],
@@ -153,7 +156,7 @@ export async function findKeysByFoldedDigests(
   digests: string[],
 ): Promise<Pick<LicenseKey, 'keyDigest' | 'foldedDigest' | 'licenseId'>[]> {
   if (digests.length === 0) return [];
-  const rows = await db(tableBy(db, 'license_keys', 'folded_digest'))
+  const rows = await db(tableWithIndex(db, 'license_keys', 'folded_digest'))
     .whereIn('folded_digest', digests)
     .select('key_digest', 'folded_digest', 'license_id');
   return rows.map(rowToFields);
@@ -170,7 +173,7 @@ export async function insertKey(trx: Transaction, key: NewKey): Promise<number> 
 export async function insertMainKeys(trx: Transaction, keys: NewKey[]): Promise<void> {
   const ids = await insertCounted(trx, 'license_keys', keys.map(fieldsToRow));
   // A subquery would lock the gap behind the keys, where other transactions insert theirs.
-  await rawChange(
+  await rawExecute(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET main_key_id = CASE id ${'WHEN ? THEN ? '.repeat(keys.length)}END
@@ -198,7 +201,7 @@ export async function replaceKey(
   licenseId: number,
   { from, to }: { from: number; to: number },
 ): Promise<void> {
-  await trx(tableBy(trx, 'license_keys', 'license_id'))
+  await trx(tableWithIndex(trx, 'license_keys', 'license_id'))
     .where({ license_id: licenseId, replaced_by: from })
     .update({ replaced_by: to });
   await setKey(trx, from, { replacedBy: to });
@@ -209,7 +212,7 @@ export async function replaceKey(
  * Moves a key of a locked licence to another licence, as a further key. Sites that it activated stay where they are.
  * @param instead makes a new main key if the licence loses its main key, and returns its id
  */
-export async function giveKey(
+export async function transferKey(
   trx: Transaction,
   { id, licenseId: from }: Pick<LicenseKey, 'id' | 'licenseId'>,
   to: number,
@@ -236,7 +239,7 @@ export async function giveKey(
 
 /** Assigns a key's activations to another key. @param to null: the main key */
 export async function moveActivations(trx: Transaction, from: number, to: number | null): Promise<void> {
-  await trx(tableBy(trx, 'activations', 'key_id', 'free'))
+  await trx(tableWithIndex(trx, 'activations', 'key_id', 'free'))
     .where({ key_id: from })
     .update({ key_id: to });
 }
@@ -253,11 +256,11 @@ export async function countSlotsByKeys(
 ): Promise<Map<number, Map<number | null, number>>> {
   const counts = new Map<number, Map<number | null, number>>();
   if (licenseIds.length === 0) return counts;
-  const rows = await rawRows<{ license_id: number; key_id: number | null; n: number }>(
+  const rows = await rawQuery<{ license_id: number; key_id: number | null; n: number }>(
     db,
     `SELECT license_id, key_id, COUNT(*) AS n
        FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
-      WHERE license_id ${isOneOf(licenseIds.length)} AND free = 0 GROUP BY license_id, key_id`,
+      WHERE license_id ${inListSql(licenseIds.length)} AND free = 0 GROUP BY license_id, key_id`,
     licenseIds,
   );
   for (const { license_id: id, key_id: keyId, n } of rows)
@@ -268,7 +271,7 @@ export async function countSlotsByKeys(
 /** Counts the slots taken by each of these keys, none of which is a main key. */
 export async function countSlotsOfKeys(db: Db, ids: number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
-  const rows = await rawRows<{ key_id: number; n: number }>(
+  const rows = await rawQuery<{ key_id: number; n: number }>(
     db,
     `SELECT key_id, COUNT(*) AS n
        FROM ${table(db, 'activations')}${forceIndex(db, 'activations', 'key_id', 'free')}
@@ -296,14 +299,14 @@ export async function sampleSealedKeys(
 ): Promise<SealedKey[]> {
   const keys = `${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}`;
   const end = async (order: 'ASC' | 'DESC'): Promise<SealedKey[]> => {
-    const [outermost] = await rawRows<{ id: number }>(
+    const [outermost] = await rawQuery<{ id: number }>(
       db,
       `SELECT id FROM ${keys} ORDER BY id ${order} LIMIT 1`,
       [],
     );
     const { id = 0 } = outermost ?? {};
     const within = order === 'ASC' ? [id, id + (among ?? 0)] : [Math.max(0, id - (among ?? 0)), id];
-    return rawRows<SealedKey>(
+    return rawQuery<SealedKey>(
       db,
       `SELECT id, license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed FROM ${keys}
         WHERE key_sealed IS NOT NULL${among === undefined ? '' : ' AND id BETWEEN ? AND ?'}

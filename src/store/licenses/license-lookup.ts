@@ -1,5 +1,12 @@
 import { table, type Db } from '../engine/database';
-import { forceIndex, isOneOf, licenseIndex, orderedJoin, placeholders, rawRows } from '../engine/statements';
+import {
+  forceIndex,
+  inListSql,
+  licenseIndex,
+  orderedJoin,
+  placeholders,
+  rawQuery,
+} from '../engine/statements';
 import type { AfterExpiry } from '../catalogue';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from '../engine/time';
@@ -156,7 +163,7 @@ function readTerms(
   ];
   const { text, bindings } = joinSql(selects, ' UNION ALL ');
   const isOfOneKind = [...wanted.values()].every((spelled) => spelled.length <= 1);
-  return rawRows(db, text, bindings, { prepared: wanted.size === 1 && isOfOneKind });
+  return rawQuery(db, text, bindings, { prepared: wanted.size === 1 && isOfOneKind });
 }
 
 type DigestColumn = 'key_digest' | 'folded_digest';
@@ -209,7 +216,7 @@ function selectTerms(
        ${orderedJoin(db)} ${table(db, 'products')} r${forceIndex(db, 'products')} ON r.id = p.product_id
        LEFT JOIN ${activations} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
               ON a.license_id = l.id AND a.identifier ${isWanted.text}
-      WHERE k.${column} ${isOneOf(digests.length)}`,
+      WHERE k.${column} ${inListSql(digests.length)}`,
     bindings: [...isWanted.bindings, ...digests],
   };
 }

@@ -10,13 +10,13 @@ import { resolveKey, insertMainKeys, type StoredKey, type KeyDigests } from './l
 import {
   forceIndex,
   insertCounted,
-  isOneOf,
+  inListSql,
   likePattern,
   orderedJoin,
   placeholders,
-  rawChange,
-  rawRows,
-  tableBy,
+  rawExecute,
+  rawQuery,
+  tableWithIndex,
 } from '../engine/statements';
 import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import { refreshWords } from '../search-words';
@@ -112,7 +112,7 @@ export async function findLicenseByReference(db: Db, reference: string): Promise
 /** Finds which of these references are used by licences. */
 export function findUsedReferences(db: Db, references: string[]): Promise<string[]> {
   return inChunks(references, (some): Promise<string[]> =>
-    db(tableBy(db, 'licenses', 'reference'))
+    db(tableWithIndex(db, 'licenses', 'reference'))
       .whereIn('reference', some)
       .pluck<string[]>('reference'),
   );
@@ -122,7 +122,7 @@ export function findUsedReferences(db: Db, references: string[]): Promise<string
 export async function findOwners(db: Db, digests: string[]): Promise<Map<string, number>> {
   const owners = new Map<string, number>();
   for (const some of chunksOf(digests)) {
-    const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
+    const rows = await db(tableWithIndex(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
       .whereIn('key_digest', some)
       .select('license_id', 'key_digest');
     for (const row of rows) owners.set(row.key_digest, row.license_id);
@@ -148,7 +148,7 @@ export async function findLicensesOfCustomers(
   limit: number,
 ): Promise<License[]> {
   // The ids are read first, by the customer index: with the join, the server may scan all licences by id.
-  const query = db(tableBy(db, 'licenses', 'customer'))
+  const query = db(tableWithIndex(db, 'licenses', 'customer'))
     .orderBy('customer')
     .limit(limit);
   if ('among' in which) query.whereIn('customer', which.among);
@@ -199,8 +199,8 @@ export async function lockLicenses(
   const licenses = table(trx, 'licenses');
   const isAnyOf = `WHERE id IN (${placeholders(ids.length)})`;
   // SQLite has no FOR UPDATE, and Knex starts deferred transactions: a write takes the write lock.
-  if (isSqlite(trx)) await rawChange(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
-  const rows = await rawRows<RowOf<LockedLicense>>(
+  if (isSqlite(trx)) await rawExecute(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
+  const rows = await rawQuery<RowOf<LockedLicense>>(
     trx,
     isSqlite(trx)
       ? `SELECT * FROM ${licenses} ${isAnyOf}`
@@ -263,7 +263,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
 
 /** Moves locked licences to another customer, as one change of each. */
 export async function moveLicenses(trx: Transaction, ids: number[], customer: string): Promise<void> {
-  await trx(tableBy(trx, 'licenses'))
+  await trx(tableWithIndex(trx, 'licenses'))
     .whereIn('id', ids)
     .increment('revision', 1)
     .update({ customer, customer_digest: customerDigest(customer) });
@@ -277,7 +277,7 @@ export async function listIdsWithLimit(
   activationLimit: number,
   { after, limit }: { after: number; limit: number },
 ): Promise<number[]> {
-  return db(tableBy(db, 'licenses', 'plan_id'))
+  return db(tableWithIndex(db, 'licenses', 'plan_id'))
     .where({ plan_id: planId, activation_limit: activationLimit })
     .where('id', '>', after)
     .orderBy('id')
@@ -291,7 +291,7 @@ export async function countLicensesOnPlans(
   planIds: number[],
   activationLimit?: number,
 ): Promise<Map<number, number>> {
-  const query = db(tableBy(db, 'licenses', 'plan_id'))
+  const query = db(tableWithIndex(db, 'licenses', 'plan_id'))
     .whereIn('plan_id', planIds)
     .groupBy('plan_id');
   if (activationLimit !== undefined) query.where({ activation_limit: activationLimit });
@@ -306,7 +306,7 @@ export async function countLicensesOnPlans(
 export async function incrementRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
   if (changes.size === 0) return;
   const bindings: (string | number)[] = [];
-  await rawChange(
+  await rawExecute(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')} SET revision = revision + ${byId([...changes], bindings)}
       WHERE id IN (${placeholders(changes.size)})`,
@@ -326,7 +326,7 @@ export async function takeSlotsWithinLimit(
   if (slots.size === 0) return;
   const bindings: (string | number)[] = [];
   const wanted = (): string => byId([...slots], bindings);
-  const changed = await rawChange(
+  const changed = await rawExecute(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET activations_used = activations_used + ${wanted()}, revision = revision + ${raised(slots, changes, bindings)}
@@ -350,7 +350,7 @@ export async function adjustSlotCounts(
   const bindings: (string | number)[] = [];
   // The column is unsigned on MySQL, which fails on a sum below 0.
   const moved = (): string => `CAST(activations_used AS SIGNED) + ${byId([...slots], bindings)}`;
-  await rawChange(
+  await rawExecute(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET activations_used = CASE WHEN ${moved()} < 0 THEN 0 ELSE ${moved()} END,
@@ -398,9 +398,9 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
        check_count = check_count + ${each((check) => check.calls)},
        last_check_ip = CASE WHEN ${isLater()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
        last_check_at = CASE WHEN ${isLater()} THEN last_check_at ELSE ${at()} END
-     WHERE id ${isOneOf(ordered.length)}`;
+     WHERE id ${inListSql(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
-  await rawChange(db, sql, bindings, { prepared: checks.length === 1 });
+  await rawExecute(db, sql, bindings, { prepared: checks.length === 1 });
 }
 
 /** Deletes locked licences that an import created and that were never used, with all their stored data. */

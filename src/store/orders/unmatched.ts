@@ -1,7 +1,7 @@
 import { table, type Db, type Transaction } from '../engine/database';
 import { isDuplicate } from '../engine/errors';
 import { fieldsToRow, rowToFields } from '../engine/row-fields';
-import { tableBy } from '../engine/statements';
+import { tableWithIndex } from '../engine/statements';
 
 /** An event or message about money for which no order or licence was found. */
 
@@ -27,7 +27,7 @@ export interface Unmatched {
 }
 
 /** Stores it once. */
-export async function keepUnmatched(
+export async function insertUnmatchedOnce(
   db: Db,
   given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt' | 'licenseId'>,
 ): Promise<void> {
@@ -63,7 +63,7 @@ export async function setUnmatchedLicense(trx: Transaction, id: number, licenseI
 }
 
 /** Deletes entries that were matched since; entries that an operator acted on stay. */
-export async function dropUnmatched(db: Db, ids: number[]): Promise<void> {
+export async function deleteUnmatched(db: Db, ids: number[]): Promise<void> {
   if (ids.length > 0) await db(table(db, 'unmatched')).whereIn('id', ids).where({ state: 'open' }).delete();
 }
 
@@ -72,7 +72,7 @@ export async function listUnmatchedOf(
   by: { orderId: number } | { messageId: number },
 ): Promise<Unmatched[]> {
   const column = 'orderId' in by ? 'order_id' : 'message_id';
-  const rows = await db(tableBy(db, 'unmatched', column))
+  const rows = await db(tableWithIndex(db, 'unmatched', column))
     .where(fieldsToRow(by))
     .orderBy('id');
   return rows.map(rowToFields);
@@ -84,7 +84,7 @@ export async function listUnmatched(
   { shop, state = 'open' }: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
   { before, limit }: { before?: number | undefined; limit: number },
 ): Promise<Unmatched[]> {
-  const query = db(tableBy(db, 'unmatched', ...(shop === undefined ? ['state'] : ['shop', 'state'])))
+  const query = db(tableWithIndex(db, 'unmatched', ...(shop === undefined ? ['state'] : ['shop', 'state'])))
     .where({ state })
     .orderBy('id', 'desc')
     .limit(limit);
@@ -95,7 +95,7 @@ export async function listUnmatched(
 
 /** Counts the open entries of each shop. */
 export async function countUnmatched(db: Db): Promise<{ shop: string; count: number }[]> {
-  const rows = await db(tableBy(db, 'unmatched', 'state'))
+  const rows = await db(tableWithIndex(db, 'unmatched', 'state'))
     .where({ state: 'open' })
     .groupBy('shop')
     .orderBy('shop')

@@ -12,11 +12,11 @@ import type { Transaction } from '../../store/engine/database';
 import { insertEvents, type LicenseEvent } from '../../store/events';
 import type { Row } from '../../store/export';
 import { findRows, updateRows } from '../../store/import';
-import { findImported, insertImported, setBrought } from '../../store/imports';
+import { findImported, insertImported, setImportBaseline } from '../../store/imports';
 import {
   findKeysByDigests,
   findKeysByFoldedDigests,
-  giveKey,
+  transferKey,
   setKey,
   type LicenseKey,
 } from '../../store/licenses/license-keys';
@@ -459,7 +459,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     // A field that keeps a value from here is still compared with the value that was imported before.
     const next = wasHere ? nextBaseline(wanted, brought, [...changed, ...equal]) : brought;
     if (moved.length > 0) next.moved = { ...next.moved, ...Object.fromEntries(moved) };
-    await setBrought(trx, licenseId, writeBrought(job.importId, next));
+    await setImportBaseline(trx, licenseId, writeBrought(job.importId, next));
   }
   await updateRows(trx, 'licenses', changes);
   await insertEvents(trx, events);
@@ -542,7 +542,7 @@ async function addKeys(
   for (const key of moving) {
     const stored = keys.get(key.digest);
     if (stored === undefined || stored.licenseId === license.id) continue;
-    await giveKey(trx, stored, license.id, {
+    await transferKey(trx, stored, license.id, {
       activationLimit: key.limit,
       instead: (licenseId) =>
         insertOtherKeys(trx, [{ key: generateKey(), licenseId, limit: null, endsAt: null }], { secret, now }),

@@ -9,7 +9,7 @@ import {
   deleteImported,
   findImported,
   findRunsOfCustomers,
-  handOverImported,
+  reassignImported,
   listChangedByRun,
   listImported,
   listImports,
@@ -74,7 +74,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   for (const [license, code] of stays) undone.left.push({ kind: 'license', id: license, code });
   for (const run of others)
     for (const some of chunksOf([...stays.keys()].filter((one) => heirs.get(one) === run)))
-      await handOverImported(trx, 'license', some, run);
+      await reassignImported(trx, 'license', some, run);
   await unname(trx, named);
   const heir = later[0] ?? others.at(-1);
   await removeThings(trx, undone, heir, 'plan', (plan) => removePlan(trx, plan));
@@ -183,7 +183,7 @@ async function unname(trx: Transaction, named: Map<number, string>): Promise<voi
     await unnameCustomers(trx, nameless);
     await deleteImported(trx, 'customer', nameless);
     for (const run of new Set(runs.values()))
-      await handOverImported(
+      await reassignImported(
         trx,
         'customer',
         some.flatMap(([customer, address]) => (runs.get(address) === run ? [customer] : [])),
@@ -224,7 +224,7 @@ async function removeThings(
       if (error instanceof OperatorError && error.code === 'NOT_FOUND') continue;
       if (!(error instanceof OperatorError)) throw error;
       undone.left.push({ kind, id, code: whyItStays(error) });
-      if (heir !== undefined) await handOverImported(trx, kind, [id], heir);
+      if (heir !== undefined) await reassignImported(trx, kind, [id], heir);
     }
 }
 

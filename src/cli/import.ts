@@ -5,7 +5,7 @@ import { countOf } from '../base/count-of';
 import { fileSettingFault } from '../operations/configuration';
 import { listOf } from '../orders/catch-up/list';
 import { explainReadFault } from '../packages/file-faults';
-import { countAfterImport } from '../figures/statistics';
+import { recountAfterImport } from '../figures/statistics';
 import { OperatorError } from '../licensing/operator-error';
 import { importRecords } from '../transfer/import';
 import type { ImportReport } from '../transfer/import-job';
@@ -184,7 +184,7 @@ async function runRecords(session: Session, file: string, options: ImportOptions
     }),
   );
   const { records, conflicts, conflicting, leftOut, leftOutCount, sealedUnchecked, packagesMissing } = report;
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   output.print({ dry_run: dryRun, records, conflicts, conflicting, left_out: leftOut }, () =>
     formatRecords(report, dryRun),
   );

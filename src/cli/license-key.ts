@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { formatTimestamp } from '../base/days';
-import { isOpen, keysOf, type KeyUse, type LicenseKey } from '../licensing/license-keys';
+import { isKeyActive, keysOf, type KeyUse, type LicenseKey } from '../licensing/license-keys';
 import type { License } from '../licensing/licenses';
 import { liveStatus } from '../licensing/core/states';
 import { keyJson } from '../licensing/views';
@@ -156,7 +156,7 @@ export function keyTable(keys: KeyUse[], now: Date): string {
 function endOf(key: LicenseKey, now: Date): string {
   const { endsAt, replacedBy } = key;
   if (endsAt === null) return 'with the licence';
-  const end = `${isOpen(key, now) ? '' : 'ended '}${formatTimestamp(endsAt)}`;
+  const end = `${isKeyActive(key, now) ? '' : 'ended '}${formatTimestamp(endsAt)}`;
   return replacedBy === null ? end : `${end}, replaced by ${replacedBy}`;
 }
 

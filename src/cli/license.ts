@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
-import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
+import { includedProducts, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 import { MAX_ISSUED } from '../licensing/issue';
 import { isUrlSafeKey, KEY_NOT_URL_SAFE } from '../licensing/core/keys';
 import { requirePlanNamed } from '../licensing/find-or-throw';
@@ -203,7 +203,7 @@ function addShow(license: Command): void {
       withSession(command, async ({ db, now, output }) => {
         const { id } = await requireLicenseToShow({ db, output }, key);
         const { license: found, keys, activations } = await readLicense(db, id);
-        const included = includedIn(await readCatalogue(db), found.product.id);
+        const included = includedProducts(await readCatalogue(db), found.product.id);
         const json = {
           ...licenseJson(found, now),
           keys: keys.map(({ key: one }) => keyJson(one)),

@@ -1,6 +1,6 @@
 import { formatTimestampOrNull } from '../base/days';
 import { countOf } from '../base/count-of';
-import { countAfterImport } from '../figures/statistics';
+import { recountAfterImport } from '../figures/statistics';
 import { toDisplayFormWithAscii } from '../licensing/core/identifiers';
 import { importOperations } from '../operations/imports';
 import type { Target } from '../transfer/moving/plan-map';
@@ -62,7 +62,7 @@ export async function runMoveIn(
     secret: config.keySecret,
     onProgress: (done) => output.progress(countOf(done, 'licence')),
   });
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   output.print(moveJson(report), () =>
     describeMove(report, source.title, nextCommand(report, files.name, from, options)),
   );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { includedIn, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
+import { includedProducts, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
 import type { RegeneratedXml } from '../joomla/regenerate-update-xml';
 import { productOperations } from '../operations/products';
 import { reportedSiteOperations } from '../operations/reported-sites';
@@ -159,7 +159,7 @@ function addShow(product: Command): void {
       withSession(command, async (session) => {
         const found = await operate(session, productOperations.getProduct, { path: { id } });
         const catalogue = await readCatalogue(session.db);
-        const covered = namesOf(includedIn(catalogue, id)) || null;
+        const covered = namesOf(includedProducts(catalogue, id)) || null;
         const bundles = namesOf(found.included_in.flatMap((by) => catalogue.get(by) ?? [])) || null;
         session.output.print(found, () =>
           formatFields([

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { formatTimestamp } from '../base/days';
 import {
-  acceptedKeys,
+  verificationKeys,
   listSigningKeysInUse,
   sealFault,
   toPem,
@@ -68,7 +68,7 @@ function addList(signingKey: Command): void {
         const { db, config, now, output } = session;
         // Read the keys with their sealed parts for the notes.
         const keys = await listSigningKeysInUse(db);
-        const accepted = acceptedKeys(keys, now);
+        const accepted = verificationKeys(keys, now);
         output.print(await operateAll(session, signingKeyOperations.listSigningKeys), () =>
           php ? phpConstant(accepted) : pem ? pemBlocks(accepted) : keyTable(keys),
         );

@@ -1,4 +1,4 @@
-import { bundlesOf, includedIn, namesOf, readCatalogue } from '../licensing/bundles';
+import { bundlesContaining, includedProducts, namesOf, readCatalogue } from '../licensing/bundles';
 import { listPlans } from '../store/catalogue';
 import { listPackages } from '../store/releases';
 import { warning, type DoctorCheck, type CheckFinding } from './finding';
@@ -13,9 +13,9 @@ export const checkCatalogue: DoctorCheck = async ({ db }) => {
   const findings: CheckFinding[] = [];
   for (const product of catalogue.values()) {
     const { id, includes } = product;
-    if (includes === 'all' && includedIn(catalogue, id).length === 0)
+    if (includes === 'all' && includedProducts(catalogue, id).length === 0)
       findings.push(warning('BUNDLE_EMPTY', (t) => t.bundleEmpty(namesOf([product]))));
-    const bundles = bundlesOf(catalogue, id);
+    const bundles = bundlesContaining(catalogue, id);
     if (published.has(id) && !sold.has(id) && !bundles.some((bundle) => sold.has(bundle.id)))
       findings.push(
         warning('PRODUCT_UNSOLD', (t) =>

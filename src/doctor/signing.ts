@@ -1,4 +1,4 @@
-import { acceptedKeys, listSigningKeysInUse, openSigningKey } from '../licensing/signing-keys';
+import { verificationKeys, listSigningKeysInUse, openSigningKey } from '../licensing/signing-keys';
 import { ok, problem, type DoctorCheck } from './finding';
 
 /** Checks that answers can be signed, if signing keys exist. */
@@ -11,6 +11,6 @@ export const checkSigning: DoctorCheck = async ({ config, db, now }) => {
     if (typeof opened === 'string')
       return [problem('SIGNING_KEYS', (t) => t.signingKeyShut(opened, key.kid))];
   }
-  const accepted = acceptedKeys(keys, now()).length;
+  const accepted = verificationKeys(keys, now()).length;
   return [ok('SIGNING_KEYS', (t) => t.signingKeys(current.kid, accepted))];
 };

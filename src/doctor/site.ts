@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PATH, API_TEXTS } from '../licensing/api';
-import { bundlesOf, readCatalogue } from '../licensing/bundles';
+import { bundlesContaining, readCatalogue } from '../licensing/bundles';
 import { createNetworkMatcher } from '../licensing/ip-addresses';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/core/keys';
 import { findOffered, findRollouts } from '../licensing/updates';
@@ -12,7 +12,7 @@ import { listPlans, listProducts, type Plan } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import { deleteSimulationLicense, insertLicenses } from '../store/licenses/licenses';
 import { packageFileName, statPackage } from '../packages/package-files';
-import { WHOLE_ROLLOUT, type Release } from '../store/releases';
+import { FULL_ROLLOUT, type Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import {
   runCheckSafely,
@@ -284,7 +284,7 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
   if (release === undefined)
     return [unchecked('DOWNLOAD', 'No package that could be downloaded is published.')];
   const { productId, version } = release;
-  const covering = [productId, ...bundlesOf(await readCatalogue(db), productId).map(({ id }) => id)];
+  const covering = [productId, ...bundlesContaining(await readCatalogue(db), productId).map(({ id }) => id)];
   const plan = (await listPlans(db)).find((one) => covering.includes(one.productId));
   if (plan === undefined)
     return [unchecked('DOWNLOAD', `Product ${productId} has no plan, so no licence to try a download with.`)];
@@ -384,7 +384,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
 async function smallestLatest(db: Db, packagesDir: string): Promise<Release | undefined> {
   const latest: Release[] = [];
   for (const { id } of (await listProducts(db)).slice(0, MAX_PRODUCTS)) {
-    const release = await findOffered(db, id, WHOLE_ROLLOUT);
+    const release = await findOffered(db, id, FULL_ROLLOUT);
     if (release && (await statPackage(packagesDir, release.sha256))) latest.push(release);
   }
   return latest.sort((a, b) => a.fileSize - b.fileSize)[0];

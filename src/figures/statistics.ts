@@ -169,7 +169,7 @@ function dayStatistics(days: string[], sums: DailySum[]): DayStatistics[] {
  * @param pause lets requests go first on a small machine; false: stop
  * @returns false if another instance holds the lease now, or if it was stopped
  */
-export async function sumUp(
+export async function aggregateNewRows(
   db: Db,
   lease: Lease,
   now: () => Date,
@@ -276,7 +276,7 @@ export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): P
 }
 
 /** Counts them right after an import, so that pages do not show the earlier figures until the next housekeeping. */
-export async function countAfterImport(db: Db, at: Date): Promise<void> {
+export async function recountAfterImport(db: Db, at: Date): Promise<void> {
   const counts = await countNow(db, at);
   if (counts !== undefined) await inTransaction(db, (trx) => replaceLicenseCounts(trx, counts));
 }

@@ -10,7 +10,13 @@ import type { Context, Endpoint, Handler, Middleware, RequestState } from './con
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, createAnswerLog, DEADLINE_MS, inTime, logSendFault } from './faults';
 import { frontPage } from './front-page';
-import { activateHandler, deactivateHandler, recordUnread, tokenHandler, validateHandler } from './licenses';
+import {
+  activateHandler,
+  deactivateHandler,
+  logUnparsedRequest,
+  tokenHandler,
+  validateHandler,
+} from './licenses';
 import { API_PATH } from '../licensing/api';
 import { refusedHost } from './pages-host';
 import { limitDownloads } from './limits/limit-downloads';
@@ -73,7 +79,7 @@ export function createApp({
       await next();
     } catch (error) {
       answerFault(ctx, error);
-      if (error instanceof InvalidRequestError) recordUnread(ctx, licensing);
+      if (error instanceof InvalidRequestError) logUnparsedRequest(ctx, licensing);
     }
     ctx.state.answered = true;
     logAnswer(ctx);

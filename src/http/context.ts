@@ -1,8 +1,8 @@
 import type { ParameterizedContext, Middleware as KoaMiddleware } from 'koa';
-import type { AccessEntry } from '../licensing/access-log';
+import type { ReportedAccess } from '../licensing/access-log';
 import type { ClientAddress } from './client-address';
 
-export type Endpoint = AccessEntry['endpoint'];
+export type Endpoint = ReportedAccess['endpoint'];
 
 export interface RequestState {
   requestId: string;

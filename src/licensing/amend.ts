@@ -10,7 +10,7 @@ import {
   type LockedLicense,
 } from '../store/licenses/licenses';
 import { inReadCommitted } from '../store/engine/transaction';
-import { includedIn, readCatalogue } from './bundles';
+import { includedProducts, readCatalogue } from './bundles';
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
 import { listKeys, requireKey, type AddedKey } from './license-keys';
@@ -64,7 +64,7 @@ export function setLimit(db: Db, id: number, limit: number, context: ChangeConte
 }
 
 /** Sets the limit like `setLimit`, with a check under the lock. @returns false if the limit or plan was changed meanwhile */
-export async function followLimit(
+export async function setLimitIfUnchanged(
   db: Db,
   id: number,
   { planId, from, to }: { planId: number; from: number; to: number },
@@ -201,7 +201,7 @@ async function otherProductError(
   from: number,
 ): Promise<OperatorError> {
   const catalogue = await readCatalogue(trx);
-  const isCovered = includedIn(catalogue, plan.productId).some((product) => product.id === from);
+  const isCovered = includedProducts(catalogue, plan.productId).some((product) => product.id === from);
   const nameOf = (product: number) => catalogue.get(product)?.name ?? String(product);
   return new OperatorError(
     `Plan ${plan.id} is of ${nameOf(plan.productId)}, and licence ${id} of ${nameOf(from)}. ${

@@ -28,13 +28,13 @@ import { countLicensesOnPlans, listIdsWithLimit, listLicenses } from '../store/l
 import { listPublishedVersions } from '../store/releases';
 import { findShopsSelling } from '../store/orders/shops';
 import { inTransaction } from '../store/engine/transaction';
-import { followLimit } from './amend';
+import { setLimitIfUnchanged } from './amend';
 import {
-  bundlesOf,
+  bundlesContaining,
   findIncludesFault,
-  includedIn,
-  inOrder,
-  listedIn,
+  includedProducts,
+  normalizeIncludes,
+  firstBundleListing,
   readCatalogue,
   type CatalogueProduct,
   type Includes,
@@ -75,7 +75,13 @@ export async function readProduct(db: Db, id: number): Promise<ProductDetails> {
   const catalogue = await readCatalogue(db);
   const product = catalogue.get(id) ?? throwProductNotFound(id);
   const [plans, versions] = await Promise.all([listPlans(db, id), listPublishedVersions(db, id)]);
-  return { product, included: includedIn(catalogue, id), bundles: bundlesOf(catalogue, id), plans, versions };
+  return {
+    product,
+    included: includedProducts(catalogue, id),
+    bundles: bundlesContaining(catalogue, id),
+    plans,
+    versions,
+  };
 }
 
 /** @param productId undefined: the plans of all products @throws OperatorError if the product does not exist */
@@ -169,7 +175,7 @@ function refuseFreeStaging({
 /** Locks products in the order of their ids, in which all code locks several products. */
 async function lockIncluded(trx: Transaction, includes: Includes, id?: number): Promise<void> {
   const involved = [...(includes === 'all' ? [] : includes), ...(id === undefined ? [] : [id])];
-  for (const one of inOrder(involved)) await lockProduct(trx, one as number);
+  for (const one of normalizeIncludes(involved)) await lockProduct(trx, one as number);
 }
 
 /** Replaces the inclusions of a locked product. @throws OperatorError if the rules of bundles forbid them */
@@ -177,7 +183,7 @@ async function setIncludes(trx: Transaction, id: number, includes: Includes): Pr
   const catalogue = await readCatalogue(trx);
   const fault = findIncludesFault(catalogue, id, includes);
   if (fault !== undefined) throw fault;
-  const wanted = inOrder(includes);
+  const wanted = normalizeIncludes(includes);
   await setProduct(trx, id, { includesAll: wanted === 'all' });
   await replaceIncludes(trx, id, wanted === 'all' ? [] : wanted);
   return { ...(catalogue.get(id) as CatalogueProduct), includesAll: wanted === 'all', includes: wanted };
@@ -193,7 +199,7 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
     async (trx) => {
       if (!(await lockProduct(trx, id))) throwProductNotFound(id);
       const catalogue = await readCatalogue(trx);
-      const by = listedIn(catalogue, id);
+      const by = firstBundleListing(catalogue, id);
       if (by !== undefined)
         throw new OperatorError(`Product ${id} is included in product ${by}, and stays.`, {
           code: 'CONFLICT',
@@ -383,7 +389,9 @@ export async function changePlanLimit(
       const ids = await listIdsWithLimit(db, planId, from, { after, limit: CHUNK });
       try {
         for (const id of ids)
-          licenses[(await followLimit(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped']++;
+          licenses[
+            (await setLimitIfUnchanged(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped'
+          ]++;
       } finally {
         onProgress(licenses.changed);
       }

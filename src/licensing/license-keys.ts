@@ -116,7 +116,7 @@ export function endKey(
     const key = requireKey(keys, license, keyId);
     if (!free) refuseEnded(key, context);
     refuseMainKey(license, key);
-    const wasOpen = isOpen(key, context.now);
+    const wasOpen = isKeyActive(key, context.now);
     const ended = { ...key, endsAt: earlier(key.endsAt, context.now) };
     await change(trx, keys, ended);
     if (wasOpen) await record(trx, license, 'end-key', context, termsOf(key), termsOf(ended));
@@ -246,7 +246,7 @@ function requireOpenKey(
 }
 
 function refuseEnded(key: LicenseKey, { now }: ChangeContext): void {
-  if (!isOpen(key, now))
+  if (!isKeyActive(key, now))
     throw new OperatorError(`Key ${key.id} ended on ${formatTimestampOrNull(key.endsAt) ?? ''}.`, {
       code: 'CONFLICT',
       facts: { reason: 'key-ended' },
@@ -262,7 +262,7 @@ function refuseMainKey(license: LockedLicense, key: LicenseKey): void {
 }
 
 function refuseTooMany(keys: LicenseKey[], { id }: LockedLicense, { now }: ChangeContext): void {
-  if (keys.filter((key) => isOpen(key, now)).length >= MAX_KEYS)
+  if (keys.filter((key) => isKeyActive(key, now)).length >= MAX_KEYS)
     throw new OperatorError(`Licence ${id} has ${MAX_KEYS} keys, the most that a licence can have.`, {
       code: 'CONFLICT',
     });
@@ -277,7 +277,7 @@ function refusePast(endsAt: Date | null | undefined, { now }: ChangeContext): vo
 }
 
 /** Reports whether a key opens its licence. */
-export function isOpen({ endsAt }: Pick<LicenseKey, 'endsAt'>, now: Date): boolean {
+export function isKeyActive({ endsAt }: Pick<LicenseKey, 'endsAt'>, now: Date): boolean {
   return endsAt === null || endsAt > now;
 }
 

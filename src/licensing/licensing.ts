@@ -8,7 +8,7 @@ import { createBatches } from './core/batches';
 import { createLedger, type Ledger } from './core/ledger';
 import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from './signer';
 import { lookUp, type LicenseMatch, type LookupQuery } from './core/lookup';
-import { createLatestUpdate, rememberBriefly, type Update } from './updates';
+import { createLatestUpdate, cacheBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './core/validate';
 import type { Refusal, Validation } from './core/verdict';
 import { createSiteRecorder, SPREAD_FACTOR } from './spreading';
@@ -57,8 +57,8 @@ export function createLicensing(
     validate: createBatches(createValidator(db, ledger)),
     releases: createReleaseFinder(db),
     latestUpdate: createLatestUpdate(db),
-    findProduct: rememberBriefly((id) => findProduct(db, id)),
-    findPlan: rememberBriefly((id) => findPlan(db, id)),
+    findProduct: cacheBriefly((id) => findProduct(db, id)),
+    findPlan: cacheBriefly((id) => findPlan(db, id)),
     accessLog: createAccessLog(db, onAccessLogError, async (accesses) => {
       await announceRefusals(accesses);
       await keepTold(accesses);

@@ -161,11 +161,11 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field
       code: 'CONFLICT',
       facts: { reason: 'lifetime-license' },
     });
-  return endWithGrace(prolongedUntil(license, renewal.for, now, 'for'), graceDays);
+  return endWithGrace(extendedUntil(license, renewal.for, now, 'for'), graceDays);
 }
 
 /** Returns the paid-through date after a renewal, which counts from the old one until the grace period ends, then from now. */
-export function prolongedUntil(end: EndWithGrace, duration: string, now: Date, field?: string): Date {
+export function extendedUntil(end: EndWithGrace, duration: string, now: Date, field?: string): Date {
   const paid = paidUntil(end);
   const isOver = paid === null || end.expiresAt === null || end.expiresAt < now;
   return addDuration(isOver ? now : paid, duration, field);

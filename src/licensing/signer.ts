@@ -4,8 +4,8 @@ import { findCoverage } from '../store/bundles';
 import type { Db } from '../store/engine/database';
 import { listSigningKeys, raiseTokenDays } from '../store/signing-keys';
 import { createBatches } from './core/batches';
-import { createMemory } from './memory';
-import { acceptedKeys, openSigningKey, toJwk, withStates, type PublicJwk } from './signing-keys';
+import { createTtlMap } from './ttl-map';
+import { verificationKeys, openSigningKey, toJwk, withSigningState, type PublicJwk } from './signing-keys';
 import {
   staticClaims,
   signedTokenExpiry,
@@ -14,7 +14,7 @@ import {
   type Claims,
   type LastingClaims,
 } from './core/token-claims';
-import { rememberBriefly } from './updates';
+import { cacheBriefly } from './updates';
 
 export interface SigningSettings {
   /** the claim `iss` */
@@ -71,7 +71,7 @@ export function createSigner(
   onFault: (reason: string) => void = () => undefined,
 ): Signer {
   const { keySecret } = settings;
-  const remembered = createMemory<SignedToken & { at: Date }>(MAX_REMEMBERED, MINUTE_MS);
+  const remembered = createTtlMap<SignedToken & { at: Date }>(MAX_REMEMBERED, MINUTE_MS);
   const coverageOf = createBatches(async (asked: { licenseId: number; productId: number }[]) => {
     const distinct = (ids: number[]) => [...new Set(ids)];
     const { revisions, included } = await findCoverage(
@@ -86,8 +86,8 @@ export function createSigner(
   });
   let reported: string | undefined;
 
-  const readKeys = rememberBriefly(async () => {
-    const keys = withStates(await listSigningKeys(db));
+  const readKeys = cacheBriefly(async () => {
+    const keys = withSigningState(await listSigningKeys(db));
     const current = keys.find(({ state }) => state === 'current');
     const opened = current && openSigningKey(current, keySecret);
     const fault = typeof opened === 'string' ? opened : undefined;
@@ -136,7 +136,7 @@ export function createSigner(
     get offlineDays() {
       return settings.offlineDays;
     },
-    publicKeys: async () => acceptedKeys((await readKeys(0)).keys, now()).map(toJwk),
+    publicKeys: async () => verificationKeys((await readKeys(0)).keys, now()).map(toJwk),
     canSign: async () => (await readKeys(0)).signing !== undefined,
     signAnswer: (subject, { now: at, ...request }) => {
       const { tokenDays: days } = settings;

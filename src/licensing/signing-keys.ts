@@ -35,7 +35,7 @@ export interface PublicJwk {
 /** An instance may sign with a retired key until it has read the keys again. */
 const FOLLOW_MS = 60_000;
 
-export function withStates(keys: SigningKey[]): SigningKeyInUse[] {
+export function withSigningState(keys: SigningKey[]): SigningKeyInUse[] {
   const current = keys.find(({ retiredAt }) => retiredAt === null);
   return keys.map((key) => ({
     ...key,
@@ -45,7 +45,7 @@ export function withStates(keys: SigningKey[]): SigningKeyInUse[] {
 
 /** Lists the keys in the order in which they sign. */
 export async function listSigningKeysInUse(db: Db): Promise<SigningKeyInUse[]> {
-  return withStates(await list(db));
+  return withSigningState(await list(db));
 }
 
 export async function listSigningKeyPage(
@@ -59,7 +59,7 @@ export async function listSigningKeyPage(
 }
 
 /** Returns the keys whose tokens are accepted: those that sign now or later, or whose tokens are still valid. */
-export function acceptedKeys<Key extends SigningKey>(keys: Key[], now: Date): Key[] {
+export function verificationKeys<Key extends SigningKey>(keys: Key[], now: Date): Key[] {
   return keys.filter(
     ({ retiredAt, compromised, tokenDays }) =>
       !compromised &&

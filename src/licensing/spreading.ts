@@ -18,7 +18,7 @@ import {
 } from '../store/reported-sites';
 import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
-import { createMemory } from './memory';
+import { createTtlMap } from './ttl-map';
 import { columnOf, readSort, sortRows } from './sorting';
 import { enqueueSpreadingWebhook } from './webhook-events';
 
@@ -58,8 +58,8 @@ export function maxSitesOfKey(
  * @param spreadFactor the networks of a key, as a multiple of its slots, above which it counts as in many hands
  */
 export function createSiteRecorder(db: Db, spreadFactor: number): (accesses: Access[]) => Promise<void> {
-  const written = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
-  const full = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
+  const written = createTtlMap<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
+  const full = createTtlMap<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
 
   return async (accesses) => {
     await recordReportedSites(db, accesses.flatMap(toldSite));

@@ -11,7 +11,7 @@ import { insertOutboxRowIfNew, insertOutboxRows, type NewOutboxRow } from '../st
 import type { Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import { listSubscribers, type Subscriber } from '../store/webhooks';
-import { createMemory } from './memory';
+import { createTtlMap } from './ttl-map';
 import { readMetadata } from './metadata';
 import { liveStatus } from './core/states';
 
@@ -257,7 +257,7 @@ const LOCK_BATCH_SIZE = 50;
  * once for each licence, identifier and hour.
  */
 export function createRefusalEnqueuer(db: Db): (refused: Access[]) => Promise<void> {
-  const told = createMemory<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
+  const told = createTtlMap<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
 
   return async (accesses) => {
     const subscribers = await listSubscribers(db);

@@ -2,7 +2,7 @@ import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import { toDisplayFormWithAscii } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
+import { joomlaUpdateSites, joomlaUpdateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
 import { requireProduct } from '../licensing/find-or-throw';
@@ -353,8 +353,8 @@ async function contentOf(
     case 'license_key': {
       const key = revealKey(license, secret);
       if (key === undefined) return { text: undefined };
-      const entries = joomlaEntries(await readCatalogue(db), license.product.id);
-      const names = namesOfEntries(entries);
+      const entries = joomlaUpdateSites(await readCatalogue(db), license.product.id);
+      const names = joomlaUpdateSiteNames(entries);
       return {
         text: type,
         values: {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type, type Static } from '@sinclair/typebox';
-import { countAfterImport } from '../figures/statistics';
+import { recountAfterImport } from '../figures/statistics';
 import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { listMoves } from '../transfer/moving/list';
 import { moveLicensesIn } from '../transfer/moving/run';
@@ -238,7 +238,7 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
     now,
     onProgress: (done) => onProgress?.(done),
   });
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   return { data: moveJson(report) };
 }
 
@@ -310,7 +310,7 @@ export const importOperations = {
     async (call) => {
       const { db, now } = call;
       const undone = await undoMove(db, readId(call, 'id', 'import'), { now });
-      await countAfterImport(db, now);
+      await recountAfterImport(db, now);
       return { data: undoneJson(undone) };
     },
   ),

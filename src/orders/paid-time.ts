@@ -1,6 +1,6 @@
 import { endWithGrace } from '../licensing/core/states';
 import { addDuration } from '../licensing/durations';
-import { prolongedUntil } from '../licensing/lifecycle';
+import { extendedUntil } from '../licensing/lifecycle';
 import { nearestStorable } from '../store/engine/time';
 
 /** Paid periods, and the paid-through date that follows from them. */
@@ -30,7 +30,7 @@ export function endOfTerms(terms: Term[], base?: Date | null): Date | null {
       if (isUpgrade) return isLater(own, before) ? own : before;
       if (until !== null) return until;
       if (before === null || duration === null) return before;
-      return prolongedUntil(endWithGrace(before, graceDays), duration, at);
+      return extendedUntil(endWithGrace(before, graceDays), duration, at);
     },
     base,
   );

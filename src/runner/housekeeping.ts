@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../base/days';
-import { keepFigures } from '../figures/kept-figures';
+import { refreshFigures } from '../figures/kept-figures';
 import { lastMonths } from '../figures/renewals';
-import { countAllLicenses, sumUp } from '../figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../figures/statistics';
 import { SPREAD_DAYS, REPORTED_SITE_DAYS } from '../licensing/spreading';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/engine/database';
@@ -63,7 +63,8 @@ export function startHousekeeping(
     {
       name: 'sums',
       run: async ({ lease, pause }) =>
-        (await sumUp(db, lease, now, () => pause(SUM_PAUSE_MS))) && countAllLicenses(db, lease, now),
+        (await aggregateNewRows(db, lease, now, () => pause(SUM_PAUSE_MS))) &&
+        countAllLicenses(db, lease, now),
     },
     {
       name: 'figures',
@@ -71,7 +72,7 @@ export function startHousekeeping(
       isDue: () => Promise.resolve(performance.now() >= restsUntil),
       async run({ lease }) {
         const started = performance.now();
-        const isKept = await keepFigures(db, lease, now);
+        const isKept = await refreshFigures(db, lease, now);
         restsUntil = performance.now() + FIGURES_REST * (performance.now() - started);
         return isKept;
       },

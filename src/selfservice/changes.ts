@@ -6,7 +6,7 @@ import { lockLicense, type LockedLicense } from '../store/licenses/licenses';
 import { inTransaction } from '../store/engine/transaction';
 import { listFollowers } from '../licensing/activations';
 import { revealKey } from '../licensing/amend';
-import { isOpen, rekey } from '../licensing/license-keys';
+import { isKeyActive, rekey } from '../licensing/license-keys';
 import { removeActivations } from '../licensing/core/ledger';
 import { recordEvents } from '../licensing/webhook-events';
 import { OperatorError } from '../licensing/operator-error';
@@ -110,7 +110,7 @@ export function newMyKey(
   return changeTheirs(db, email, licenseId, async (trx, license) => {
     const old = await findTheirKey(trx, license, keyId);
     if (old === undefined) return undefined;
-    if (!isOpen(old, now) || old.replacedBy !== null) return { refused: 'KEY_ENDED' };
+    if (!isKeyActive(old, now) || old.replacedBy !== null) return { refused: 'KEY_ENDED' };
     const { key, stored, oldEndsAt } = await rekey(trx, licenseId, { keyId: old.id, overlap }, keySecret, {
       actor: ACTOR,
       now,
@@ -130,7 +130,7 @@ export function revealMyKey(
   return changeTheirs(db, email, licenseId, async (trx, license) => {
     const stored = await findTheirKey(trx, license, keyId);
     if (stored === undefined) return undefined;
-    if (!isOpen(stored, now)) return { refused: 'KEY_ENDED' };
+    if (!isKeyActive(stored, now)) return { refused: 'KEY_ENDED' };
     try {
       const { key } = await revealKey(trx, licenseId, stored.id, keySecret, { actor: ACTOR, now });
       return { key, keyHint: stored.keyHint };

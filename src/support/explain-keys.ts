@@ -1,4 +1,4 @@
-import { isOpen } from '../licensing/license-keys';
+import { isKeyActive } from '../licensing/license-keys';
 import { liveStatus } from '../licensing/core/states';
 import { SPREAD_DAYS, type Spreading } from '../licensing/spreading';
 import type { LicenseKey } from '../store/licenses/license-keys';
@@ -31,7 +31,7 @@ export function explainAskedKey(
 ): Finding[] {
   const { key, successor, used } = known;
   const { activationLimit: slots, endsAt } = effective(known);
-  if (!isOpen(key, now)) {
+  if (!isKeyActive(key, now)) {
     const end = endOf(known, license, now);
     return [
       finding(
@@ -106,7 +106,7 @@ function endOf(known: KnownKey | undefined, license: License, now: Date): EndedK
   return {
     ended_at: timeOf(key?.endsAt),
     successor: successor
-      ? { key_id: successor.id, key_hint: successor.keyHint, ended: !isOpen(successor, now) }
+      ? { key_id: successor.id, key_hint: successor.keyHint, ended: !isKeyActive(successor, now) }
       : null,
     is_known: known !== undefined,
     license_status: liveStatus(license, now),
@@ -117,7 +117,7 @@ function endOf(known: KnownKey | undefined, license: License, now: Date): EndedK
 function replacement(known: KnownKey | undefined, license: License, now: Date): RemedyAction | null {
   if (liveStatus(license, now) !== 'active') return null;
   const { successor } = known ?? {};
-  if (successor && isOpen(successor, now)) return giveKey(license, successor);
+  if (successor && isKeyActive(successor, now)) return giveKey(license, successor);
   return { type: 'add_key', license_id: license.id };
 }
 

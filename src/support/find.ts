@@ -9,7 +9,7 @@ import {
   isAlmostNativeKey,
   keyDigests,
 } from '../licensing/core/keys';
-import { isOpen } from '../licensing/license-keys';
+import { isKeyActive } from '../licensing/license-keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { listLicensePage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
@@ -82,11 +82,11 @@ async function findByKey(db: Db, canonical: string, now: Date): Promise<FindResu
   if (key === undefined) return undefined;
   const [license] = await findLicensesByIds(db, [key.licenseId]);
   if (license === undefined) return undefined;
-  const isPlain = key.id === license.mainKeyId && isOpen(key, now);
+  const isPlain = key.id === license.mainKeyId && isKeyActive(key, now);
   return {
     kind: 'license',
     id: license.id,
-    key: isPlain ? null : { id: key.id, ended: !isOpen(key, now) },
+    key: isPlain ? null : { id: key.id, ended: !isKeyActive(key, now) },
   };
 }
 

@@ -1,5 +1,5 @@
 import { normalizeIdentifier } from '../licensing/core/identifiers';
-import { includedIn, readCatalogue } from '../licensing/bundles';
+import { includedProducts, readCatalogue } from '../licensing/bundles';
 import { findOffered, offeredVersion } from '../licensing/updates';
 import { liveStatus } from '../licensing/core/states';
 import { countDownloads, type LoggedAccess } from '../store/access-log';
@@ -92,7 +92,7 @@ async function readOffer(
     ({ state, publishedAt, versionOrder }) =>
       state === 'withdrawn' && publishedAt !== null && versionOrder > (latest?.versionOrder ?? ''),
   );
-  const included = includedIn(await readCatalogue(db), productId);
+  const included = includedProducts(await readCatalogue(db), productId);
   let includedPublished = false;
   for (const { id } of latestVersion === undefined ? included : [])
     includedPublished ||= (await findOffered(db, id)) !== undefined;

@@ -1,6 +1,6 @@
 import { chunksOf } from '../base/chunks';
 import { keyDigest } from '../licensing/core/keys';
-import { isOpen } from '../licensing/license-keys';
+import { isKeyActive } from '../licensing/license-keys';
 import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
 import { findKeysByDigests, findKeysByHints, type LicenseKey } from '../store/licenses/license-keys';
@@ -41,7 +41,7 @@ export async function findLikely(
   const candidates = await withLicenses(db, found, (key, license): Likely[] => {
     const { keyHint: own } = key;
     const slip =
-      own === null ? undefined : isOpen(key, now) ? compareHints(hint, own) : formerSlip(key, hint);
+      own === null ? undefined : isKeyActive(key, now) ? compareHints(hint, own) : formerSlip(key, hint);
     return slip === undefined ? [] : [{ license, slip, by: 'hint' }];
   });
   if (inHistory) {
@@ -67,7 +67,7 @@ export async function findLicensesOfNearKeys(db: Db, canonical: string, now: Dat
     found.push(
       ...(await withLicenses(db, await findKeysByDigests(db, [...slips.keys()]), (key, license): Likely[] => {
         const slip = slips.get(key.keyDigest) as Slip;
-        return [{ license, slip, by: 'key', hasEnded: !isOpen(key, now) }];
+        return [{ license, slip, by: 'key', hasEnded: !isKeyActive(key, now) }];
       })),
     );
     if (found.length >= MAX_CANDIDATES) break;

@@ -1,4 +1,4 @@
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
+import { joomlaUpdateSites, joomlaUpdateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findProduct } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import type { License } from '../store/licenses/licenses';
@@ -35,7 +35,7 @@ export async function readyAnswer(
     activationType,
     keyHints: [license.keyHint],
   });
-  const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), license.product.id));
+  const entries = joomlaUpdateSiteNames(joomlaUpdateSites(await readCatalogue(db), license.product.id));
   const product = await findProduct(db, license.product.id);
   return writeReply(sorted, happened, {
     language: customerLanguage,

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
-import { includedIn, includesNone } from '../licensing/bundles';
+import { includedProducts, includesNone } from '../licensing/bundles';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfText } from '../licensing/ip-addresses';
-import { isOpen } from '../licensing/license-keys';
+import { isKeyActive } from '../licensing/license-keys';
 import { offeredVersion } from '../licensing/updates';
 import { downloadsEntitledUntil } from '../licensing/core/verdict';
 import { liveStatus, paidUntil, type LiveStatus } from '../licensing/core/states';
@@ -102,7 +102,7 @@ export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: P
 
 function wrongProduct({ productId }: LoggedAccess, { product }: License, { catalogue }: PresentState): Cause {
   const { id, name } = product;
-  const included = includedIn(catalogue, id);
+  const included = includedProducts(catalogue, id);
   const asked = catalogue.get(productId ?? 0);
   if (asked && [id, ...included.map((one) => one.id)].includes(asked.id))
     return cause('COVERED_SINCE', { product: { id: asked.id, name: asked.name } });
@@ -216,7 +216,7 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
       raiseLimit(license),
     );
   if (!free && key && limit && key.used >= limit) return keyFullCause(key, license, place);
-  if (key && !isOpen(effective(key), now)) return endedKeyCause(key, license, now);
+  if (key && !isKeyActive(effective(key), now)) return endedKeyCause(key, license, now);
   return cause('SLOT_FREE', { free_site: free });
 }
 
@@ -242,7 +242,7 @@ function notPublished(
   if (now !== null) return cause('PUBLISHED_SINCE', { version: now });
   return cause(
     'NOTHING_PUBLISHED',
-    { includes: named(includedIn(catalogue, product_id ?? 0)) },
+    { includes: named(includedProducts(catalogue, product_id ?? 0)) },
     product_id === null ? null : { type: 'publish', product_id },
   );
 }

@@ -1,6 +1,6 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { RemedyButton, RemedyStep } from '../texts/operators/remedy';
-import { prolongedUntil } from '../licensing/lifecycle';
+import { extendedUntil } from '../licensing/lifecycle';
 import { liveStatus, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import { revival } from './explain-license';
@@ -53,7 +53,7 @@ function stepsFor(
       if (action?.type === 'reinstate') return [{ type: 'reinstate', until: paidUntil(license) }];
       if (action?.type !== 'renew') return [{ type: 'issue', planId: plan.id, customer }];
       const duration = planDuration ?? action.for;
-      return [{ type: 'renew', duration, until: prolongedUntil(license, duration, now) }];
+      return [{ type: 'renew', duration, until: extendedUntil(license, duration, now) }];
     }
     case 'ACTIVATION_LIMIT_REACHED':
       return [{ type: 'remove_site' }, ...moreSlots(answer, license), { type: 'change_plan' }];

@@ -18,7 +18,7 @@ interface ReplyOptions {
   product?: { renewUrl: string | null; supportUrl: string | null } | undefined;
   /** the address from the licence's plan */
   upgradeUrl?: string | null | undefined;
-  /** the update sites that Joomla lists for the licence (`joomlaEntries`); by default the name of its product */
+  /** the update sites that Joomla lists for the licence (`joomlaUpdateSites`); by default the name of its product */
   entries?: string | undefined;
   /** the customer's page; undefined: none */
   myUrl?: string | undefined;

@@ -1,7 +1,7 @@
 import { keyHint } from '../licensing/core/keys';
 import { lastSeenAt, listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
 import { networkOfText } from '../licensing/ip-addresses';
-import { isOpen } from '../licensing/license-keys';
+import { isKeyActive } from '../licensing/license-keys';
 import { listSpreadingKeys, SPREAD_FACTOR } from '../licensing/spreading';
 import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
@@ -145,7 +145,7 @@ async function findAsked(
     ({ keyDigest: digest, keyHint: hint }) => (by === 'key' ? digest : hint) === text,
   );
   // The newest of several keys with this end.
-  const key = named.find((one) => isOpen(one, now)) ?? named.at(-1);
+  const key = named.find((one) => isKeyActive(one, now)) ?? named.at(-1);
   return key && (await readKeys(db, [key.id])).get(key.id);
 }
 
@@ -163,12 +163,12 @@ async function hintsOf(
 ): Promise<{ openHints: string[]; formerHints: string[] }> {
   const others = (isWanted: (key: LicenseKey) => boolean) =>
     distinct(keys.filter(isWanted).map(({ keyHint: hint }) => hint)).reverse();
-  const openHints = distinct([main, ...others((key) => isOpen(key, now)).slice(0, MAX_OTHER_KEYS)]);
+  const openHints = distinct([main, ...others((key) => isKeyActive(key, now)).slice(0, MAX_OTHER_KEYS)]);
   // Keys that were replaced before licences could have several are only in the history.
   const rekeyed = await findEvents(db, ['rekey'], { licenseId: id }, 10);
   const formerHints = distinct([
     ...rekeyed.map(({ before }) => (typeof before?.key_hint === 'string' ? before.key_hint : null)),
-    ...others((key) => !isOpen(key, now)).slice(0, MAX_FORMER_KEYS),
+    ...others((key) => !isKeyActive(key, now)).slice(0, MAX_FORMER_KEYS),
   ]).filter((hint) => !openHints.includes(hint));
   return { openHints, formerHints };
 }

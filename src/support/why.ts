@@ -1,4 +1,4 @@
-import { includedIn, readCatalogue } from '../licensing/bundles';
+import { includedProducts, readCatalogue } from '../licensing/bundles';
 import { createReleaseFinder, decideDownload } from '../licensing/download';
 import { canonicalKey } from '../licensing/core/keys';
 import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
@@ -200,7 +200,7 @@ async function judgeUpdate(
   };
   const own = await decide(product.id);
   if (!isRefusal(own) || own.refused !== 'DOWNLOAD_NOT_FOUND') return own;
-  for (const { id } of includedIn(await readCatalogue(db), product.id)) {
+  for (const { id } of includedProducts(await readCatalogue(db), product.id)) {
     const included = await decide(id);
     if (!isRefusal(included)) return included;
   }

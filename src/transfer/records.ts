@@ -17,7 +17,7 @@ import { PLAN, PRODUCT } from '../store/columns/catalogue';
 import { kindOf, type Kind } from '../store/columns/kinds';
 import type { TableName } from '../store/engine/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
-import { RELEASE_STATES, WHOLE_ROLLOUT } from '../store/releases';
+import { RELEASE_STATES, FULL_ROLLOUT } from '../store/releases';
 
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
@@ -140,7 +140,7 @@ export const RECORDS = {
     version: ascii(64),
     state: oneOf(RELEASE_STATES),
     changelog: text(4_000_000),
-    rollout: integer(1, WHOLE_ROLLOUT),
+    rollout: integer(1, FULL_ROLLOUT),
     security: flag(),
     notified_at: nullable(time()),
     published_at: nullable(time()),

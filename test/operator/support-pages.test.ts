@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { editProduct } from '../../src/licensing/catalogue';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { CUSTOMERS } from '../../src/texts/customers/languages';
 import type { ReplyCase } from '../../src/texts/customers/reply';
 import { OPERATOR_LANGUAGES, OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState, renew } from '../../src/licensing/lifecycle';
-import { sumUp } from '../../src/figures/statistics';
+import { aggregateNewRows } from '../../src/figures/statistics';
 import { acquireOrRenewLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
 import { find, type FindResult } from '../../src/support/find';
@@ -633,8 +633,8 @@ Example Shop Ltd`,
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
     const lease = { name: 'housekeeping', holder: 'test' };
     expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
-    expect(await sumUp(service.db, lease, () => later)).toBe(true);
-    expect(await keepFigures(service.db, lease, () => NOW)).toBe(true);
+    expect(await aggregateNewRows(service.db, lease, () => later)).toBe(true);
+    expect(await refreshFigures(service.db, lease, () => NOW)).toBe(true);
     const query = { productId: undefined, days: 30 } as const;
     const reasons = await refusalsByReason(service.db, query, NOW, 'en');
     expect(reasons.find(({ code }) => code === 'LICENSE_EXPIRED')).toEqual({

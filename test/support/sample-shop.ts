@@ -6,7 +6,7 @@ import { makePackage } from './packages';
 import { eventually, temporaryFolder } from './processes';
 import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { publish } from '../../src/joomla/publish';
-import { countAllLicenses, sumUp } from '../../src/figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../../src/figures/statistics';
 import { storedKey } from '../../src/licensing/sealing';
 import { licenseData, webhookRow } from '../../src/licensing/webhook-events';
 import { withdrawRelease } from '../../src/packages/releases';
@@ -253,7 +253,8 @@ async function keepFigures(db: Db): Promise<void> {
   const now = () => SHOP_NOW;
   await eventually(async () => {
     await db(table(db, 'leases')).del();
-    const isDone = (await acquireOrRenewLease(db, lease, SHOP_NOW)) && (await sumUp(db, lease, now));
+    const isDone =
+      (await acquireOrRenewLease(db, lease, SHOP_NOW)) && (await aggregateNewRows(db, lease, now));
     if (!isDone || !(await countAllLicenses(db, lease, now)))
       throw new Error('Another one keeps the figures.');
   });

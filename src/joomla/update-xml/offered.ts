@@ -5,9 +5,9 @@ import {
   STABILITIES,
   type Stability,
 } from '../../licensing/versions';
-import { offeredTo, reaching } from '../../licensing/updates';
+import { releasesForBucket, reaching } from '../../licensing/updates';
 import type { Db } from '../../store/engine/database';
-import { listPublished, WHOLE_ROLLOUT, type PublishedVersion, type Release } from '../../store/releases';
+import { listPublished, FULL_ROLLOUT, type PublishedVersion, type Release } from '../../store/releases';
 import { coversPlatform, overlapsPlatform } from '../target-platform';
 import {
   DATABASES,
@@ -41,7 +41,7 @@ export function planUpdates(
   settings: UpdateXmlSettings,
   remembered: Remembered,
   { tag, allowDowngrade }: Pick<UpdateXmlInput, 'tag' | 'allowDowngrade'>,
-  share = WHOLE_ROLLOUT,
+  share = FULL_ROLLOUT,
 ): { updates: PlannedUpdate[]; considered: PlannedUpdate[]; heldBack: HeldBack | undefined } {
   const published = releases.filter(({ state }) => state === 'published');
   const withdrawn = releases.filter(
@@ -164,7 +164,7 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
 
 /** Returns the version that sites are offered by a product's update XML; undefined if there is none. */
 export async function findOfferedVersion(db: Db, productId: number): Promise<string | undefined> {
-  return offeredTo(await listOffered(db, productId))?.version;
+  return releasesForBucket(await listOffered(db, productId))?.version;
 }
 
 /** Lists a product's published versions that every site may be offered and that are not held back, highest first. */
@@ -173,7 +173,7 @@ export async function listOfferedVersions(db: Db, productId: number): Promise<st
 }
 
 async function listOffered(db: Db, productId: number): Promise<PublishedVersion[]> {
-  const published = reaching(await listPublished(db, productId), WHOLE_ROLLOUT);
+  const published = reaching(await listPublished(db, productId), FULL_ROLLOUT);
   const { versions = {} } = await findRemembered(db, productId);
   const notOffered = Object.keys(versions).filter((version) => {
     const { notOffered: isOut, downgradeAllowed } = versions[version] ?? {};

@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path';
-import { bundlesOf, readCatalogue } from '../../licensing/bundles';
+import { bundlesContaining, readCatalogue } from '../../licensing/bundles';
 import { rolloutsOf, sharesOf } from '../../licensing/updates';
 import { compareVersions, stabilityOf, type Stability } from '../../licensing/versions';
 import { makeFolder, type OwnFile } from '../../packages/replace-file';
 import { asCaller } from '../../process/rights';
 import { listPlans, lockProduct, setProduct, setUpdateXmlSettings } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
-import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
+import { listReleases, FULL_ROLLOUT, type Release } from '../../store/releases';
 import { inTransaction } from '../../store/engine/transaction';
 import { renderChangelog, changelogBeside } from '../changelog';
 import { ROLLOUT_BUCKETS, removeBuckets, writeXmlFiles, type XmlFiles } from './files';
@@ -126,7 +126,7 @@ export async function planUpdateXml(
   const published = releases.filter(({ state }) => state === 'published');
   const isHome = home?.xmlDir === dirname(settings.out);
   // In other folders, no web server is known to look for the files of buckets.
-  const shares = isHome ? sharesOf(published) : [WHOLE_ROLLOUT];
+  const shares = isHome ? sharesOf(published) : [FULL_ROLLOUT];
   const plans = shares.map((share) => ({
     share,
     ...planUpdates(releases, settings, remembered, given, share),
@@ -141,7 +141,7 @@ export async function planUpdateXml(
   const isStaged = new Set(rolloutsOf(published));
   // The API only offers the newest version; the file also offers older ones, for sites that cannot run it.
   const offersTo = (below: number) =>
-    below === WHOLE_ROLLOUT ? [] : (plans.find(({ share }) => share === below)?.updates ?? []);
+    below === FULL_ROLLOUT ? [] : (plans.find(({ share }) => share === below)?.updates ?? []);
   const considered = plans.flatMap((plan) => plan.considered);
   const offered = plans.flatMap((plan) => plan.updates);
   return {
@@ -182,7 +182,7 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
   const buckets = new Map<number, string>();
   let from = 0;
   for (const { share, xml } of shares) {
-    const to = Math.ceil((share * ROLLOUT_BUCKETS) / WHOLE_ROLLOUT);
+    const to = Math.ceil((share * ROLLOUT_BUCKETS) / FULL_ROLLOUT);
     for (let bucket = from; bucket < to; bucket++) if (xml !== whole) buckets.set(bucket, xml);
     from = to;
   }
@@ -206,7 +206,10 @@ function alone(release: Release, settings: UpdateXmlSettings, { versions = {} }:
 
 /** Reports whether a licence for the product, or for a bundle with it, still covers a version after its end. */
 async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean> {
-  const selling = new Set([productId, ...bundlesOf(await readCatalogue(db), productId).map(({ id }) => id)]);
+  const selling = new Set([
+    productId,
+    ...bundlesContaining(await readCatalogue(db), productId).map(({ id }) => id),
+  ]);
   return (await listPlans(db)).some(
     ({ productId: id, afterExpiry }) => afterExpiry === 'last_release' && selling.has(id),
   );

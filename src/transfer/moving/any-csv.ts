@@ -1,6 +1,6 @@
 import { MAX_METADATA_NAMES, requireMetadataChange } from '../../licensing/metadata';
 import { OperatorError } from '../../licensing/operator-error';
-import { findNamed } from '../../licensing/find-or-throw';
+import { findByIdOrName } from '../../licensing/find-or-throw';
 import { listPlans, listProducts } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
 import { importError } from '../refusals';
@@ -139,12 +139,12 @@ export const ALL = '*';
 
 async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTarget>> {
   const [products, plans] = [await listProducts(db), await listPlans(db)];
-  if (options.product !== undefined && findNamed(products, options.product) === undefined)
+  if (options.product !== undefined && findByIdOrName(products, options.product) === undefined)
     throw importError('no-product-here', [options.product], { field: 'product' });
   const here = (product: string, plan: string): number | undefined => {
-    const found = product === '' ? undefined : findNamed(products, product);
+    const found = product === '' ? undefined : findByIdOrName(products, product);
     if (plan === '' || (product !== '' && found === undefined)) return undefined;
-    return findNamed(found ? plans.filter(({ productId }) => productId === found.id) : plans, plan)?.id;
+    return findByIdOrName(found ? plans.filter(({ productId }) => productId === found.id) : plans, plan)?.id;
   };
   if (options.plan !== undefined && here(options.product ?? '', options.plan) === undefined)
     throw importError('no-plan-here', [options.plan], { field: 'plan' });

@@ -5,7 +5,7 @@ import {
   type Plan,
   type Product,
 } from '../../../licensing/catalogue';
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
+import { joomlaUpdateSites, joomlaUpdateSiteNames, readCatalogue } from '../../../licensing/bundles';
 import { listOfferedVersions } from '../../../joomla/update-xml/offered';
 import type { OperatorCall } from '../page';
 import type { View } from '../view';
@@ -32,8 +32,8 @@ export async function offeredVersion({ db }: OperatorCall, productId: number): P
 
 /** Where a key of a licence for this product goes in Joomla, for the customer. */
 export async function enterKeyOf({ db, view }: OperatorCall, productId: number): Promise<string> {
-  const entries = joomlaEntries(await readCatalogue(db), productId);
-  return view.t.common.enterKey(namesOfEntries(entries), entries.length === 1);
+  const entries = joomlaUpdateSites(await readCatalogue(db), productId);
+  return view.t.common.enterKey(joomlaUpdateSiteNames(entries), entries.length === 1);
 }
 
 /** Links to the pages above those of a product, or to the list of products. */

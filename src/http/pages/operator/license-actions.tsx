@@ -1,7 +1,7 @@
 import { listCatalogueProducts, plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { paidUntil } from '../../../licensing/core/states';
-import { prolongedUntil } from '../../../licensing/lifecycle';
+import { extendedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
 import { invalid, notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { licenseOperations } from '../../../operations/licenses';
@@ -101,7 +101,7 @@ async function showRenew(
           {
             value: 'plan',
             label: texts.byPlan(format.duration(duration)),
-            hint: texts.newEnd(format.day(prolongedUntil(license, duration, now))),
+            hint: texts.newEnd(format.day(extendedUntil(license, duration, now))),
           },
         ];
   const options = [

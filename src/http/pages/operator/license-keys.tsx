@@ -1,5 +1,5 @@
 import { toDisplayFormWithAscii } from '../../../licensing/core/identifiers';
-import { isOpen, type KeyUse } from '../../../licensing/license-keys';
+import { isKeyActive, type KeyUse } from '../../../licensing/license-keys';
 import { viewKey, viewKeys, viewKeySites, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { listKeyPage } from '../../../licensing/lists';
@@ -187,13 +187,13 @@ function keyTable(
         title: texts.ends,
         cell({ key }) {
           if (key.endsAt === null) return texts.withLicense;
-          return isOpen(key, now) ? format.day(key.endsAt) : texts.ended(format.day(key.endsAt));
+          return isKeyActive(key, now) ? format.day(key.endsAt) : texts.ended(format.day(key.endsAt));
         },
       },
       mayWrite && {
         title: '',
         cell: (use) =>
-          isOpen(use.key, now) ? <KeyActions license={license} use={use} canShow={canShow} /> : null,
+          isKeyActive(use.key, now) ? <KeyActions license={license} use={use} canShow={canShow} /> : null,
       },
     ],
   };

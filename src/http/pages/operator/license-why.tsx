@@ -1,9 +1,9 @@
 import { myPageUrl } from '../../../licensing/api';
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
+import { joomlaUpdateSites, joomlaUpdateSiteNames, readCatalogue } from '../../../licensing/bundles';
 import { viewKey, type LicenseView } from '../../../licensing/license-view';
 import { readPerson } from '../../../mail/customer-profile';
 import type { License } from '../../../licensing/licenses';
-import { isOpen } from '../../../licensing/license-keys';
+import { isKeyActive } from '../../../licensing/license-keys';
 import { JoomlaSays } from './joomla-says';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
@@ -71,7 +71,7 @@ export async function readWhy(
   if (named === undefined && (keyId = fullKeyOf(answer)) !== undefined) answer = await judge(keyId);
   const use =
     keyId === undefined || keyId === license.mainKeyId ? undefined : await viewKey(db, license, keyId);
-  const openKeys = otherKeys.items.filter(({ key }) => isOpen(key, at));
+  const openKeys = otherKeys.items.filter(({ key }) => isKeyActive(key, at));
   const sorted = sortAnswer(answer);
   const told = {
     language,
@@ -82,7 +82,7 @@ export async function readWhy(
   };
   const happened = buildRequestHistory(sorted, told);
   const asked = query.get('reply') ?? '';
-  const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), product.id));
+  const entries = joomlaUpdateSiteNames(joomlaUpdateSites(await readCatalogue(db), product.id));
   const replyLanguage =
     asCustomerLanguage(asked) ?? (await replyLanguageOf({ db, settings, view }, license.customer));
   return {

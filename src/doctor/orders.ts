@@ -12,7 +12,7 @@ import { listUnmappedArticles } from '../orders/views';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/orders/shops';
 import { countUnmatched } from '../store/orders/unmatched';
-import { opensSecret } from '../orders/shops';
+import { canOpenSecret } from '../orders/shops';
 import { countUnreadable, readRefusedMessages } from '../orders/refused-messages';
 import type { Db } from '../store/engine/database';
 import type { FailedOrder } from '../texts/operators/doctor';
@@ -90,7 +90,7 @@ function refusedFinding(shop: string, count: number): CheckFinding {
 /** Reports receivers whose secret cannot be opened. */
 export const checkReceivers: DoctorCheck = async ({ db, config: { keySecret } }): Promise<CheckFinding[]> => {
   const shut = (await listReceiverShops(db)).filter(
-    (shop) => shop.secretSealed !== null && !opensSecret(shop, keySecret),
+    (shop) => shop.secretSealed !== null && !canOpenSecret(shop, keySecret),
   );
   if (shut.length === 0) return [];
   const names = shut.map(({ name }) => name).join(', ');

@@ -14,7 +14,7 @@ import {
   changeReason,
   setLine,
   setOutcomes,
-  toldOf,
+  reportedEventsOf,
   type Draft,
 } from './draft';
 import type { LicenseFacts, OrderFacts } from './facts';
@@ -28,9 +28,9 @@ import {
   readEvent,
   type LineOutcome,
   type StoredLine,
-  type ToldEvent,
+  type ReportedEvent,
 } from './order-events';
-import { issueMore } from './settle-line';
+import { issueMore } from './reconcile-line';
 import { planOf, type Plans } from './sold';
 import { whyUnmatched } from './unmatched';
 
@@ -64,7 +64,7 @@ export function decideUnmatched(
   const draft = draftOf(facts);
   const done = act.type === 'leave' ? null : answerTo(draft, one, act);
   if (done !== null && typeof done === 'object') return done;
-  const told = toldOf(draft, draft.events);
+  const told = reportedEventsOf(draft, draft.events);
   const waiting = draft.lines.filter(({ waitsFor }) => waitsFor !== null);
   settleAll(draft, waiting, { before: told, after: told, latest: undefined });
   conclude(draft, false);
@@ -102,7 +102,7 @@ interface Found {
 /** Finds the event that matched nothing, or that introduced a line which could not be read. */
 function findEvent(draft: Draft, { digest }: Unmatched): Found {
   const { order, lines, events } = draft;
-  const told = toldOf(draft, events);
+  const told = reportedEventsOf(draft, events);
   for (const [i, event] of told.entries()) {
     const row = events[i];
     if (unmatchedDigest(order.digest, event.identity) === digest)
@@ -213,7 +213,7 @@ function firstTime({ events }: Draft, { at }: Unmatched): Date {
 function missingLines(draft: Draft): StoredLine[] {
   const { lines, events } = draft;
   const missing = new Map<string, StoredLine>();
-  for (const { items, effect } of toldOf(draft, events))
+  for (const { items, effect } of reportedEventsOf(draft, events))
     for (const item of effect === 'none' ? [] : (items ?? []))
       if (!item.once && !lines.some(({ line }) => line === item.line) && !missing.has(item.line))
         missing.set(item.line, item);
@@ -239,10 +239,10 @@ function linkTo(draft: Draft, line: OrderLine, license: LicenseFacts, upgrades: 
 
 /** Applies events to a line one after the other, as if they arrived now. */
 function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: OrderEvent[]): void {
-  const told = toldOf(draft, [...before, ...events]);
+  const told = reportedEventsOf(draft, [...before, ...events]);
   for (const [i, kept] of events.entries()) {
     const at = before.length + i;
-    const latest = told[at] as ToldEvent;
+    const latest = told[at] as ReportedEvent;
     if (!concerns(latest, line)) continue;
     draft.reason = changeReason(draft.facts, latest.event);
     const [settled] = settleAll(draft, [line], {
@@ -308,7 +308,7 @@ function issueBeside(draft: Draft, event: OrderEvent, line: OrderLine, plan: Pla
   const [had] = linksOf(draft, line);
   const beside = had && draft.licenses.get(had.licenseId);
   const [told] = lineEvents(
-    toldOf(draft, draft.events).filter(({ identity }) => identity === event.identity),
+    reportedEventsOf(draft, draft.events).filter(({ identity }) => identity === event.identity),
     line,
   );
   const paid = told?.paidUntil ?? (beside === undefined ? null : paidUntil(beside));

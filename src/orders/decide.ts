@@ -13,7 +13,7 @@ import {
   setLine,
   changeOrder,
   setOutcomes,
-  toldOf,
+  reportedEventsOf,
   type Draft,
 } from './draft';
 import type { LicenseFacts, OrderFacts } from './facts';
@@ -26,14 +26,14 @@ import {
   lineEvents,
   none,
   readEvent,
-  whyIgnored,
+  ignoredReason,
   type LineEvent,
   type LineOutcome,
   type OrderEventName,
   type StoredLine,
-  type ToldEvent,
+  type ReportedEvent,
 } from './order-events';
-import { broughtBy, settleLine, type SettledLine } from './settle-line';
+import { firstUnreadablePayment, reconcileLine, type SettledLine } from './reconcile-line';
 import { mailOf } from './shop-kinds';
 import { mappedTo } from './sold';
 import { whyUnmatched } from './unmatched';
@@ -166,23 +166,23 @@ export function tell(
   draft: Draft,
   prior: OrderEvent[],
   event: OrderEvent,
-): { before: ToldEvent[]; after: ToldEvent[]; latest: ToldEvent } {
-  const after = toldOf(draft, [...prior, event]);
-  const judged = new Map(toldOf(draft, prior).map((one) => [one.identity, one]));
+): { before: ReportedEvent[]; after: ReportedEvent[]; latest: ReportedEvent } {
+  const after = reportedEventsOf(draft, [...prior, event]);
+  const judged = new Map(reportedEventsOf(draft, prior).map((one) => [one.identity, one]));
   const before = after.slice(0, -1).map((one) => {
     const was = judged.get(one.identity);
     return was === undefined || was.effect === one.effect
       ? one
       : { ...one, effect: was.effect, partial: was.partial, part: was.part };
   });
-  return { before, after, latest: after.at(-1) as ToldEvent };
+  return { before, after, latest: after.at(-1) as ReportedEvent };
 }
 
 /** Settles the lines that wait, because their articles or earlier orders may be known now. */
 function settleWaiting(draft: Draft): void {
   const waiting = draft.lines.filter(({ waitsFor }) => waitsFor !== null);
   if (waiting.length === 0) return;
-  const told = toldOf(draft, draft.events);
+  const told = reportedEventsOf(draft, draft.events);
   draft.reason = changeReason(draft.facts);
   const settled = settleAll(draft, waiting, { before: told, after: told, latest: undefined });
   reviseOutcomes(draft, draft.events, told, settled);
@@ -195,10 +195,10 @@ interface Settled extends SettledLine {
 export function settleAll(
   draft: Draft,
   lines: OrderLine[],
-  told: Parameters<typeof settleLine>[2],
+  told: Parameters<typeof reconcileLine>[2],
 ): Settled[] {
   return lines.map((line) => {
-    const settled = settleLine(draft, line, told);
+    const settled = reconcileLine(draft, line, told);
     const { waitsFor = null, awaited = null } = settled.waits ?? {};
     setLine(draft, line, { waitsFor, awaited });
     return { ...settled, line };
@@ -206,13 +206,14 @@ export function settleAll(
 }
 
 /** Adds the line that an event begins, or updates it while it has no licence. */
-function openLine(draft: Draft, item: StoredLine, known: OrderLine[], prior: ToldEvent[]): void {
+function openLine(draft: Draft, item: StoredLine, known: OrderLine[], prior: ReportedEvent[]): void {
   const { line: name, sku = null, plan_id: planId = null, quantity = 1, renews } = item;
   const line = known.find((one) => one.line === name);
   const renewsJson = renews === undefined ? null : JSON.stringify(renews);
   if (line === undefined) addLine(draft, { line: name, sku, planId, quantity, renewsJson });
   else if (linksOf(draft, line).length > 0 || item.problem !== undefined) return;
-  else if (broughtBy(prior, name) !== undefined) setLine(draft, line, { sku, planId, quantity, renewsJson });
+  else if (firstUnreadablePayment(prior, name) !== undefined)
+    setLine(draft, line, { sku, planId, quantity, renewsJson });
   else renameArticle(draft, line, sku, quantity);
 }
 
@@ -227,9 +228,9 @@ function renameArticle(draft: Draft, line: OrderLine, sku: string | null, quanti
 }
 
 /** Lists an outcome for each line that the event names, in its order. A line that was never paid has no row yet. */
-function inEventOrder(event: ToldEvent, outcomes: LineOutcome[]): LineOutcome[] {
+function inEventOrder(event: ReportedEvent, outcomes: LineOutcome[]): LineOutcome[] {
   const stops = event.effect === 'suspend' || event.effect === 'cancel';
-  const reason = whyIgnored(event) ?? (stops ? event.event : 'not_paid');
+  const reason = ignoredReason(event) ?? (stops ? event.event : 'not_paid');
   return (event.items ?? []).map(
     ({ line }) => outcomes.find((one) => one.line === line) ?? { line, action: 'none', reason },
   );
@@ -239,7 +240,7 @@ function inEventOrder(event: ToldEvent, outcomes: LineOutcome[]): LineOutcome[] 
 const UNRESOLVED: Meanings = { base: { duration: null, count: 1 }, upgrades: new Map(), renews: false, n: 1 };
 
 /** Updates the stored outcomes of earlier events whose lines no longer wait. */
-function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ToldEvent[], settled: Settled[]): void {
+function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ReportedEvent[], settled: Settled[]): void {
   // A shop may report one payment twice: with the order and with its subscription.
   const issued = new Set<string>();
   for (const event of stored) {
@@ -259,7 +260,7 @@ function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ToldEvent[], s
   }
 }
 
-function revisedOutcome(draft: Draft, event: OrderEvent, told: ToldEvent[], settled: Settled) {
+function revisedOutcome(draft: Draft, event: OrderEvent, told: ReportedEvent[], settled: Settled) {
   const { line, waitingUpgrades, waits, outcome } = settled;
   const hasLicense = linksOf(draft, line).length > 0;
   const isOpen = event.event === 'upgraded' ? waitingUpgrades.has(event.identity) : !hasLicense;
@@ -282,7 +283,7 @@ function lateOutcome(event: OrderEventName, { renewsJson }: OrderLine): Omit<Lin
 function followUnmatched(draft: Draft): void {
   const { order, facts, lines } = draft;
   if (order.isTest) return;
-  const told = toldOf(draft, draft.events);
+  const told = reportedEventsOf(draft, draft.events);
   const found = new Map<string, { event: string; reason: string; at: Date }>();
   const links = ownLinks(draft);
   for (const event of told) {
@@ -294,7 +295,7 @@ function followUnmatched(draft: Draft): void {
       const row = lines.find((one) => one.line === line);
       if (problem === undefined || row?.waitsFor !== problem) continue;
       const isChange = event.event === 'upgraded' && linksOf(draft, row).length > 0;
-      if (isChange || event === broughtBy(told, line))
+      if (isChange || event === firstUnreadablePayment(told, line))
         found.set(problemDigest(draft, identity, line), { event: event.event, reason: problem, at });
     }
   }
@@ -327,7 +328,7 @@ function hasAddress({ order: { customer } }: Draft): boolean {
  * Dunning: notes a failed payment in the history of the licences that it would have renewed, and mails the customer
  * where to pay, once for each period. It changes no licence.
  */
-function noteFailedPayment(draft: Draft, failed: ToldEvent, before: ToldEvent[]): void {
+function noteFailedPayment(draft: Draft, failed: ReportedEvent, before: ReportedEvent[]): void {
   const { order, shop, facts } = draft;
   // A failed test payment does not concern what was sold.
   if (failed.isTest && !order.isTest) return;
@@ -351,7 +352,7 @@ function noteFailedPayment(draft: Draft, failed: ToldEvent, before: ToldEvent[])
 }
 
 /** Lists the licences that the failed payment was for, unless a newer event paid for or ended them. */
-function findUnpaid(draft: Draft, failed: ToldEvent, before: ToldEvent[]): LicenseFacts[] {
+function findUnpaid(draft: Draft, failed: ReportedEvent, before: ReportedEvent[]): LicenseFacts[] {
   const open = draft.lines.filter((line) => {
     const [own] = lineEvents([failed], line);
     return own !== undefined && !lineEvents(before, line).some((one) => settles(one) && byTime(one, own) > 0);

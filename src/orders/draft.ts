@@ -3,8 +3,8 @@ import type { Change, RenewableEnd, Ref } from './decision';
 import type { LicenseFacts, OrderFacts } from './facts';
 import { foldLine, notYet, type LineState } from './line-state';
 import type { LicenseContribution } from './license-state';
-import { placeLines } from './match-lines';
-import { lineEvents, type LineOutcome, type ToldEvent } from './order-events';
+import { matchLines } from './match-lines';
+import { lineEvents, type LineOutcome, type ReportedEvent } from './order-events';
 import { readEvents } from './refunds';
 import { type Link, meaningsOf, numbersOf, type PlanCatalogue } from './sold';
 import { unmatchedDigest } from './names';
@@ -32,7 +32,7 @@ export interface Draft extends PlanCatalogue {
 /** An order with the data from which the state of its lines is computed. */
 interface OrderView {
   lines: OrderLine[];
-  told: ToldEvent[];
+  told: ReportedEvent[];
   numbers: Map<number, number>;
 }
 
@@ -127,8 +127,8 @@ export function setOutcomes(draft: Draft, event: OrderEvent, outcomes: LineOutco
 }
 
 /** Reads events, and matches their items to the order's lines. */
-export function toldOf({ lines }: Pick<Draft, 'lines'>, events: OrderEvent[]): ToldEvent[] {
-  return placeLines(readEvents(events), lines);
+export function reportedEventsOf({ lines }: Pick<Draft, 'lines'>, events: OrderEvent[]): ReportedEvent[] {
+  return matchLines(readEvents(events), lines);
 }
 
 /** An offset for the id of a link that is not stored, which makes it newer than all stored links. */
@@ -145,7 +145,7 @@ export type Standings = Pick<Draft, 'order' | 'lines' | 'links' | 'plans' | 'oth
 };
 
 /** Returns the state of a link's line, from the events of its order. @param told the events of the draft's own order */
-export function lineStateOf(draft: Standings, link: Link, told: ToldEvent[]): LineState {
+export function lineStateOf(draft: Standings, link: Link, told: ReportedEvent[]): LineState {
   const view = link.orderId === draft.order.id ? ownView(draft, told) : otherView(draft, link.orderId);
   const line = view.lines.find(({ id }) => id === link.lineId);
   if (line === undefined) return notYet();
@@ -153,7 +153,7 @@ export function lineStateOf(draft: Standings, link: Link, told: ToldEvent[]): Li
   return foldLine(lineEvents(view.told, line), meaningsOf(draft, link.plans, line, n));
 }
 
-function ownView(draft: Standings, told: ToldEvent[]): OrderView {
+function ownView(draft: Standings, told: ReportedEvent[]): OrderView {
   return { lines: draft.lines, told, numbers: numbersOf(ownLinks(draft)) };
 }
 
@@ -165,7 +165,7 @@ function otherView({ facts, others, links }: Standings, orderId: number): OrderV
   const processed = events.filter(({ outcomeJson }) => outcomeJson !== null);
   const view: OrderView = {
     lines,
-    told: toldOf({ lines }, processed),
+    told: reportedEventsOf({ lines }, processed),
     numbers: numbersOf(links.filter((link) => link.orderId === orderId)),
   };
   others.set(orderId, view);

@@ -285,7 +285,7 @@ export function ifOpens<T>(open: () => T): T | undefined {
 }
 
 /** Reports whether a receiver's secret can be opened. */
-export function opensSecret(
+export function canOpenSecret(
   shop: Pick<Shop, 'name' | 'secretSealed'>,
   keySecret: Buffer | undefined,
 ): boolean {

@@ -26,7 +26,7 @@ import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
 import { amountsOf, foreignRefunds, moneyOf, type Amounts } from '../store/orders/money';
 import { findPlans } from '../store/catalogue';
 import { listLinks, readLinks } from '../store/orders/order-rows';
-import { partOf, lineStateOf, toldOf, type Standings } from './draft';
+import { partOf, lineStateOf, reportedEventsOf, type Standings } from './draft';
 import { planIdsOf, toLink } from './facts';
 import { licenseEnd } from './license-state';
 import { renewsItself } from './line-state';
@@ -279,7 +279,7 @@ export async function readLineStandings(
   );
   const links = stored.map(toLink);
   const plans = await findPlans(db, [...new Set(links.flatMap((link) => planIdsOf(link.plans)))]);
-  const told = toldOf({ lines }, events);
+  const told = reportedEventsOf({ lines }, events);
   const standings: Standings = { order, lines, links, plans, others: new Map(), facts: { others } };
   const paidUntil = (licenseId: number) =>
     licenseEnd(

@@ -10,15 +10,15 @@ import {
   itemOf,
   lineEvents,
   none,
-  whyIgnored,
+  ignoredReason,
   type LicenseAction,
   type LineEvent,
   type Outcome,
   type OrderEventName,
-  type ToldEvent,
+  type ReportedEvent,
 } from './order-events';
 import { endOfTerms } from './paid-time';
-import { settleLicense, type Done, type SettledLicense } from './settle-license';
+import { reconcileLicense, type Done, type SettledLicense } from './reconcile-license';
 import {
   isWaiting,
   limitOf,
@@ -49,10 +49,14 @@ export interface SettledLine {
  * @param before the events before @param after the events with the new one, if there is one
  * @returns the effect of the new event on the line, and the data that the line waits for
  */
-export function settleLine(
+export function reconcileLine(
   draft: Draft,
   line: OrderLine,
-  { before, after, latest }: { before: ToldEvent[]; after: ToldEvent[]; latest: ToldEvent | undefined },
+  {
+    before,
+    after,
+    latest,
+  }: { before: ReportedEvent[]; after: ReportedEvent[]; latest: ReportedEvent | undefined },
 ): SettledLine {
   const events = lineEvents(after, line);
   const done: Done[] = [];
@@ -62,7 +66,7 @@ export function settleLine(
     if (begun !== undefined) {
       if (!isWaiting(begun))
         return {
-          outcome: none(whyIgnored(latest) ?? begun.reason ?? 'not_paid'),
+          outcome: none(ignoredReason(latest) ?? begun.reason ?? 'not_paid'),
           waits: undefined,
           waitingUpgrades: new Set(),
         };
@@ -91,7 +95,7 @@ export function settleLine(
       waitingUpgrades.add(identity);
       waits ??= wait;
     }
-    const one = settleLicense(draft, {
+    const one = reconcileLicense(draft, {
       link,
       line,
       license,
@@ -130,7 +134,7 @@ function beginLine(
   draft: Draft,
   line: OrderLine,
   events: LineEvent[],
-  told: ToldEvent[],
+  told: ReportedEvent[],
 ): Waits | { reason: string | undefined } | undefined {
   const renews = line.renewsJson !== null;
   const problem = problemOf(draft, line, told);
@@ -147,10 +151,10 @@ function beginLine(
 function problemOf(
   draft: Draft,
   { line, renewsJson }: OrderLine,
-  told: ToldEvent[],
+  told: ReportedEvent[],
 ): Waits | { reason: string } | undefined {
   if (draft.order.isTest || renewsJson !== null) return undefined;
-  const brought = broughtBy(told, line);
+  const brought = firstUnreadablePayment(told, line);
   const problem = brought && itemOf(brought, line)?.problem;
   if (brought === undefined || problem === undefined) return undefined;
   const isLeft = isResolved(draft, problemDigest(draft, brought.identity, line));
@@ -158,7 +162,7 @@ function problemOf(
 }
 
 /** Returns the first payment of a line that cannot be read; undefined if another payment names its article. */
-export function broughtBy(told: ToldEvent[], line: string): ToldEvent | undefined {
+export function firstUnreadablePayment(told: ReportedEvent[], line: string): ReportedEvent | undefined {
   const paid = told.filter((event) => event.event === 'paid' && itemOf(event, line) !== undefined);
   return paid.every((event) => itemOf(event, line)?.problem !== undefined) ? paid[0] : undefined;
 }
@@ -320,7 +324,7 @@ function settleCount(
   draft: Draft,
   line: OrderLine,
   settled: Settled[],
-  latest: ToldEvent | undefined,
+  latest: ReportedEvent | undefined,
 ): 'issued' | 'reduced' | Waits | undefined {
   let did: 'issued' | 'reduced' | undefined;
   for (const one of settled) {
@@ -344,11 +348,11 @@ function settleCount(
 }
 
 function outcomeOf(
-  latest: ToldEvent | undefined,
+  latest: ReportedEvent | undefined,
   action: LicenseAction,
   reason: string | undefined,
 ): Outcome {
-  const ignored = whyIgnored(latest);
+  const ignored = ignoredReason(latest);
   if (ignored !== undefined) return none(ignored);
   return action === 'none' ? none(reason ?? 'no_change') : { action, reason: reason ?? null };
 }

@@ -12,7 +12,7 @@ import {
   type LicenseContribution,
 } from './license-state';
 import { foldLine, notYet, type LineState } from './line-state';
-import { isUnknownRefund, type LicenseAction, type LineEvent, type ToldEvent } from './order-events';
+import { isUnknownRefund, type LicenseAction, type LineEvent, type ReportedEvent } from './order-events';
 import { endOfTerms, isLater, isSame, movedEnd } from './paid-time';
 import { type Link, limitOf, meaningsOf, planOf, type Plans, type Sold } from './sold';
 
@@ -42,12 +42,12 @@ interface Given {
   /** the line's events before the new one */
   before: LineEvent[];
   after: LineEvent[];
-  latest: ToldEvent | undefined;
+  latest: ReportedEvent | undefined;
   /** the order's events before the new one */
-  told: ToldEvent[];
+  told: ReportedEvent[];
 }
 
-export function settleLicense(draft: Draft, given: Given): SettledLicense {
+export function reconcileLicense(draft: Draft, given: Given): SettledLicense {
   const { link, line, license, n, was, isNew, latest } = given;
   const { now } = draft.facts;
   let { is } = given;
@@ -176,7 +176,7 @@ function nextEnd(
 }
 
 /** Reports whether the new event has the latest period, and so should have extended the licence. */
-function isMeantToProlong(latest: ToldEvent | undefined, before: LineState, after: LineState): boolean {
+function isMeantToProlong(latest: ReportedEvent | undefined, before: LineState, after: LineState): boolean {
   const last = after.terms.at(-1);
   const isLatest = last !== undefined && last.identity === latest?.identity;
   return isLatest && latest.event !== 'upgraded' && before.terms.length < after.terms.length;

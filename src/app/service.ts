@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../base/days';
 import { copyConfig, packageRoot, type Config, type Variable } from '../settings/config';
 import { createAuthenticator } from '../access/authenticate';
 import { createLinkCodes, type CustomerLink, type OperatorLink } from '../access/link-requests';
-import { examineFromWithin } from '../doctor/examine';
+import { runInProcessChecks } from '../doctor/examine';
 import { createAskForXml } from '../doctor/xml-reach';
 import { createMonitoringListener } from '../http/monitoring';
 import { createApp } from '../http/app';
@@ -244,7 +244,7 @@ function settingsOf(
     spreadFactor,
     shopApiUrl,
     programFolder: packageRoot,
-    examine: () => examineFromWithin(live.config, db, now),
+    examine: () => runInProcessChecks(live.config, db, now),
     askForXml: createAskForXml(now),
     mailGainsNoRights: () => Promise.resolve(gainsNoRights()),
     refresh: () => live.refresh(),

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { copyConfig, packageRoot, type Config } from '../settings/config';
-import { examineFromWithin } from '../doctor/examine';
+import { runInProcessChecks } from '../doctor/examine';
 import { OperatorError } from '../licensing/operator-error';
 import { letterheadOf } from '../mail/compose';
 import { mailingOf } from '../mail/queue';
@@ -119,7 +119,7 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
     updateXml: config,
     ownFiles: ownFiles(config),
     programFolder: packageRoot,
-    examine: () => examineFromWithin(config, db, () => now),
+    examine: () => runInProcessChecks(config, db, () => now),
     config,
     // Do nothing: the command ends, and the next one reads the settings again.
     refresh: () => Promise.resolve(),

@@ -11,7 +11,8 @@ const AMONG = 500;
 export const checkKeys: DoctorCheck = async (patient) => judge(patient, await sample(patient, undefined));
 
 /** Checks only the oldest and the newest keys. */
-export const checkOuterKeys: DoctorCheck = async (patient) => judge(patient, await sample(patient, AMONG));
+export const checkOldestAndNewestKeys: DoctorCheck = async (patient) =>
+  judge(patient, await sample(patient, AMONG));
 
 function sample({ db }: CheckContext, among: number | undefined): Promise<SealedKey[]> {
   return sampleSealedKeys(db, FROM_EACH_END, among);

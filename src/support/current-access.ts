@@ -4,7 +4,7 @@ import type { LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { RequestHistoryEntry } from './request-history';
 import { inWords } from './sentences';
-import type { SortedAnswer } from './sorted-answer';
+import type { GroupedFindings } from './grouped-findings';
 import type { WhyAnswer } from './why';
 
 /** The answer to "Does it work now?": the same two lines on every licence's page. The functions are pure. */
@@ -38,7 +38,7 @@ interface WorksNowOptions {
 
 /** @param happened all entries of the answer (`whatHappened`). @returns null if no single licence is known */
 export function summarizeCurrentAccess(
-  answer: SortedAnswer,
+  answer: GroupedFindings,
   happened: RequestHistoryEntry[],
   options: WorksNowOptions,
 ): CurrentAccess | null {
@@ -89,7 +89,7 @@ function isOver({ code, worksAgain }: RequestHistoryEntry): boolean {
 }
 
 function updatesLine(
-  answer: SortedAnswer,
+  answer: GroupedFindings,
   again: RequestHistoryEntry[],
   { language, now, zone }: WorksNowOptions,
 ): Line {
@@ -128,7 +128,7 @@ function updatesLine(
 }
 
 /** Returns the live status that stops it; null if it is active. */
-function statusOf({ stop }: SortedAnswer): LiveStatus | null {
+function statusOf({ stop }: GroupedFindings): LiveStatus | null {
   return (stop?.code.toLowerCase() as LiveStatus | undefined) ?? null;
 }
 

@@ -4,13 +4,13 @@ import { isSimulation, joomlaVersion } from '../joomla/updater/agent';
 import { lastSeenAt, type LoggedAccess } from '../store/access-log';
 import { finding, timeOf } from './findings';
 import type { FindingCode, Finding, RequestFacts, AccessFinding } from './finding-model';
-import type { PresentState } from './known';
+import type { CaseState } from './case-state';
 import { findCause, hasAnotherKey } from './refusal-causes';
 
 /** Explains recorded accesses to support. Pure functions. */
 
 /** Describes accesses in order of time, and merges consecutive equal ones. `newestFirst` is in the store's order. */
-export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState): AccessFinding[] {
+export function explainAccesses(newestFirst: LoggedAccess[], known: CaseState): AccessFinding[] {
   const groups: LoggedAccess[][] = [];
   // The store sorts rows by their first access; here they are sorted by their latest.
   const inOrder = [...newestFirst]
@@ -55,7 +55,7 @@ function isSame(a: LoggedAccess, b: LoggedAccess): boolean {
   return a.keyId === b.keyId && REQUEST_FIELDS.every((field) => a[field] === b[field]);
 }
 
-function explainAccess(access: LoggedAccess, count: number, known: PresentState): Finding {
+function explainAccess(access: LoggedAccess, count: number, known: CaseState): Finding {
   const license = access.licenseId === null ? undefined : known.licenses.get(access.licenseId);
   const request = requestFacts(access, license === undefined && hasAnotherKey(access, known));
   if (access.outcome === 'ok') return explainGranted(request, count);
@@ -90,7 +90,7 @@ function explainGranted(request: RequestFacts, count: number): Finding {
 }
 
 /** @param newestFirst accesses whose identifier is not activated anywhere */
-export function explainLogged(newestFirst: LoggedAccess[], known: PresentState): Finding[] {
+export function explainLogged(newestFirst: LoggedAccess[], known: CaseState): Finding[] {
   const [latest] = newestFirst;
   if (latest === undefined) return [];
   const { code, facts, action } = explainAccess(latest, 1, known);

@@ -5,10 +5,10 @@ import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
 import { CODE_OF, finding, named, timeOf } from './findings';
 import type { RemedyAction, Finding, Name } from './finding-model';
-import type { Circumstances, NamedLicense } from './known';
+import type { LicenseCase, SearchMatch } from './case-state';
 
 /** Describes a licence's state and the reasons why it does not work now. */
-export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
+export function explainLicense(license: License, circumstances: LicenseCase): Finding[] {
   const { id, product, activationLimit, activationsUsed, lastCheckAt, lastCheckIp, checkCount } = license;
   const {
     latestVersion,
@@ -85,10 +85,7 @@ function explainMail(licenseId: number, { createdAt, failedAt, attempts, lastErr
   return finding('MAIL_NOT_DELIVERED', facts, { since: timeOf(createdAt), action });
 }
 
-function explainState(
-  license: License,
-  { now, stopped, refusedSince, failedPayment }: Circumstances,
-): Finding {
+function explainState(license: License, { now, stopped, refusedSince, failedPayment }: LicenseCase): Finding {
   const { id, product, plan, customer, expiresAt } = license;
   const of = { license_id: id, product: product.name, plan: plan.name };
   const expires_at = timeOf(paidUntil(license));
@@ -115,7 +112,7 @@ function explainState(
         refused_more: refusedSince.isMore,
         still_downloads: downloadsEntitledUntil(license, now) !== undefined,
       },
-      { since: expires_at, count: refusedSince.times, action: revival(license, now) },
+      { since: expires_at, count: refusedSince.times, action: reactivationAction(license, now) },
     );
   const reason = stopped?.after?.reason;
   return finding(
@@ -134,13 +131,13 @@ function explainState(
     {
       since: timeOf(stopped?.at),
       count: refusedSince.times,
-      action: revival(license, now) ?? { type: 'issue', plan_id: plan.id, customer },
+      action: reactivationAction(license, now) ?? { type: 'issue', plan_id: plan.id, customer },
     },
   );
 }
 
 /** Returns the action that makes a licence usable again; null if there is none. */
-export function revival(license: License, now: Date): RemedyAction | null {
+export function reactivationAction(license: License, now: Date): RemedyAction | null {
   const { id, expiresAt } = license;
   const renewal: RemedyAction = { type: 'renew', license_id: id, for: '1y' };
   switch (liveStatus(license, now)) {
@@ -175,7 +172,7 @@ const NAMES: Name[] = [
 ];
 
 /** @param more whether further licences exist */
-export function explainSeveral(listed: NamedLicense[], more: boolean): Finding {
+export function explainSeveral(listed: SearchMatch[], more: boolean): Finding {
   const matched = NAMES.flatMap((by) => {
     const license_ids = listed.filter((one) => one.by === by).map(({ license }) => license.id);
     return license_ids.length === 0 ? [] : [{ by, license_ids }];

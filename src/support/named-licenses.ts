@@ -16,10 +16,10 @@ import {
   listLicenses,
   type License,
 } from '../store/licenses/licenses';
-import type { NamedLicense } from './known';
+import type { SearchMatch } from './case-state';
 import type { Name } from './finding-model';
-import { emailsNear } from './similar-keys';
-import { distinct } from './distinct';
+import { emailsWithinOneTypo } from './similar-keys';
+import { uniqueNonNull } from './distinct';
 
 /** Licences that a text names exactly, nearly, or in the access log. */
 
@@ -31,7 +31,7 @@ const LATEST_ACCESSES = 1_000_000;
 const MAX_ALIKE = 5_000;
 
 /** Finds licences by customer, reference, end of key or activated identifier. Each is listed once, by id. */
-export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
+export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<SearchMatch[]> {
   const limit = MAX_NAMED_LICENSES + 1;
   const hint = parseKeyHint(text);
   const found: Record<'customer' | 'reference' | 'hint' | 'identifier', License[]> = {
@@ -40,7 +40,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
     hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
     identifier: await findLicensesByIdentifier(db, text, limit),
   };
-  const named = new Map<number, NamedLicense>();
+  const named = new Map<number, SearchMatch>();
   for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
     for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
   return [...named.values()].sort((a, b) => a.license.id - b.license.id);
@@ -51,7 +51,7 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
   const identifiers = [...new Set(Object.values(spelled))].filter((one) => one !== undefined);
   if (identifiers.length === 0) return [];
   const activations = await findActivationsOf(db, identifiers, limit);
-  const licenses = await findLicensesByIds(db, distinct(activations.map(({ licenseId }) => licenseId)));
+  const licenses = await findLicensesByIds(db, uniqueNonNull(activations.map(({ licenseId }) => licenseId)));
   const isActivated = new Set(activations.map(activationKey));
   return licenses.filter(({ id, plan }) => {
     const identifier = spelled[plan.activationType as ActivationType];
@@ -60,7 +60,7 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
 }
 
 /** Finds licences of customers whose e-mail begins with the text, or has one slip, or has its name at another provider. */
-export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
+export async function findLicensesByNearEmail(db: Db, text: string): Promise<SearchMatch[]> {
   const email = storedCustomer(text);
   const limit = MAX_NAMED_LICENSES + 1;
   // A number means an id or an order.
@@ -70,7 +70,7 @@ export async function findLicensesByNearEmail(db: Db, text: string): Promise<Nam
   const begun = await findLicensesOfCustomers(db, { beginning: email }, limit);
   const [name = '', provider] = email.split('@');
   if (begun.length > 0 || provider === undefined) return named(begun, 'beginning');
-  const emails = emailsNear(email);
+  const emails = emailsWithinOneTypo(email);
   const near: License[] = [];
   for (const among of chunksOf(emails)) {
     near.push(...(await findLicensesOfCustomers(db, { among }, limit)));
@@ -89,7 +89,7 @@ export async function findLogged(
   const spelled = normalizeForEachType(text);
   const { domain, seat } = spelled;
   // The log stores identifiers as clients sent them.
-  const texts = distinct([
+  const texts = uniqueNonNull([
     seat ?? null,
     domain ?? null,
     domain === undefined ? null : domainToUnicode(domain),
@@ -97,7 +97,7 @@ export async function findLogged(
   if (texts.length === 0) return { accesses: [], licenses: [] };
   const after = (await lastAccessId(db)) - searched;
   const alike = await findAccessesWith(db, texts, { after, limit: MAX_ALIKE });
-  const licenses = await findLicensesByIds(db, distinct(alike.map(({ licenseId }) => licenseId)));
+  const licenses = await findLicensesByIds(db, uniqueNonNull(alike.map(({ licenseId }) => licenseId)));
   const types = new Map(licenses.map(({ id, plan }) => [id, plan.activationType as ActivationType]));
   const accesses = alike
     .filter(({ identifier, licenseId }) =>

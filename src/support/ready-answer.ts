@@ -4,7 +4,7 @@ import type { Db } from '../store/engine/database';
 import type { License } from '../store/licenses/licenses';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { writeReply, type Reply } from './reply';
-import { sortAnswer } from './sorted-answer';
+import { groupFindings } from './grouped-findings';
 import { buildRequestHistory } from './request-history';
 import { explain, type WhyOptions } from './why';
 
@@ -26,7 +26,7 @@ export async function readyAnswer(
   },
 ): Promise<Reply> {
   const { now, language } = options;
-  const sorted = sortAnswer(await explain(db, `id:${license.id}`, options));
+  const sorted = groupFindings(await explain(db, `id:${license.id}`, options));
   const { activationType } = license.plan;
   const happened = buildRequestHistory(sorted, {
     language,

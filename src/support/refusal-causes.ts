@@ -11,17 +11,17 @@ import { activationKey } from '../store/licenses/activations';
 import type { EventAction } from '../store/events';
 import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
-import { effective, endedKeyCause, keyFullCause, slotFactsOfKey as slotsOfKey } from './explain-keys';
-import { raiseLimit, revival, slotFactsOfLicense } from './explain-license';
+import { successorOrSelf, endedKeyCause, keyFullCause, slotFactsOfKey as slotsOfKey } from './explain-keys';
+import { raiseLimit, reactivationAction, slotFactsOfLicense } from './explain-license';
 import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
 import { isOfDownload } from '../texts/operators/support';
 import { cause, CODE_OF, named, timeOf } from './findings';
 import type { Cause } from './finding-model';
-import type { PresentState } from './known';
+import type { CaseState } from './case-state';
 
 /** Explains why a recorded request was refused, and whether the cause persists. The functions of this file are pure. */
-export function findCause(access: LoggedAccess, license: License | undefined, known: PresentState): Cause {
+export function findCause(access: LoggedAccess, license: License | undefined, known: CaseState): Cause {
   switch (access.outcome) {
     case 'RATE_LIMITED':
       return rateLimited(access);
@@ -68,7 +68,7 @@ function invalidRequest({ endpoint, productId }: LoggedAccess, license: License 
   return cause(productId === null ? 'BAD_PRODUCT_ID' : 'NO_KEY', {});
 }
 
-function endedKey(access: LoggedAccess, license: License, known: PresentState): Cause {
+function endedKey(access: LoggedAccess, license: License, known: CaseState): Cause {
   return withoutOthersAction(
     access,
     known,
@@ -76,7 +76,7 @@ function endedKey(access: LoggedAccess, license: License, known: PresentState): 
   );
 }
 
-function unknownKey(access: LoggedAccess, known: PresentState): Cause {
+function unknownKey(access: LoggedAccess, known: CaseState): Cause {
   const { keyHint: hint } = access;
   const candidates = hint === null ? [] : (known.likely.get(hint) ?? []);
   const end = hint?.length === 8 ? 'last_group' : 'end';
@@ -90,17 +90,17 @@ function unknownKey(access: LoggedAccess, known: PresentState): Cause {
 }
 
 /** Removes an action for another licence, which does not help the licence asked about. */
-function withoutOthersAction(access: LoggedAccess, known: PresentState, found: Cause): Cause {
+function withoutOthersAction(access: LoggedAccess, known: CaseState, found: Cause): Cause {
   return hasAnotherKey(access, known) ? { ...found, action: null } : found;
 }
 
 /** Reports whether an access came from an address of the licence asked about, with a key that cannot be meant for it. */
-export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: PresentState): boolean {
+export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: CaseState): boolean {
   if (about === undefined || keyHint === null || licenseId === about.licenseId) return false;
   return licenseId !== null || !about.keyHints.has(keyHint);
 }
 
-function wrongProduct({ productId }: LoggedAccess, { product }: License, { catalogue }: PresentState): Cause {
+function wrongProduct({ productId }: LoggedAccess, { product }: License, { catalogue }: CaseState): Cause {
   const { id, name } = product;
   const included = includedProducts(catalogue, id);
   const asked = catalogue.get(productId ?? 0);
@@ -126,7 +126,7 @@ function wrongProduct({ productId }: LoggedAccess, { product }: License, { catal
 }
 
 /** Explains a refusal by the licence's state at that time, which may differ from today's. */
-function unusable(access: LoggedAccess, license: License, known: PresentState): Cause {
+function unusable(access: LoggedAccess, license: License, known: CaseState): Cause {
   const { expiresAt } = license;
   const was = access.outcome === 'LICENSE_EXPIRED' ? 'expired' : stoppedAs(access, known);
   const status = liveStatus(license, known.now);
@@ -142,31 +142,31 @@ function unusable(access: LoggedAccess, license: License, known: PresentState): 
       older_versions:
         isOfDownload(access.endpoint) && downloadsEntitledUntil(license, known.now) !== undefined,
     },
-    revival(license, known.now),
+    reactivationAction(license, known.now),
   );
 }
 
-export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {
+export const STATUS_BY_EVENT: Partial<Record<EventAction, LiveStatus>> = {
   suspend: 'suspended',
   revoke: 'revoked',
   cancel: 'cancelled',
 };
 
 /** Returns the state in which a licence was refused as inactive; null if the history does not contain it. */
-function stoppedAs(access: LoggedAccess, { stops }: PresentState): LiveStatus | null {
+function stoppedAs(access: LoggedAccess, { stops }: CaseState): LiveStatus | null {
   const at = lastSeenAt(access);
   const stop = stops.get(access.licenseId ?? 0)?.find((event) => event.at <= at);
-  return (stop && STOPPED[stop.action]) ?? null;
+  return (stop && STATUS_BY_EVENT[stop.action]) ?? null;
 }
 
 /** Explains that a key with its own limit frees only what it activated. @returns undefined if this was not the reason */
 function otherKeys(
   { endpoint, identifier, keyId }: LoggedAccess,
   { id: license_id, plan }: License,
-  { activated, keys }: PresentState,
+  { activated, keys }: CaseState,
 ): Cause | undefined {
   const known = keys.get(keyId ?? 0);
-  const own = known && effective(known);
+  const own = known && successorOrSelf(known);
   if (endpoint !== 'deactivate' || identifier === null || !own?.activationLimit) return undefined;
   const by = activated.get(activationKey({ licenseId: license_id, identifier }));
   if (by === undefined || by === own.id) return undefined;
@@ -177,12 +177,12 @@ function otherKeys(
   );
 }
 
-function held({ identifier }: LoggedAccess, { id: license_id }: License, { activated }: PresentState): Cause {
+function held({ identifier }: LoggedAccess, { id: license_id }: License, { activated }: CaseState): Cause {
   const isThere = identifier !== null && activated.has(activationKey({ licenseId: license_id, identifier }));
   return cause('HELD', {}, isThere ? { type: 'remove_activation', license_id, identifier } : null);
 }
 
-function slotRefused(access: LoggedAccess, license: License, known: PresentState): Cause {
+function slotRefused(access: LoggedAccess, license: License, known: CaseState): Cause {
   const { activated, keys, now, sites } = known;
   const { identifier, outcome, endpoint } = access;
   const { id: license_id, plan, activationLimit, activationsUsed } = license;
@@ -208,7 +208,7 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
   }
   const { free, place } = placeOfSite(identifier ?? '', license, sites.get(license_id) ?? []);
   const key = keys.get(access.keyId ?? 0);
-  const limit = key && effective(key).activationLimit;
+  const limit = key && successorOrSelf(key).activationLimit;
   if (!free && activationLimit !== 0 && activationsUsed >= activationLimit)
     return cause(
       'SLOTS_FULL',
@@ -216,14 +216,14 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
       raiseLimit(license),
     );
   if (!free && key && limit && key.used >= limit) return keyFullCause(key, license, place);
-  if (key && !isKeyActive(effective(key), now)) return endedKeyCause(key, license, now);
+  if (key && !isKeyActive(successorOrSelf(key), now)) return endedKeyCause(key, license, now);
   return cause('SLOT_FREE', { free_site: free });
 }
 
 function notPublished(
   access: LoggedAccess,
   license: License | undefined,
-  { now: at, catalogue, releases }: PresentState,
+  { now: at, catalogue, releases }: CaseState,
 ): Cause {
   const { productId: product_id, version, ip } = access;
   const known = releases.get(product_id ?? 0) ?? [];

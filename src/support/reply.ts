@@ -5,7 +5,7 @@ import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { STOPPING_EVENTS, type ReplyCase, type ReplyFacts } from '../texts/customers/reply';
 import { readOrderReason } from '../texts/order-reason';
 import type { RequestHistoryEntry } from './request-history';
-import type { SortedAnswer } from './sorted-answer';
+import type { GroupedFindings } from './grouped-findings';
 
 /** The mail that answers a refused customer, without a command, an IP address or a whole key. The functions are pure. */
 
@@ -39,7 +39,7 @@ export interface Reply {
 
 /** @param happened the entries of the answer's requests, newest first (`whatHappened`) */
 export function writeReply(
-  answer: SortedAnswer,
+  answer: GroupedFindings,
   happened: RequestHistoryEntry[],
   options: ReplyOptions,
 ): Reply {
@@ -80,7 +80,7 @@ export function writeReply(
 }
 
 function caseOf(
-  { now, meant }: SortedAnswer,
+  { now, meant }: GroupedFindings,
   happened: RequestHistoryEntry[],
   license: License | undefined,
   at: Date,
@@ -128,7 +128,7 @@ const CASES_WITHOUT_LICENSE: Partial<Record<FindingCode, ReplyCase>> = {
   OMITTED: 'too_many_requests',
 };
 
-function caseOfUnknown(meant: SortedAnswer['meant']): ReplyCase {
+function caseOfUnknown(meant: GroupedFindings['meant']): ReplyCase {
   if (meant === undefined) return 'unknown_key';
   // The end of a key is only a guess and may belong to another customer's licence, so the mail just states "not known".
   if (meant.code !== 'KEY_MISTYPED') return 'key_ended';
@@ -136,13 +136,13 @@ function caseOfUnknown(meant: SortedAnswer['meant']): ReplyCase {
 }
 
 /** Returns the slots of the key if its own limit is reached but not the licence's. */
-function slotsOf({ fullKey }: SortedAnswer, license: License | undefined): number {
+function slotsOf({ fullKey }: GroupedFindings, license: License | undefined): number {
   const { activationLimit = 0, activationsUsed = 0 } = license ?? {};
   if (fullKey === undefined || (activationLimit !== 0 && activationsUsed >= activationLimit))
     return activationLimit;
   return fullKey.activation_limit;
 }
 
-function stoppedOn({ stop }: SortedAnswer): Date | null {
+function stoppedOn({ stop }: GroupedFindings): Date | null {
   return stop?.facts.stopped_at ? new Date(stop.facts.stopped_at) : null;
 }

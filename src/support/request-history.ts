@@ -2,9 +2,9 @@ import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { isOfDownload } from '../texts/operators/support';
 import type { FindingCode, MeantKey, RequestFacts, Slip } from './finding-model';
-import { asOnPages, causeOf } from './sentences';
+import { formatFactsForPage, causeOf } from './sentences';
 import { compareHints } from './similar-keys';
-import type { RequestFinding, SortedAnswer } from './sorted-answer';
+import type { RequestFinding, GroupedFindings } from './grouped-findings';
 
 /** The recorded requests of a licence, described for its page. The functions are pure. */
 
@@ -68,7 +68,7 @@ export interface WhatHappenedOptions {
 
 /** Describes the recorded requests of an answer, newest first. Equal ones are one entry, unless a success is between them. */
 export function buildRequestHistory(
-  { requests, licenseId }: Pick<SortedAnswer, 'requests' | 'licenseId'>,
+  { requests, licenseId }: Pick<GroupedFindings, 'requests' | 'licenseId'>,
   options: WhatHappenedOptions,
 ): RequestHistoryEntry[] {
   const groups: RequestFinding[][] = [];
@@ -98,7 +98,7 @@ function toEntry(
   const { language, now, zone, activationType = 'domain' } = options;
   const { whatHappened: texts, language: written } = OPERATORS[language];
   const [latest] = group as [RequestFinding];
-  const { request } = asOnPages(latest.facts, language);
+  const { request } = formatFactsForPage(latest.facts, language);
   const at = new Date(request.last_at);
   const first = new Date(Math.min(...group.map(firstOf)));
   const count = group.reduce((sum, one) => sum + (one.count ?? 1), 0);
@@ -172,7 +172,7 @@ function partsOf(
   }: { language: OperatorLanguage; activationType: string; near: NearKey | null },
 ): NonNullable<RequestHistoryEntry['parts']> {
   const { code } = finding;
-  const facts = asOnPages(finding.facts, language);
+  const facts = formatFactsForPage(finding.facts, language);
   const because = near
     ? texts.mistyped
     : code === 'RATE_LIMITED'

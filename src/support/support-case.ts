@@ -15,10 +15,10 @@ import { explainOrder, explainOrdersOf } from './explain-orders';
 import { explainUnknownKey } from './explain-unknown-key';
 import { finding } from './findings';
 import type { Finding, StateFacts, AccessFinding } from './finding-model';
-import type { PresentState, KnownKey, NamedLicense } from './known';
-import { compareHints, hintsOfSlips, mayBeOwn } from './similar-keys';
-import { distinct } from './distinct';
-import { gatherKnown, readCircumstances, readKeys } from './gather-known';
+import type { CaseState, KeyWithSuccessor, SearchMatch } from './case-state';
+import { compareHints, hintsOfTypos, mayBeNativeKey } from './similar-keys';
+import { uniqueNonNull } from './distinct';
+import { loadCaseState, loadLicenseCase, readKeys } from './load-case-state';
 import { findLicensesOfNearKeys, findLikely } from './likely-licenses';
 import { findLogged, MAX_NAMED_LICENSES } from './named-licenses';
 import { isOfDownload } from '../texts/operators/support';
@@ -31,7 +31,7 @@ export interface SupportCase {
   /** the network of its latest download or check (`networkOfClient`); undefined: unknown */
   network?: string | undefined;
   /** the licences to choose from, if several match */
-  licenses?: NamedLicense[];
+  licenses?: SearchMatch[];
   findings: Finding[];
   accesses: AccessFinding[];
   /** accesses without a key of the licence from its networks: perhaps another person's, so they are not counted */
@@ -71,9 +71,9 @@ export async function openLicenseCase(
   const stored = await listKeys(db, license.id);
   const { openHints, formerHints } = await hintsOf(db, license, stored, now);
   const own = await listAccesses(db, { licenseId: license.id }, limit);
-  const keyHints = [...openHints.flatMap(hintsOfSlips), ...formerHints];
+  const keyHints = [...openHints.flatMap(hintsOfTypos), ...formerHints];
   const slips = await listAccesses(db, { licenseId: null, keyHints }, limit);
-  const ips = distinct([license.lastCheckIp, ...own.map(({ ip }) => ip)]).slice(0, MAX_ADDRESSES);
+  const ips = uniqueNonNull([license.lastCheckIp, ...own.map(({ ip }) => ip)]).slice(0, MAX_ADDRESSES);
   const accesses = newest([...own, ...slips], limit);
   const nearby = (await listAccessesNearby(db, ips, limit)).filter(
     ({ licenseId, keyHint: hint }) => licenseId !== license.id && !keyHints.includes(hint ?? ''),
@@ -84,9 +84,9 @@ export async function openLicenseCase(
   const ip = last?.ip ?? license.lastCheckIp;
   const network = ip === null ? undefined : networkOfText(ip);
 
-  const known: PresentState = {
+  const known: CaseState = {
     // The licence's former keys are known, and its page does not wait for a search of the whole history.
-    ...(await gatherKnown(db, [...accesses, ...nearby, ...logged.slice(0, 1)], now, [], 0)),
+    ...(await loadCaseState(db, [...accesses, ...nearby, ...logged.slice(0, 1)], now, [], 0)),
     about: { licenseId: license.id, keyHints: new Set(keyHints) },
   };
   for (const [hint, candidates] of known.likely) {
@@ -112,7 +112,7 @@ export async function openLicenseCase(
     findings: [
       ...explainLogged(logged, known),
       ...(asked && key ? explainAskedKey(key, license, { by: asked.by, now }) : []),
-      ...explainLicense(license, await readCircumstances(db, license, network, now)),
+      ...explainLicense(license, await loadLicenseCase(db, license, network, now)),
       ...shared.map(explainShared),
       ...(await explainOrdersOf(db, license.id)),
       ...(own.length > 0
@@ -140,7 +140,7 @@ async function findAsked(
   keys: LicenseKey[],
   { by, text }: AskedKey,
   now: Date,
-): Promise<KnownKey | undefined> {
+): Promise<KeyWithSuccessor | undefined> {
   const named = keys.filter(
     ({ keyDigest: digest, keyHint: hint }) => (by === 'key' ? digest : hint) === text,
   );
@@ -162,11 +162,11 @@ async function hintsOf(
   now: Date,
 ): Promise<{ openHints: string[]; formerHints: string[] }> {
   const others = (isWanted: (key: LicenseKey) => boolean) =>
-    distinct(keys.filter(isWanted).map(({ keyHint: hint }) => hint)).reverse();
-  const openHints = distinct([main, ...others((key) => isKeyActive(key, now)).slice(0, MAX_OTHER_KEYS)]);
+    uniqueNonNull(keys.filter(isWanted).map(({ keyHint: hint }) => hint)).reverse();
+  const openHints = uniqueNonNull([main, ...others((key) => isKeyActive(key, now)).slice(0, MAX_OTHER_KEYS)]);
   // Keys that were replaced before licences could have several are only in the history.
   const rekeyed = await findEvents(db, ['rekey'], { licenseId: id }, 10);
-  const formerHints = distinct([
+  const formerHints = uniqueNonNull([
     ...rekeyed.map(({ before }) => (typeof before?.key_hint === 'string' ? before.key_hint : null)),
     ...others((key) => !isKeyActive(key, now)).slice(0, MAX_FORMER_KEYS),
   ]).filter((hint) => !openHints.includes(hint));
@@ -180,7 +180,7 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
   return {
     license: undefined,
     findings: accesses.length === 0 ? [silence({ about: 'ip', ip }, logDays)] : [],
-    accesses: explainAccesses(accesses, await gatherKnown(db, accesses, now)),
+    accesses: explainAccesses(accesses, await loadCaseState(db, accesses, now)),
   };
 }
 
@@ -196,7 +196,7 @@ export async function openOrderCase(
     db,
     orders.map(({ id }) => id),
   );
-  const licenses = await findLicensesByIds(db, distinct(stored.map(({ licenseId }) => licenseId)));
+  const licenses = await findLicensesByIds(db, uniqueNonNull(stored.map(({ licenseId }) => licenseId)));
   const [only, ...others] = licenses;
   if (only && others.length === 0 && orders.length === 1) return openLicenseCase(db, only, options);
   const findings: Finding[] = [];
@@ -209,7 +209,7 @@ export async function openOrderCase(
 /** Opens a licence whose customer's e-mail differs from the typed one. */
 export async function openNearEmailCase(
   db: Db,
-  { license, by }: NamedLicense,
+  { license, by }: SearchMatch,
   options: CaseOptions,
 ): Promise<SupportCase> {
   const found = await openLicenseCase(db, license, options);
@@ -232,7 +232,7 @@ export async function openLoggedCase(
       ? openLicenseCase(db, only, options, { logged: accesses })
       : openListCase(licenses.map((license) => ({ license, by: 'access' })));
   if (accesses.length === 0) return undefined;
-  const known = await gatherKnown(db, accesses, options.now);
+  const known = await loadCaseState(db, accesses, options.now);
   return {
     license: undefined,
     findings: explainLogged(accesses, known),
@@ -241,7 +241,7 @@ export async function openLoggedCase(
 }
 
 /** Lists several licences, from which support chooses. */
-export function openListCase(named: NamedLicense[]): SupportCase {
+export function openListCase(named: SearchMatch[]): SupportCase {
   const listed = named.slice(0, MAX_NAMED_LICENSES);
   return {
     license: undefined,
@@ -260,7 +260,7 @@ export async function openHintCase(
   const { now, limit, logDays } = options;
   const accesses = await listAccesses(db, { keyHints: [hint] }, limit);
   if (accesses.length === 0 && !/\d/.test(hint)) return undefined;
-  const known = await gatherKnown(db, accesses, now);
+  const known = await loadCaseState(db, accesses, now);
   const likely = known.likely.get(hint) ?? (await findLikely(db, hint, now));
   return {
     license: undefined,
@@ -286,8 +286,8 @@ export async function openUnknownKeyCase(
   const likely =
     certain.length > 0 || hint === null
       ? certain
-      : await findLikely(db, hint, now, { inHistory: true, own: mayBeOwn(canonical) });
-  const known = await gatherKnown(db, accesses, now, hint === null ? [] : [[hint, likely]]);
+      : await findLikely(db, hint, now, { inHistory: true, own: mayBeNativeKey(canonical) });
+  const known = await loadCaseState(db, accesses, now, hint === null ? [] : [[hint, likely]]);
   return {
     license: undefined,
     findings: [

@@ -16,7 +16,14 @@ import type { RemedyAction, FindingCode, Finding, Name } from './finding-model';
 import { openCase } from './open-case';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
-import { adviceOf, sentenceOf, untracedSentences, asOnPages, inWords, type UntracedCode } from './sentences';
+import {
+  adviceOf,
+  sentenceOf,
+  untracedSentences,
+  formatFactsForPage,
+  inWords,
+  type UntracedCode,
+} from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
 /** The answer of `licensing why`, as data (docs/operator-api.md). */
@@ -68,7 +75,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
   const { now, language, packagesDir, pageDays = false } = options;
   const dated = <Facts extends object>(facts: Facts) =>
-    pageDays ? asOnPages(facts, language) : inWords(facts, language);
+    pageDays ? formatFactsForPage(facts, language) : inWords(facts, language);
   return inSnapshot(db, async (trx) => {
     const {
       license,

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { examineFromWithin } from '../../src/doctor/examine';
+import { runInProcessChecks } from '../../src/doctor/examine';
 import type { Examined } from '../../src/doctor/finding';
 import { OPERATORS } from '../../src/texts/operators/languages';
 import { readConfig, type Settings } from '../../src/settings/config';
@@ -38,7 +38,7 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
 
   const doctor = async (more: Settings = {}) => {
     const config = readConfig({ LICENSING_ENV_FILE: '/dev/null', ...settings, ...more });
-    const findings = await examineFromWithin(config, db, () => new Date());
+    const findings = await runInProcessChecks(config, db, () => new Date());
     const { state, say } = findings.find(({ id }) => id === 'SIGNING_KEYS') as Examined;
     return { state, en: say(OPERATORS.en.doctor), de: say(OPERATORS.de.doctor) };
   };

@@ -11,11 +11,11 @@ import { changeState, renew } from '../../src/licensing/lifecycle';
 import { aggregateNewRows } from '../../src/figures/statistics';
 import { acquireOrRenewLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
-import { find, type FindResult } from '../../src/support/find';
+import { searchByText, type FindResult } from '../../src/support/search';
 import { listActionItems, refusalsByReason } from '../../src/overview/action-items';
 import { remedyOf } from '../../src/support/remedy';
 import { writeReply, type Reply } from '../../src/support/reply';
-import { sortAnswer } from '../../src/support/sorted-answer';
+import { groupFindings } from '../../src/support/grouped-findings';
 import { summarizeCurrentAccess, type CurrentAccess } from '../../src/support/current-access';
 import { buildRequestHistory, type RequestHistoryEntry } from '../../src/support/request-history';
 import { explain, type WhyAnswer } from '../../src/support/why';
@@ -141,7 +141,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
 
   async function search(about: string, language: OperatorLanguage): Promise<FindResult> {
     await written();
-    return find(service.db, about, asked(language));
+    return searchByText(service.db, about, asked(language));
   }
 
   interface Told {
@@ -157,14 +157,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await written();
     const answer = await explain(service.db, about, asked(language, now));
     const license = (await findLicense(service.db, id))!;
-    const happened = buildRequestHistory(sortAnswer(answer), {
+    const happened = buildRequestHistory(groupFindings(answer), {
       language,
       now,
       zone: ZONE,
       keyHints: [license.keyHint],
     });
     const product = await findProduct(service.db, license.product.id);
-    const reply = writeReply(sortAnswer(answer), happened, {
+    const reply = writeReply(groupFindings(answer), happened, {
       language,
       now,
       license,
@@ -172,8 +172,8 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       upgradeUrl: (await findPlan(service.db, license.plan.id))?.upgradeUrl,
       shopName: 'Example Shop Ltd',
     });
-    const remedy = remedyOf(sortAnswer(answer), { license, planDuration: '1y', language, now });
-    const works = summarizeCurrentAccess(sortAnswer(answer), happened, {
+    const remedy = remedyOf(groupFindings(answer), { license, planDuration: '1y', language, now });
+    const works = summarizeCurrentAccess(groupFindings(answer), happened, {
       license,
       language,
       now,
@@ -250,7 +250,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ]);
     expect(de.happened[0]?.sentence).toBe('Update abgelehnt: Die Lizenz ist am 12.11.2026 abgelaufen.');
     expect(
-      buildRequestHistory(sortAnswer(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
+      buildRequestHistory(groupFindings(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
     ).toHaveLength(1);
     expect(en.remedy.remedy).toMatchObject({
       type: 'renew',
@@ -451,7 +451,7 @@ Example Shop Ltd`,
       expect(await met('21T16:00:00', path)).toBe('wrong_product');
       expect((await tell(id, 'en')).happened).toEqual(before.en.happened);
     }
-    const sorted = sortAnswer(await explain(service.db, `id:${id}`, asked('en', NOW)));
+    const sorted = groupFindings(await explain(service.db, `id:${id}`, asked('en', NOW)));
     expect(sorted.nearby.map(({ code }) => code)).toEqual(['UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED']);
     expect(
       buildRequestHistory(
@@ -527,19 +527,23 @@ Example Shop Ltd`,
     for (const language of OPERATOR_LANGUAGES) {
       const found = await search(wrong, language);
       if (found.kind !== 'none') throw new Error('It must not be found.');
-      const happened = buildRequestHistory(sortAnswer(found.answer), { language, now: NOW, zone: ZONE });
+      const happened = buildRequestHistory(groupFindings(found.answer), { language, now: NOW, zone: ZONE });
       expect(happened).toMatchObject([{ count: 1, client: { ip } }]);
       const license = found.licenses[0]?.license;
-      const reply = writeReply(sortAnswer(found.answer), happened, { language, now: NOW, license });
+      const reply = writeReply(groupFindings(found.answer), happened, { language, now: NOW, license });
       expect(reply.case).toBe('mistyped');
       expectPlain(reply.body);
       const nobody = await search('ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04', language);
       if (nobody.kind !== 'none') throw new Error('It must not be found.');
-      const strange = writeReply(sortAnswer(nobody.answer), [], { language, now: NOW, license: undefined });
+      const strange = writeReply(groupFindings(nobody.answer), [], {
+        language,
+        now: NOW,
+        license: undefined,
+      });
       expect(strange.case).toBe('unknown_key');
       expectPlain(strange.body);
       cases.set(strange.case, strange);
-      const address = writeReply(sortAnswer(nobody.answer), [], {
+      const address = writeReply(groupFindings(nobody.answer), [], {
         ...{ language, now: NOW, license: undefined, isAddress: true },
         myUrl: 'https://shop.example/my',
       });

@@ -6,7 +6,7 @@ import { exportCustomer } from '../../../privacy/export-customer';
 import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
 import { findProfile } from '../../../mail/customer-profile';
 import { customerDigest, findEmail, isCustomerDigest } from '../../../licensing/customer-email';
-import { tellRequests } from '../../../support/requests';
+import { describeRequests } from '../../../support/requests';
 import { invalid, notFound } from '../../../operations/kit/failures';
 import { act } from '../act';
 import { formRoute } from '../form-route';
@@ -77,7 +77,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
   const shown = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
   const { id, customer, name, language, licenses, keys, seats, stored, next } = shown;
   const { t, to, format, mayWrite } = view;
-  const requests = await tellRequests(db, shown.accesses, {
+  const requests = await describeRequests(db, shown.accesses, {
     language: view.operatorLanguage,
     now: at,
     zone: format.zone,

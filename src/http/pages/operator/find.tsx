@@ -5,9 +5,9 @@ import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listCatalogueProducts } from '../../../licensing/catalogue';
 import { requirePlan } from '../../../licensing/find-or-throw';
 import { OperatorError } from '../../../licensing/operator-error';
-import { find, type FindResult, type FoundLicense } from '../../../support/find';
+import { searchByText, type FindResult, type FoundLicense } from '../../../support/search';
 import { writeReply, type Reply } from '../../../support/reply';
-import { isOfRequest, sortAnswer } from '../../../support/sorted-answer';
+import { isOfRequest, groupFindings } from '../../../support/grouped-findings';
 import { buildRequestHistory, type RequestHistoryEntry } from '../../../support/request-history';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
@@ -53,7 +53,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   if (about.length > LONGEST) return tooLong();
   const { packagesDir, logDays } = settings;
   const options = { language, now: at, limit: LATEST, logDays, packagesDir, pageDays: true };
-  const found = await find(db, about, options).catch((error: unknown) => {
+  const found = await searchByText(db, about, options).catch((error: unknown) => {
     if (!(error instanceof OperatorError) || error.code !== 'INVALID_REQUEST') throw error;
     return undefined;
   });
@@ -70,7 +70,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   }
   if (found.kind === 'several') return showSeveral(view, about, found);
   const { answer } = found;
-  const entries = buildRequestHistory(sortAnswer(answer), { language, now: at, zone: format.zone });
+  const entries = buildRequestHistory(groupFindings(answer), { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listCatalogueProducts(db)).map(({ id, name }) => [id, name]));
   const ready = await answersTo(found, entries, call, about);
   const off = mailOffReason(call);
@@ -102,7 +102,7 @@ async function answersTo(
   const to = license?.customer ?? (of === 'email' ? (findEmail(about) ?? null) : null);
   const upgradeUrl = license && (await requirePlan(call.db, license.plan.id)).upgradeUrl;
   const first = await replyLanguageOf(call, to);
-  const sorted = sortAnswer(answer);
+  const sorted = groupFindings(answer);
   const languages = [first, ...CUSTOMER_LANGUAGES.filter((language) => language !== first)];
   return {
     license,

@@ -7,7 +7,7 @@ import { isKeyActive } from '../../../licensing/license-keys';
 import { JoomlaSays } from './joomla-says';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
-import { sortAnswer, type SortedAnswer } from '../../../support/sorted-answer';
+import { groupFindings, type GroupedFindings } from '../../../support/grouped-findings';
 import { buildRequestHistory, type RequestHistoryEntry } from '../../../support/request-history';
 import { summarizeCurrentAccess, type Line, type CurrentAccess } from '../../../support/current-access';
 import { explain, type WhyAnswer } from '../../../support/why';
@@ -72,7 +72,7 @@ export async function readWhy(
   const use =
     keyId === undefined || keyId === license.mainKeyId ? undefined : await viewKey(db, license, keyId);
   const openKeys = otherKeys.items.filter(({ key }) => isKeyActive(key, at));
-  const sorted = sortAnswer(answer);
+  const sorted = groupFindings(answer);
   const told = {
     language,
     now: at,
@@ -113,7 +113,7 @@ export async function readWhy(
   };
 }
 
-function sharedOf({ about }: SortedAnswer): Why['shared'] {
+function sharedOf({ about }: GroupedFindings): Why['shared'] {
   const found = about.get('KEY_SHARED');
   return found && { keyId: (found.facts as { key_id: number }).key_id, sentence: found.sentence };
 }

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { ToldRequest } from '../../../support/requests';
+import type { DescribedRequest } from '../../../support/requests';
 import type { RequestHistoryEntry } from '../../../support/request-history';
 import { Icon, type IconName } from '../kit/icons';
 import { Table, type TableProps } from '../kit/table';
@@ -21,8 +21,8 @@ const CLASSES: Record<RequestHistoryEntry['kind'], string> = {
   checked: 'muted',
 };
 
-interface Requests extends Pick<TableProps<ToldRequest>, 'caption' | 'empty'> {
-  requests: ToldRequest[];
+interface Requests extends Pick<TableProps<DescribedRequest>, 'caption' | 'empty'> {
+  requests: DescribedRequest[];
   products: ProductNames;
   /** all of them belong to the licence of the page */
   ofLicense?: boolean;
@@ -32,7 +32,7 @@ interface Requests extends Pick<TableProps<ToldRequest>, 'caption' | 'empty'> {
 export function requestTable(
   { t, to, format }: View,
   { requests, products, ofLicense = false, ...table }: Requests,
-): TableProps<ToldRequest> {
+): TableProps<DescribedRequest> {
   const texts = t.requests;
   const { columns, outcomes } = texts;
   const { none } = t.common;
@@ -165,7 +165,7 @@ export function requestCells(
     identifier,
     ip,
     ...told
-  }: ToldRequest['access'],
+  }: DescribedRequest['access'],
   { sentence, client }: RequestHistoryEntry,
 ) {
   return {

@@ -5,7 +5,7 @@ import { OperatorError } from '../../../licensing/operator-error';
 import { readStatistics } from '../../../figures/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
 import { refusalReason, REFUSAL_CODES } from '../../../overview/action-items';
-import { tellRequests, type ToldRequest } from '../../../support/requests';
+import { describeRequests, type DescribedRequest } from '../../../support/requests';
 import { filterId, requireLicense } from '../../../operations/kit/reading';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
@@ -158,12 +158,12 @@ function readGiven(query: URLSearchParams): Given {
 async function readRequests(
   { db, at, view }: OperatorCall,
   { licenseId, given, limit }: { licenseId: number | undefined; given: Given; limit: number },
-): Promise<{ items: ToldRequest[]; next: string | null }> {
+): Promise<{ items: DescribedRequest[]; next: string | null }> {
   try {
     const page = await listRequestPage(db, toQuery(licenseId, given), { limit, after: given.after });
     const zone = view.format.zone;
     return {
-      items: await tellRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
+      items: await describeRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
       next: page.next,
     };
   } catch (error) {

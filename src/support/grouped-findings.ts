@@ -2,7 +2,7 @@ import type { FindingCode, MeantKey, RequestFacts, StateFacts } from './finding-
 import type { ExplainedFinding, WhyAnswer } from './why';
 
 /** The findings of an answer, sorted once for all parts of a page. */
-export interface SortedAnswer {
+export interface GroupedFindings {
   now: WhyAnswer['now'];
   licenseId: number | null;
   /** findings about recorded requests, newest first */
@@ -27,13 +27,13 @@ const STOPS = ['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED'] as const;
 type StopCode = (typeof STOPS)[number];
 const MEANT: FindingCode[] = ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'];
 
-export function sortAnswer({
+export function groupFindings({
   findings,
   nearby,
   license_id: licenseId,
   now,
-}: Pick<WhyAnswer, 'findings' | 'nearby' | 'license_id' | 'now'>): SortedAnswer {
-  const sorted: SortedAnswer = {
+}: Pick<WhyAnswer, 'findings' | 'nearby' | 'license_id' | 'now'>): GroupedFindings {
+  const sorted: GroupedFindings = {
     now,
     licenseId,
     requests: [],

@@ -54,7 +54,7 @@ const MAX_FOUND = 50;
 const SEARCHED = 25_000;
 
 /** @throws OperatorError if the text is empty or too long */
-export async function find(db: Db, about: string, options: FindOptions): Promise<FindResult> {
+export async function searchByText(db: Db, about: string, options: FindOptions): Promise<FindResult> {
   const text = about.trim();
   const key = canonicalKey(text);
   if (key === '')

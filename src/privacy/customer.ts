@@ -17,7 +17,7 @@ import {
   withLicenses,
   type CustomerAddress,
 } from './customer-address';
-import { listStored, MAX_LISTED, SECTION_NAMES, type Listed } from './stored-data';
+import { listPersonalData, MAX_LISTED_RECORDS, SECTION_NAMES, type PersonalDataLists } from './stored-data';
 
 export interface CustomerLicenses {
   licenses: License[];
@@ -41,7 +41,7 @@ export interface CustomerData extends CustomerLicenses {
   /** the latest accesses with these licences, newest first */
   accesses: LoggedAccess[];
   /** the other data, on the first page only */
-  stored: Listed | null;
+  stored: PersonalDataLists | null;
 }
 
 const LATEST_ACCESSES = 20;
@@ -75,20 +75,20 @@ export async function readStoredCustomer(
       formerAddresses: customer.addresses.slice(1),
       person: await readPerson(trx, customer.address),
       ...(await licenseParts(trx, ids)),
-      accesses: await latestAccesses(trx, ids, MAX_LISTED),
+      accesses: await latestAccesses(trx, ids, MAX_LISTED_RECORDS),
       stored,
     };
   });
 }
 
 /** Returns all data except licences and their parts, even texts that only contain the address. It searches whole tables. */
-export async function readPersonalRecords(db: Db, customer: CustomerAddress): Promise<Listed> {
+export async function readPersonalRecords(db: Db, customer: CustomerAddress): Promise<PersonalDataLists> {
   const licenseIds: number[] = [];
   for await (const { id } of customerLicenses(db, customer)) licenseIds.push(id);
-  return listStored(db, { customer, licenseIds, searches: true });
+  return listPersonalData(db, { customer, licenseIds, searches: true });
 }
 
-export function isEmpty({ sections, mentions }: Listed): boolean {
+export function isEmpty({ sections, mentions }: PersonalDataLists): boolean {
   return [...Object.values(sections), ...Object.values(mentions)].every((list) => list.length === 0);
 }
 
@@ -195,13 +195,15 @@ export function customerJson(
     /** the names of lists that are longer in an export */
     shortened: [
       ...(events.some((list) => list.length === LATEST_EVENTS) ? ['events'] : []),
-      ...(accesses.length === MAX_LISTED ? ['accesses'] : []),
+      ...(accesses.length === MAX_LISTED_RECORDS ? ['accesses'] : []),
       ...(stored?.shortened ?? []),
     ],
     next,
   };
 }
 
-function emptySections(): Listed['sections'] {
-  return Object.fromEntries(SECTION_NAMES.map((name) => [name, []])) as unknown as Listed['sections'];
+function emptySections(): PersonalDataLists['sections'] {
+  return Object.fromEntries(
+    SECTION_NAMES.map((name) => [name, []]),
+  ) as unknown as PersonalDataLists['sections'];
 }

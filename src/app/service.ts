@@ -43,7 +43,7 @@ import { runReady } from '../orders/retry';
 import { toMailFailure } from '../mail/failures';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, mailRemedy } from '../texts/operators/failures';
-import { gainsNoRights } from '../process/units';
+import { hasNoNewPrivileges } from '../process/units';
 import { startHousekeeping } from '../runner/housekeeping';
 import type { Job } from '../runner/jobs';
 import type { ChangeMail } from '../selfservice/changes';
@@ -246,7 +246,7 @@ function settingsOf(
     programFolder: packageRoot,
     examine: () => runInProcessChecks(live.config, db, now),
     askForXml: createAskForXml(now),
-    mailGainsNoRights: () => Promise.resolve(gainsNoRights()),
+    mailGainsNoRights: () => Promise.resolve(hasNoNewPrivileges()),
     refresh: () => live.refresh(),
     onFailed: warnOfOrder(log),
     get config() {
@@ -377,7 +377,7 @@ export function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): 
   const { mail } = live.config;
   // Test sendmail now; otherwise only the waiting mails would reveal a problem.
   if (mail?.route.kind === 'sendmail' && live.config.publicUrl !== undefined)
-    createMailTransport(mail, { gainsNoRights: gainsNoRights() })
+    createMailTransport(mail, { gainsNoRights: hasNoNewPrivileges() })
       .verify()
       .catch((error: unknown) => warnOfMail(log, mail, error));
   const createCode = createLinkCodes(db);
@@ -401,7 +401,7 @@ function senderOf(
   return {
     ...composer,
     from,
-    transport: createMailTransport(config.mail, { gainsNoRights: gainsNoRights() }),
+    transport: createMailTransport(config.mail, { gainsNoRights: hasNoNewPrivileges() }),
   };
 }
 

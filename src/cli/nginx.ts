@@ -67,7 +67,7 @@ export function addNginxCommand(program: Command): void {
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
         out === undefined ? NOTHING : await writeServerFiles(folder, files, ownFiles(config));
-      for (const path of kept) output.note(differs(path));
+      for (const path of kept) output.note(describeFileDifference(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
@@ -235,7 +235,7 @@ export interface Written {
 }
 const NOTHING: Written = { written: [], kept: [] };
 
-export function differs(path: string): string {
+export function describeFileDifference(path: string): string {
   return `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`;
 }
 

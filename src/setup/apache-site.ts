@@ -4,7 +4,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { filesOf } from './glob';
 import {
   insertAfter,
-  isWrittenByTool,
+  isManagedByTool,
   noEdits,
   type Insertion,
   type WebServerSite,
@@ -172,12 +172,12 @@ function intoHost(
   site: WebServerSite,
 ): Insertion | string {
   // Before the site's own Rewrite... and ProxyPass lines, which would otherwise receive the requests.
-  if (!isWrittenByTool(host.text)) return { path: host.file, ...insertAfter(host.text, host.open, line) };
+  if (!isManagedByTool(host.text)) return { path: host.file, ...insertAfter(host.text, host.open, line) };
   const others = all
     .filter(({ names }) => !names.includes(site.host))
     .flatMap(({ lines }) => includedBy(lines, root));
   const own = includedBy(host.lines, root).find(
-    (path) => !others.includes(path) && !isWrittenByTool(readFileSync(path, 'utf8')),
+    (path) => !others.includes(path) && !isManagedByTool(readFileSync(path, 'utf8')),
   );
   if (own !== undefined) return { path: realpathSync(own), at: 0, text: `${line}\n` };
   return (

@@ -10,7 +10,7 @@ import type { MysqlSettings } from '../store/engine/mysql';
 import { companionFiles } from '../store/engine/sqlite';
 import { copySqlite, dropOwnTables, ownTables } from '../store/engine/whole-tables';
 import { heldLock } from './lock';
-import { lastLines, runProgram, succeeds } from './machine';
+import { lastLines, runProgram, exitsWithZero } from './machine';
 
 /** A backup of the tables and its restoration, by the database's own programs, run as the service's own database user. */
 
@@ -126,7 +126,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
 }
 
 async function firstOf(programs: string[]): Promise<string> {
-  for (const program of programs) if (await succeeds([program, '--version'])) return program;
+  for (const program of programs) if (await exitsWithZero([program, '--version'])) return program;
   const [named = ''] = programs;
   throw new OperatorError(
     `The program ${named} is not on this machine, which a backup needs: apt-get install mariadb-client. --no-backup goes without.`,

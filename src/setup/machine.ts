@@ -88,7 +88,7 @@ export async function runOrThrow(line: string[], options?: RunOptions): Promise<
 }
 
 /** Reports whether a program ends with 0; false if it does not exist. */
-export async function succeeds(line: string[], options?: RunOptions): Promise<boolean> {
+export async function exitsWithZero(line: string[], options?: RunOptions): Promise<boolean> {
   return runProgram(line, options).then(
     ({ code }) => code === 0,
     () => false,

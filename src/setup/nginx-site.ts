@@ -6,7 +6,7 @@ import { NginxSyntaxError, parseNginx, type Block, type Directive } from './ngin
 import {
   cannotBeRead,
   insertAfter,
-  isWrittenByTool,
+  isManagedByTool,
   noEdits,
   type Insertion,
   type WebServerSite,
@@ -208,7 +208,7 @@ type Edit = Insertion | SiteEdits['files'][number] | string;
 
 function intoServer(configuration: Configuration, server: Server, line: string, site: WebServerSite): Edit {
   const text = configuration.texts.get(server.file) ?? '';
-  if (!isWrittenByTool(text)) return { path: server.file, ...insertAfter(text, server.block.open, line) };
+  if (!isManagedByTool(text)) return { path: server.file, ...insertAfter(text, server.block.open, line) };
   const own = server.directives.filter(
     ({ include }) => include !== undefined && isOfSiteAlone(configuration, include.pattern, site),
   );
@@ -216,7 +216,7 @@ function intoServer(configuration: Configuration, server: Server, line: string, 
     const [path] = include?.files ?? [];
     if (path === undefined || include === undefined || isPattern(include.pattern)) continue;
     const file = realpathSync(path);
-    if (!isWrittenByTool(configuration.texts.get(file) ?? ''))
+    if (!isManagedByTool(configuration.texts.get(file) ?? ''))
       return { path: file, at: 0, text: `${line}\n` };
   }
   for (const { include } of own)
@@ -239,7 +239,7 @@ function canHold(pattern: string): boolean {
 
 function beforeServer(configuration: Configuration, server: Server, line: string, site: WebServerSite): Edit {
   const text = configuration.texts.get(server.file) ?? '';
-  if (!isWrittenByTool(text)) {
+  if (!isManagedByTool(text)) {
     const before = text.slice(0, server.start);
     const at = /(?:^|\n)[ \t]*$/.test(before) ? before.replace(/[ \t]*$/, '').length : server.start;
     const indent = text.slice(at, server.start);

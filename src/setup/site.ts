@@ -34,7 +34,7 @@ export function webServerSiteOf(url: URL): WebServerSite {
 }
 
 /** Reports whether a hosting panel or a management tool writes the file: it states so at the top of its files. */
-export function isWrittenByTool(text: string): boolean {
+export function isManagedByTool(text: string): boolean {
   const comments = text
     .slice(0, 4_000)
     .split('\n')

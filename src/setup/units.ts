@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../licensing/operator-error';
-import { lastLines, runProgram, runOrThrow, succeeds } from './machine';
+import { lastLines, runProgram, runOrThrow, exitsWithZero } from './machine';
 
 /** The instances of licensing@.service in systemd. */
 
@@ -13,9 +13,9 @@ export interface Instance {
 
 /** @throws OperatorError unless systemd runs the machine */
 export async function requireSystemd(): Promise<void> {
-  const running = await succeeds(['systemctl', 'is-system-running', '--quiet']);
+  const running = await exitsWithZero(['systemctl', 'is-system-running', '--quiet']);
   // "degraded" and "starting" also end with 1, but systemd answers.
-  if (!running && !(await succeeds(['systemctl', 'show', '--property=Version'])))
+  if (!running && !(await exitsWithZero(['systemctl', 'show', '--property=Version'])))
     throw new OperatorError(
       'systemd does not run this machine ("systemctl" does not answer), and setup installs a systemd unit. Nothing was changed. In a container the service is the process itself: npm start.',
     );
@@ -43,7 +43,7 @@ export async function readInstances(): Promise<Instance[]> {
     ).stdout.trim();
     instances.push({
       name,
-      isEnabled: await succeeds(['systemctl', 'is-enabled', '--quiet', name]),
+      isEnabled: await exitsWithZero(['systemctl', 'is-enabled', '--quiet', name]),
       isRunning: !/^(?:inactive|failed|)$/.test(state),
     });
   }
@@ -68,7 +68,7 @@ const TIMEOUT_MS = 30_000;
  * @param isReady returns whether an instance is ready now
  * @throws OperatorError with the instance's own last lines
  */
-export async function restartInTurns(
+export async function rollingRestart(
   names: string[],
   isReady: (name: string) => Promise<boolean>,
 ): Promise<void> {

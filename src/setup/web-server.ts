@@ -19,7 +19,7 @@ export interface ConnectedSite {
 }
 
 /** @throws OperatorError if the web server refuses its present files, before anything is changed */
-export async function requireSound(test: string[]): Promise<void> {
+export async function requireValidConfig(test: string[]): Promise<void> {
   const { code, stderr } = await runProgram(test);
   if (code !== 0)
     throw new OperatorError(
@@ -38,7 +38,7 @@ export async function connectSite(
   copies: string,
   onPlan: (site: ConnectedSite) => Promise<void> = () => Promise.resolve(),
 ): Promise<ConnectedSite> {
-  await requireSound(test);
+  await requireValidConfig(test);
   await mkdir(copies, { recursive: true, mode: 0o700 });
   const paths = [...new Set(edits.insertions.map(({ path }) => path))];
   const before = paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }));

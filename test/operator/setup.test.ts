@@ -26,10 +26,10 @@ import {
   removeFromJournal,
   appendToJournal,
   readJournal,
-  writtenBefore,
+  lastWrittenText,
   type JournalEntry,
 } from '../../src/setup/journal';
-import { whatToJoin } from '../../src/setup/readers';
+import { groupsToJoin } from '../../src/setup/readers';
 import { filesOf } from '../../src/setup/glob';
 import { openDatabase } from '../../src/store/engine/database';
 import { countRowsSince, ownTables, readHighestIds } from '../../src/store/engine/whole-tables';
@@ -155,23 +155,23 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     ['nobody: it is theirs', [0o700, 3000, 0], [0o400, 3000, 0], []],
   ])('%s', (_name, folder, file, groups) => {
     const { path } = make(folder, file);
-    expect(whatToJoin(path, 3000, [3003])).toEqual({ groups, closed: undefined });
+    expect(groupsToJoin(path, 3000, [3003])).toEqual({ groups, closed: undefined });
   });
 
   it('says what lets nobody in but its owner, or root’s group', () => {
     const folder = make([0o700, 0, 3001], [0o644, 0, 0]);
-    expect(whatToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
+    expect(groupsToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
     const file = make([0o755, 0, 0], [0o640, 0, 0]);
-    expect(whatToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
+    expect(groupsToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
   });
 
   it('looks at the folders of a link, and of where it leads', () => {
     const [site, elsewhere] = [make([0o755, 0, 0], [0o644, 0, 0]), make([0o750, 0, 3001], [0o640, 0, 3002])];
     rmSync(site.path);
     symlinkSync(elsewhere.path, site.path);
-    expect(whatToJoin(site.path, 3000, [])).toEqual({ groups: [3001, 3002], closed: undefined });
+    expect(groupsToJoin(site.path, 3000, [])).toEqual({ groups: [3001, 3002], closed: undefined });
     chmodSync(elsewhere.inner, 0o700);
-    expect(whatToJoin(site.path, 3000, []).closed).toEqual({ path: elsewhere.inner, isFolder: true });
+    expect(groupsToJoin(site.path, 3000, []).closed).toEqual({ path: elsewhere.inner, isFolder: true });
   });
 });
 
@@ -223,7 +223,7 @@ test('the journal keeps what was made once, with what was there before', async (
     link('/opt/b', null),
     { kind: 'file', path: '/etc/x', text: 'two' },
   ]);
-  expect(writtenBefore('/etc/x', state)).toBe('two');
+  expect(lastWrittenText('/etc/x', state)).toBe('two');
   // licensing@1 ran before setup.
   for (const names of [['licensing@2'], ['licensing@3'], ['licensing@2']])
     await appendToJournal({ kind: 'instances', names }, state);

@@ -12,8 +12,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { writeText } from '../../setup/files';
 import { lastLines, runProgram, runOrThrow } from '../../setup/machine';
-import { commandIn, HOME, lineIn, SETTINGS, TREES, versionOfTree } from './place';
-import { copyTree, freeTree, isLink, replaceLink } from './trees';
+import { commandIn, CURRENT_LINK, commandLineOf, SETTINGS, TREES_DIR, versionOfTree } from './place';
+import { copyTree, newTreePath, isLink, replaceLink } from './trees';
 
 /** Places and packs the trees and packages of versions, for `upgrade` and its rollback. */
 
@@ -27,7 +27,7 @@ export interface NewTree {
 /**
  * Places a tree. @param given an archive or a built tree's folder @param live the running tree @throws OperatorError
  */
-export async function placeTree(given: string, live: string): Promise<NewTree> {
+export async function installTree(given: string, live: string): Promise<NewTree> {
   const path = resolve(given);
   if (!existsSync(path))
     throw new OperatorError(`There is no ${path}.`, { code: 'INVALID_REQUEST', field: 'file' });
@@ -39,8 +39,8 @@ export async function placeTree(given: string, live: string): Promise<NewTree> {
       `${path} is the program that runs. Name the folder of the new version beside it.`,
     );
   // The tree is already next to the live one, as docs/upgrade.md builds it.
-  if (dirname(tree) === TREES && !isLink(path)) return { path: tree, version, isCopy: false };
-  const to = freeTree(version);
+  if (dirname(tree) === TREES_DIR && !isLink(path)) return { path: tree, version, isCopy: false };
+  const to = newTreePath(version);
   await copyTree(tree, to);
   return { path: to, version, isCopy: true };
 }
@@ -57,7 +57,7 @@ function requireTree(tree: string, given: string): string {
 
 /** Unpacks an archive on the file system of the trees, so that one rename moves it. */
 async function unpack(archive: string): Promise<NewTree> {
-  const folder = await mkdtemp(join(TREES, `.${basename(HOME)}-`));
+  const folder = await mkdtemp(join(TREES_DIR, `.${basename(CURRENT_LINK)}-`));
   try {
     const line = [
       'tar',
@@ -79,7 +79,7 @@ async function unpack(archive: string): Promise<NewTree> {
     const tree = join(folder, top);
     const version = requireTree(tree, archive);
     await runOrThrow(['chmod', '-R', 'go=rX', tree]);
-    const to = freeTree(version);
+    const to = newTreePath(version);
     await rename(tree, to);
     return { path: to, version, isCopy: true };
   } finally {
@@ -89,11 +89,13 @@ async function unpack(archive: string): Promise<NewTree> {
 
 /** Checks that a tree was built for this machine and has its Node. @throws OperatorError */
 export async function requireRunnable({ path, version }: NewTree): Promise<void> {
-  const { code, stdout, stderr } = await runProgram(lineIn(path, ['--version'])).catch((error: unknown) => ({
-    code: 1,
-    stdout: '',
-    stderr: (error as Error).message,
-  }));
+  const { code, stdout, stderr } = await runProgram(commandLineOf(path, ['--version'])).catch(
+    (error: unknown) => ({
+      code: 1,
+      stdout: '',
+      stderr: (error as Error).message,
+    }),
+  );
   if (code !== 0 || stdout.trim() !== version)
     throw new OperatorError(
       `The new version does not run on this machine: ${lastLines(stderr) || stdout.trim()}`,
@@ -104,7 +106,7 @@ export async function requireRunnable({ path, version }: NewTree): Promise<void>
  * Moves the settings outside of the trees, so that they are not deleted with an old tree. Later changes then apply to
  * both versions.
  */
-export async function carrySettings(from: string, to: string): Promise<void> {
+export async function moveSettingsToEtc(from: string, to: string): Promise<void> {
   const [before, after] = [join(from, '.env'), join(to, '.env')];
   if (lstatSync(before, { throwIfNoEntry: false }) === undefined) return;
   if (!isLink(before) && !existsSync(SETTINGS)) {
@@ -126,18 +128,18 @@ async function copyWithRights(from: string, to: string): Promise<void> {
  * Makes HOME a link to a tree. A running instance loads its files by the tree's own path, so it never finds those of
  * another version.
  */
-export async function leadHomeTo(tree: string): Promise<void> {
-  if (existsSync(HOME) && !isLink(HOME)) {
-    const moved = freeTree(versionOfTree(HOME) ?? 'old');
-    await rename(HOME, moved);
-    await replaceLink(HOME, moved);
+export async function switchCurrentLink(tree: string): Promise<void> {
+  if (existsSync(CURRENT_LINK) && !isLink(CURRENT_LINK)) {
+    const moved = newTreePath(versionOfTree(CURRENT_LINK) ?? 'old');
+    await rename(CURRENT_LINK, moved);
+    await replaceLink(CURRENT_LINK, moved);
   }
-  await replaceLink(HOME, tree);
+  await replaceLink(CURRENT_LINK, tree);
 }
 
 /** Returns the path of the live tree after HOME has become a link. */
 export function futurePath(live: string): string {
-  return live === HOME ? freeTree(versionOfTree(HOME) ?? 'old') : live;
+  return live === CURRENT_LINK ? newTreePath(versionOfTree(CURRENT_LINK) ?? 'old') : live;
 }
 
 export interface Package {

@@ -7,10 +7,10 @@ import { OperatorError } from '../../licensing/operator-error';
 import { lookAt } from '../../packages/replace-file';
 import { isWithin } from '../../process/units';
 import { giveRights, hasRights, idOf, ownerIds } from '../../setup/files';
-import { asUser, runProgram, runOrThrow, succeeds } from '../../setup/machine';
-import { whatToJoin } from '../../setup/readers';
+import { asUser, runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
+import { groupsToJoin } from '../../setup/readers';
 import { databaseFiles } from '../../setup/database';
-import { DATA, HOME, lineIn, ownTree, SETTINGS, USER } from './place';
+import { DATA, CURRENT_LINK, commandLineOf, runningTree, SETTINGS, USER } from './place';
 import type { PlannedChange, Setup } from './step';
 import { isLink } from './trees';
 
@@ -40,9 +40,9 @@ export function planServiceUser(): Promise<PlannedChange[]> {
 }
 
 /** Returns the settings file to read before the program's link exists. */
-export function settingsNow({ envFile }: Setup): string {
-  if (existsSync(envFile) || !isWithin(envFile, [HOME])) return envFile;
-  return [join(ownTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
+export function currentSettingsFile({ envFile }: Setup): string {
+  if (existsSync(envFile) || !isWithin(envFile, [CURRENT_LINK])) return envFile;
+  return [join(runningTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
 }
 
 /** Returns the settings that `init` must add. Existing settings remain unchanged. */
@@ -50,7 +50,7 @@ function wanted(setup: Setup): NodeJS.ProcessEnv {
   const { webServer, url } = setup;
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LICENSING_ENV_FILE: settingsNow(setup),
+    LICENSING_ENV_FILE: currentSettingsFile(setup),
     LICENSING_PACKAGES_DIR: join(DATA, 'packages'),
     LICENSING_PUBLIC_URL: url.href.replace(/\/$/, ''),
     ...(webServer.kind === 'nginx' && { LICENSING_ACCEL_LOCATION: '/_licensing_packages/' }),
@@ -66,7 +66,7 @@ export function configOf(setup: Setup): Config {
 }
 
 export async function planSettings(setup: Setup): Promise<PlannedChange[]> {
-  const line = lineIn(ownTree, ['init', '--joomla-root', setup.joomlaRoot, '--json']);
+  const line = commandLineOf(runningTree, ['init', '--joomla-root', setup.joomlaRoot, '--json']);
   const env = wanted(setup);
   const { added, pending, database } = JSON.parse(await initWell([...line, '--dry-run'], env)) as {
     added: string[];
@@ -138,12 +138,12 @@ export async function siteReader(setup: Setup): Promise<PlannedChange[]> {
   const file = join(realpathSync(setup.joomlaRoot), 'configuration.php');
   const { group } = setup.webServer;
   const isThere = idOf(USER, '/etc/passwd') !== undefined;
-  const mayRead = (as: string) => succeeds(asUser(USER, as, ['test', '-r', file]));
+  const mayRead = (as: string) => exitsWithZero(asUser(USER, as, ['test', '-r', file]));
   // Check as "sudo -u licensing", which runs the command without the unit's group.
   if (isThere && (await mayRead(USER))) return [];
   const uid = isThere ? idOf(USER, '/etc/passwd') : undefined;
   const own = isThere ? (await runOrThrow(['id', '--groups', USER])).trim().split(' ').map(Number) : [];
-  const { groups, closed } = whatToJoin(file, uid, own);
+  const { groups, closed } = groupsToJoin(file, uid, own);
   // Access control lists may allow more than the modes show.
   if (closed !== undefined && isThere && (await mayRead(group))) return [];
   if (closed !== undefined)

@@ -33,4 +33,4 @@ export interface Setup {
 }
 
 /** The permissions of files for people and for the web server, which belong to root. */
-export const PUBLIC: Rights = { mode: 0o644, owner: [0, 0] };
+export const WORLD_READABLE: Rights = { mode: 0o644, owner: [0, 0] };

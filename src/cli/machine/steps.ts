@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDoor } from '../../joomla/door';
 import { runOrThrow } from '../../setup/machine';
-import { DATA, lineIn, ownTree, USER } from './place';
+import { DATA, commandLineOf, runningTree, USER } from './place';
 import { planProgram } from './program-step';
 import { planServiceUser, planPermissions, planSettings, siteReader } from './settings-step';
 import type { PlannedChange, Setup, SetupStep } from './step';
@@ -12,7 +12,7 @@ import { siteFile, webFiles } from './web-step';
 
 /** Lists the steps of setup. Each finds the changes that are still necessary, so that a second run changes nothing. */
 
-export function stepsOf(setup: Setup): SetupStep[] {
+export function setupSteps(setup: Setup): SetupStep[] {
   return [
     { title: 'program', look: () => planProgram() },
     { title: `user ${USER}`, look: () => planServiceUser() },
@@ -30,14 +30,14 @@ export function stepsOf(setup: Setup): SetupStep[] {
 export const DOOR = join(DATA, 'com_licensing.zip');
 
 async function door(): Promise<PlannedChange[]> {
-  const { zip } = await makeDoor(ownTree);
+  const { zip } = await makeDoor(runningTree);
   const there = existsSync(DOOR) ? await readFile(DOOR) : undefined;
   if (there?.equals(zip)) return [];
   return [
     {
       words: DOOR,
       make: async () => {
-        await runOrThrow(lineIn(ownTree, ['joomla-door', '--out', DOOR]));
+        await runOrThrow(commandLineOf(runningTree, ['joomla-door', '--out', DOOR]));
         return { kind: 'door', path: DOOR };
       },
     },

@@ -3,7 +3,7 @@ import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readText } from '../../setup/files';
 import { type JournalEntry } from '../../setup/journal';
-import { runProgram, runOrThrow, succeeds } from '../../setup/machine';
+import { runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
 import { isLink, replaceLink } from './trees';
 
@@ -67,13 +67,13 @@ export async function undo(made: JournalEntry): Promise<string[]> {
       await runProgram(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
       return [];
     case 'modules':
-      if (!(await succeeds(['a2dismod', '--quiet', '--force', ...made.names]))) return [];
-      if (await succeeds(['apache2ctl', '-t'])) return [];
-      await succeeds(['a2enmod', '--quiet', ...made.names]);
+      if (!(await exitsWithZero(['a2dismod', '--quiet', '--force', ...made.names]))) return [];
+      if (await exitsWithZero(['apache2ctl', '-t'])) return [];
+      await exitsWithZero(['a2enmod', '--quiet', ...made.names]);
       return [`Apache's modules ${made.names.join(', ')} stay: something else uses them by now.`];
     case 'site': {
       const remarks = await disconnectSite(made.site);
-      if (await succeeds(made.reload)) return remarks;
+      if (await exitsWithZero(made.reload)) return remarks;
       return [
         ...remarks,
         `"${made.reload.join(' ')}" failed: until it succeeds, the web server goes on with the lines.`,

@@ -1,7 +1,7 @@
 import { readNginxUser } from '../../doctor/nginx-user';
 import { OperatorError } from '../../licensing/operator-error';
 import { connectApache } from '../../setup/apache-site';
-import { runProgram, runOrThrow, succeeds } from '../../setup/machine';
+import { runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { connectNginx } from '../../setup/nginx-site';
 import { webServerSiteOf, type SiteEdits } from '../../setup/site';
 import { NGINX_FILES } from './place';
@@ -51,7 +51,7 @@ function reloadOf(unit: string): string[] {
 }
 
 async function findNginx(url: URL): Promise<WebServer | undefined> {
-  if (!(await succeeds(['systemctl', 'is-active', '--quiet', 'nginx']))) return undefined;
+  if (!(await exitsWithZero(['systemctl', 'is-active', '--quiet', 'nginx']))) return undefined;
   const { stderr } = await runProgram(['nginx', '-V']);
   const main = /--conf-path=(\S+)/.exec(stderr)?.[1] ?? '/etc/nginx/nginx.conf';
   const user = await readNginxUser(main);
@@ -85,7 +85,7 @@ const MODULES = [
 
 async function findApache(url: URL): Promise<WebServer | undefined> {
   for (const unit of ['apache2', 'httpd']) {
-    if (!(await succeeds(['systemctl', 'is-active', '--quiet', unit]))) continue;
+    if (!(await exitsWithZero(['systemctl', 'is-active', '--quiet', unit]))) continue;
     const control = unit === 'apache2' ? 'apache2ctl' : 'httpd';
     const settings = await runOrThrow([control, '-t', '-D', 'DUMP_RUN_CFG']);
     const root = /^ServerRoot: "(.*)"$/m.exec(settings)?.[1] ?? '/etc/apache2';
@@ -101,7 +101,7 @@ async function findApache(url: URL): Promise<WebServer | undefined> {
       file,
       modules: {
         missing: MODULES.filter((name) => !loaded.includes(` ${name}_module`)),
-        enable: (await succeeds(['which', 'a2enmod'])) ? 'a2enmod' : undefined,
+        enable: (await exitsWithZero(['which', 'a2enmod'])) ? 'a2enmod' : undefined,
       },
       plan: async () =>
         connectApache(

@@ -7,16 +7,16 @@ import {
   removeFromJournal,
   appendToJournal,
   SETUP_STATE_DIR,
-  writtenBefore,
+  lastWrittenText,
   type JournalEntry,
 } from '../../setup/journal';
 import { lastLines, runProgram, runOrThrow } from '../../setup/machine';
-import { connectSite, describeEdits, requireSound } from '../../setup/web-server';
+import { connectSite, describeEdits, requireValidConfig } from '../../setup/web-server';
 import { apacheFile } from '../apache-file';
 import { nginxFiles } from '../nginx';
 import { NGINX_FILES, NGINX_LOG } from './place';
-import { configOf, settingsNow } from './settings-step';
-import { PUBLIC, type PlannedChange, type Setup } from './step';
+import { configOf, currentSettingsFile } from './settings-step';
+import { WORLD_READABLE, type PlannedChange, type Setup } from './step';
 import { wantedInstances } from './unit-step';
 import type { WebServer } from './web-servers';
 
@@ -30,7 +30,7 @@ export async function webFiles(setup: Setup): Promise<PlannedChange[]> {
     webServer.kind === 'nginx'
       ? (
           await nginxFiles(
-            existsSync(settingsNow(setup)) ? config : { ...config, formerly: [] },
+            existsSync(currentSettingsFile(setup)) ? config : { ...config, formerly: [] },
             { serverName: url.hostname, folder: NGINX_FILES, instances: count, formerly: undefined },
             output,
           )
@@ -39,13 +39,13 @@ export async function webFiles(setup: Setup): Promise<PlannedChange[]> {
   const changes = files.flatMap(({ path, text }): PlannedChange[] => {
     const there = readText(path);
     if (there === text) return [];
-    if (there !== undefined && there !== writtenBefore(path)) {
+    if (there !== undefined && there !== lastWrittenText(path)) {
       if (readText(`${path}.new`) === text) return [];
       return [
         {
           words: `${path} was changed by hand and stays; the new one beside it: ${path}.new`,
           make: async () => {
-            await writeText(`${path}.new`, text, PUBLIC);
+            await writeText(`${path}.new`, text, WORLD_READABLE);
             return undefined;
           },
         },
@@ -56,7 +56,7 @@ export async function webFiles(setup: Setup): Promise<PlannedChange[]> {
         words: path,
         make: async () => {
           await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-          await writeText(path, text, PUBLIC);
+          await writeText(path, text, WORLD_READABLE);
           return { kind: 'file', path, text };
         },
       },
@@ -65,7 +65,7 @@ export async function webFiles(setup: Setup): Promise<PlannedChange[]> {
   // Replace only files that setup wrote, because files that were changed by hand remain unchanged.
   const before = files.flatMap(({ path }) => {
     const text = readText(path);
-    return text === undefined || text !== writtenBefore(path) ? [] : [{ path, text }];
+    return text === undefined || text !== lastWrittenText(path) ? [] : [{ path, text }];
   });
   const replaced = before.length > 0 && changes.length > 0;
   return [
@@ -84,7 +84,7 @@ function reload(webServer: WebServer, before: { path: string; text: string }[]):
       const { code, stderr } = await runProgram(webServer.test);
       if (code !== 0) {
         for (const { path, text } of before) {
-          await writeText(path, text, PUBLIC);
+          await writeText(path, text, WORLD_READABLE);
           await appendToJournal({ kind: 'file', path, text });
         }
         throw new OperatorError(
@@ -136,7 +136,7 @@ export async function siteFile(setup: Setup): Promise<PlannedChange[]> {
   setup.byHand = edits.byHand;
   const words = describeEdits(edits);
   if (words.length === 0) return [];
-  await requireSound(webServer.test);
+  await requireValidConfig(webServer.test);
   return [
     {
       words: `${words.join('\n')}\n(a copy is kept in ${SETUP_STATE_DIR}/copies; ${webServer.name} tries it, and reads it)`,

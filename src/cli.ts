@@ -3,7 +3,7 @@ import './process/node-version';
 import { setFlagsFromString } from 'node:v8';
 import { Command, CommanderError } from 'commander';
 import { printableText } from './cli/printable';
-import { wantedCommands } from './cli/commands';
+import { selectCommands } from './cli/commands';
 import { describeError, toCommandFailure } from './cli/describe-error';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
 import { redactKeys } from './licensing/core/keys';
@@ -38,7 +38,7 @@ export async function run(argv: string[], isOwnProcess = false): Promise<number>
     program.hook('preAction', async (_program, command) =>
       (await import('./cli/service-user.js')).leaveRoot(command),
     );
-  for (const load of wantedCommands(argv)) (await load())(program, workOnce);
+  for (const load of selectCommands(argv)) (await load())(program, workOnce);
   try {
     await program.parseAsync(asHelpOption(argv));
     return 0;

@@ -6,7 +6,7 @@ import { apacheFiles, APACHE_FILE } from '../joomla/formerly/apache';
 import { OperatorError } from '../licensing/operator-error';
 import { htaccessLines } from '../setup/htaccess';
 import { apacheFile } from './apache-file';
-import { folderName, upTo } from './arguments';
+import { folderName, integerUpTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
 import { describeFileDifference, remarksOnInstances, writeServerFiles } from './nginx';
@@ -37,7 +37,7 @@ export function addApacheCommand(program: Command): void {
     .option(
       '--instances <count>',
       'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
-      upTo(MAX_INSTANCES),
+      integerUpTo(MAX_INSTANCES),
     )
     .addOption(formerlyOption())
     .option(

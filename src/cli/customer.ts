@@ -10,10 +10,10 @@ import { customerOperations } from '../operations/customers';
 import { countMentions } from '../privacy/erase-customer';
 import { CUSTOMER_FILE, exportCustomer } from '../privacy/export-customer';
 import type { Section } from '../privacy/stored-data';
-import { emailAddress, fileName, positiveInteger, upTo } from './arguments';
+import { emailAddress, fileName, positiveInteger, integerUpTo } from './arguments';
 import { withSession } from './command';
 import { operate } from './operate';
-import { escapeUnseen } from './printable';
+import { escapeInvisible } from './printable';
 import { ownFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
 import { accessJson } from '../licensing/views';
@@ -39,7 +39,7 @@ function addShow(customer: Command): void {
       'Shows all that is stored about a customer: licences, keys, activations, orders, mails, and the latest accesses.',
     )
     .argument('<email>', EMAIL_ARGUMENT)
-    .option('--limit <n>', `how many licences and seats, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
+    .option('--limit <n>', `how many licences and seats, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 50)
     .option('--after <id>', 'only licences, and seats on licences, after this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing customer show jane@example.com')
     .action((email: string, page: { limit: number; after?: number }, command: Command) =>
@@ -273,7 +273,7 @@ function addExport(customer: Command): void {
       withSession(command, async ({ db, config, now, output }) => {
         const address = await readValue(email, 'E-mail address');
         const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
-          exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeUnseen(text)) : sink),
+          exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeInvisible(text)) : sink),
         );
         const text = `Exported: ${countOf(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${countOf(mentions, 'mention')} elsewhere.`;
         if (out === '-') output.note(text);

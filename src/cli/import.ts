@@ -14,7 +14,7 @@ import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { SOURCES } from '../transfer/moving/sources';
 import { asCaller } from '../process/rights';
-import { folderName, usage, usageError, wholeNumber } from './arguments';
+import { folderName, asUsageError, usageError, wholeNumber } from './arguments';
 import { withSession, type Session } from './command';
 import { readReleaseMap, runReleases } from './move-in-releases';
 import { runList, runMoveIn, runUndo, type MoveInOptions } from './move-in';
@@ -87,7 +87,7 @@ export function addImportCommand(program: Command): void {
     .option(
       '--map <field=column,...>',
       `of csv: which column is what, where its name does not say it; fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME for the licence's metadata`,
-      (text: string, before?: Map<string, string>) => usage(() => readCsvMap(text, before)),
+      (text: string, before?: Map<string, string>) => asUsageError(() => readCsvMap(text, before)),
     )
     .option(
       '--ignore <column,...>',

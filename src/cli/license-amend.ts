@@ -6,7 +6,14 @@ import type { Plan } from '../licensing/catalogue';
 import { listEvents } from '../licensing/licenses';
 import { licenseKeyOperations } from '../operations/license-keys';
 import { licenseOperations } from '../operations/licenses';
-import { emailAddress, label, metadataChange, nonNegativeInteger, positiveInteger, upTo } from './arguments';
+import {
+  emailAddress,
+  label,
+  metadataChange,
+  nonNegativeInteger,
+  positiveInteger,
+  integerUpTo,
+} from './arguments';
 import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, requireLicenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, type BodyOf, type DataOf } from './operate';
@@ -139,7 +146,7 @@ function addHistory(license: Command): void {
     .command('history')
     .description('Shows what was changed on a licence: when, by whom, what; the latest at the end.')
     .argument('<key>', KEY_ARGUMENT)
-    .option('--limit <n>', `how many changes, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 100)
+    .option('--limit <n>', `how many changes, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 100)
     .option('--before <id>', 'only changes before the one of this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license history 12')
     .action((key: string, { limit, before }: { limit: number; before?: number }, command: Command) =>

@@ -9,10 +9,10 @@ import {
   duration,
   endText,
   label,
-  type NOTHING,
+  type EXPLICIT_NULL,
   positiveInteger,
   requireChange,
-  unlessNone,
+  noneOr,
 } from './arguments';
 import { withSession, type Output } from './command';
 import { KEY_ARGUMENT, requireLicenseArgument, requireLicenseToShow } from './license-argument';
@@ -81,9 +81,9 @@ function noteWiderTerms(output: Output, license: License, key: Key, now: Date): 
 }
 
 interface EditOptions {
-  label?: string | typeof NOTHING;
-  limit?: number | typeof NOTHING;
-  ends?: string | typeof NOTHING;
+  label?: string | typeof EXPLICIT_NULL;
+  limit?: number | typeof EXPLICIT_NULL;
+  ends?: string | typeof EXPLICIT_NULL;
 }
 
 function addEdit(key: Command): void {
@@ -92,17 +92,13 @@ function addEdit(key: Command): void {
     .description('Changes the label, the limit or the end of a key. Activations over a new limit are kept.')
     .argument('<key>', KEY_ARGUMENT)
     .argument('<key_id>', KEY_ID_ARGUMENT, positiveInteger)
-    .option('--label <text>', 'whom it is for; none removes it', unlessNone(label))
+    .option('--label <text>', 'whom it is for; none removes it', noneOr(label))
     .option(
       '--limit <n>',
       "the most slots that may be taken by it; none: the licence's",
-      unlessNone(positiveInteger),
+      noneOr(positiveInteger),
     )
-    .option(
-      '--ends <date>',
-      'its end, the whole of that day (UTC); none: with the licence',
-      unlessNone(endText),
-    )
+    .option('--ends <date>', 'its end, the whole of that day (UTC); none: with the licence', noneOr(endText))
     .addHelpText('after', '\nExample:\n  licensing license key edit 12 34 --limit 3')
     .action((given: string, keyId: number, { label: text, limit, ends }: EditOptions, command: Command) =>
       withSession(command, async (session) => {

@@ -21,7 +21,7 @@ import {
   nonNegativeInteger,
   oneOf,
   positiveInteger,
-  upTo,
+  integerUpTo,
   usageError,
 } from './arguments';
 import { withSession, type Output, type Session } from './command';
@@ -87,7 +87,7 @@ function addIssue(license: Command): void {
     .option(
       '--count <n>',
       `how many, ${MAX_ISSUED} at the most; with --json they are printed as an array`,
-      upTo(MAX_ISSUED),
+      integerUpTo(MAX_ISSUED),
     )
     .option('--send', 'mail the key to the customer, with the first download and where the key goes')
     .addHelpText(

@@ -11,7 +11,7 @@ import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
 import { lookAt, makeFolder, refuseOwn, replaceFile, type OwnFile } from '../packages/replace-file';
-import { folderName, upTo } from './arguments';
+import { folderName, integerUpTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
 import { ownFiles } from './output-file';
@@ -47,7 +47,7 @@ export function addNginxCommand(program: Command): void {
     .option(
       '--instances <count>',
       'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
-      upTo(MAX_INSTANCES),
+      integerUpTo(MAX_INSTANCES),
     )
     .option(
       '--out <dir>',

@@ -9,7 +9,7 @@ import type { OperationCall, Operation } from '../operations/kit/operation';
 import { perform, type OperationInput } from '../operations/kit/perform';
 import { serviceGainsNoRights } from '../process/units';
 import type { ManageSettings } from '../operations/settings';
-import { NOTHING, oneOf, usageError, wholeNumber } from './arguments';
+import { EXPLICIT_NULL, oneOf, usageError, wholeNumber } from './arguments';
 import type { Session } from './command';
 import type { Db } from '../licensing/licensing';
 import { optionOf } from './hints';
@@ -24,7 +24,7 @@ interface Wanted<Query, Body> {
   /** the parameters in the operation's path */
   path?: Record<string, string | number>;
   query?: { [Name in keyof Query]?: Query[Name] | undefined };
-  body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
+  body?: { [Name in keyof Body]?: Body[Name] | typeof EXPLICIT_NULL | undefined };
   onProgress?: OperationCall['onProgress'];
   followXml?: OperationCall['followXml'];
   /** the address of the shop's API (ManageSettings) */
@@ -129,7 +129,7 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
 
 function defined(fields: object): Record<string, unknown> {
   const given = Object.entries(fields as Record<string, unknown>).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, value === NOTHING ? null : value]));
+  return Object.fromEntries(given.map(([name, value]) => [name, value === EXPLICIT_NULL ? null : value]));
 }
 
 function textsOf(fields: object): Record<string, string> {
@@ -162,7 +162,7 @@ function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
 }
 
 /** Returns a reader for an option that fills an operation's field: one of its words, or a whole number. */
-export function valueOf<Body, Name extends keyof Body & string>(
+export function parseFieldValue<Body, Name extends keyof Body & string>(
   { body }: Operation<never, Body>,
   name: Name,
 ): (text: string) => NonNullable<Body[Name]> {

@@ -6,12 +6,12 @@ import { reportedSiteOperations } from '../operations/reported-sites';
 import {
   elementName,
   label,
-  NOTHING,
+  EXPLICIT_NULL,
   positiveInteger,
   productIds,
   requireChange,
-  unlessNone,
-  upTo,
+  noneOr,
+  integerUpTo,
   webAddress,
 } from './arguments';
 import { withSession } from './command';
@@ -33,7 +33,7 @@ function includesOption(text: string): Includes {
   return text === 'none' ? [] : productIds(text);
 }
 
-const addressOrNone = unlessNone(webAddress);
+const addressOrNone = noneOr(webAddress);
 
 export function addProductCommands(program: Command): void {
   const product = program
@@ -186,7 +186,7 @@ function addSites(product: Command): void {
       "Shows which versions customers' sites run, as the plugin for Joomla tells, and those that are behind, a page at a time.",
     )
     .argument('<id>', 'product id', positiveInteger)
-    .option('--limit <n>', 'how many sites at the most', upTo(500), 100)
+    .option('--limit <n>', 'how many sites at the most', integerUpTo(500), 100)
     .option('--after <cursor>', 'the next page, as this one names it at its end')
     .addHelpText(
       'after',
@@ -229,6 +229,6 @@ function addSites(product: Command): void {
     );
 }
 
-function elementOrNone(text: string): string | typeof NOTHING {
-  return text.trim() === '' ? NOTHING : elementName(text);
+function elementOrNone(text: string): string | typeof EXPLICIT_NULL {
+  return text.trim() === '' ? EXPLICIT_NULL : elementName(text);
 }

@@ -9,7 +9,7 @@ import { readText } from '../setup/files';
 import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
 import { asUser, runProgram, exitsWithZero } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
-import { folderName, upTo, usageError } from './arguments';
+import { folderName, integerUpTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
@@ -57,7 +57,7 @@ export function addSetupCommand(program: Command): void {
     .option(
       '--instances <count>',
       'how many processes serve; without it two, or one on a machine with less than 1 GB of memory',
-      upTo(MAX_INSTANCES),
+      integerUpTo(MAX_INSTANCES),
     )
     .option('--ca <file>', "authorities that may have signed the site's certificate, in PEM form", caFile)
     .option('--dry-run', 'only tell what would be changed')

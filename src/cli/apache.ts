@@ -10,7 +10,7 @@ import { folderName, integerUpTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
 import { describeFileDifference, remarksOnInstances, writeServerFiles } from './nginx';
-import { ownFiles } from './output-file';
+import { protectedFiles } from './output-file';
 
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
 const DEFAULT_FOLDER = '/etc/apache2';
@@ -73,7 +73,7 @@ export function addApacheCommand(program: Command): void {
         output.print(byName, files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n'));
         return;
       }
-      const { written, kept } = await writeServerFiles(folder, files, ownFiles(config));
+      const { written, kept } = await writeServerFiles(folder, files, protectedFiles(config));
       for (const path of kept) output.note(describeFileDifference(path));
       output.print(byName, whatToInclude(folder, files, written));
     });

@@ -14,7 +14,7 @@ import { emailAddress, fileName, positiveInteger, integerUpTo } from './argument
 import { withSession } from './command';
 import { operate } from './operate';
 import { escapeInvisible } from './printable';
-import { ownFiles, writeOutput } from './output-file';
+import { protectedFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
 import { accessJson } from '../licensing/views';
 import { formatFields, formatTable, licenseTable } from './tables';
@@ -272,7 +272,7 @@ function addExport(customer: Command): void {
     .action((email: string, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
         const address = await readValue(email, 'E-mail address');
-        const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
+        const { licenses, mentions } = await writeOutput(out, protectedFiles(config), CUSTOMER_FILE, (sink) =>
           exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeInvisible(text)) : sink),
         );
         const text = `Exported: ${countOf(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${countOf(mentions, 'mention')} elsewhere.`;

@@ -10,11 +10,17 @@ import { asCaller } from '../process/rights';
 import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
-import { lookAt, makeFolder, refuseOwn, replaceFile, type OwnFile } from '../packages/replace-file';
+import {
+  inspectTarget,
+  makeFolder,
+  refuseProtectedFile,
+  replaceFile,
+  type ProtectedFile,
+} from '../packages/replace-file';
 import { folderName, integerUpTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
-import { ownFiles } from './output-file';
+import { protectedFiles } from './output-file';
 
 /** The files in nginx/, in the order in which nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
@@ -66,7 +72,7 @@ export function addNginxCommand(program: Command): void {
       const files = await nginxFiles(config, { serverName, folder, instances, formerly }, output);
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
-        out === undefined ? NOTHING : await writeServerFiles(folder, files, ownFiles(config));
+        out === undefined ? NOTHING : await writeServerFiles(folder, files, protectedFiles(config));
       for (const path of kept) output.note(describeFileDifference(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
@@ -243,7 +249,7 @@ export function describeFileDifference(path: string): string {
 export function writeServerFiles(
   dir: string,
   files: { name: string; text: string }[],
-  own: OwnFile[],
+  own: ProtectedFile[],
 ): Promise<Written> {
   return asCaller(() => writeInFolder(dir, files, own));
 }
@@ -251,7 +257,7 @@ export function writeServerFiles(
 async function writeInFolder(
   dir: string,
   files: { name: string; text: string }[],
-  own: OwnFile[],
+  own: ProtectedFile[],
 ): Promise<Written> {
   const written: string[] = [];
   const kept: string[] = [];
@@ -262,8 +268,8 @@ async function writeInFolder(
       const there = existsSync(path) ? await readFile(path, 'utf8') : undefined;
       if (there === text) continue;
       if (there !== undefined) kept.push(path);
-      const place = await lookAt(there === undefined ? path : `${path}.new`);
-      await refuseOwn(place, own);
+      const place = await inspectTarget(there === undefined ? path : `${path}.new`);
+      await refuseProtectedFile(place, own);
       await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(text));
       written.push(place.path);
     }

@@ -2,7 +2,13 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../settings/config';
 import { BEGINNING, makePhpClient } from '../joomla/php-client';
-import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
+import {
+  inspectTarget,
+  makeFolder,
+  replaceFile,
+  requireReplaceable,
+  type FileKind,
+} from '../packages/replace-file';
 import { asCaller } from '../process/rights';
 import { createOutput } from './command';
 
@@ -31,7 +37,7 @@ export function addPhpCommand(program: Command): void {
       await asCaller(async () => {
         await makeFolder(folder);
         const placed = await Promise.all(
-          files.map(async ({ name, text }) => ({ place: await lookAt(join(folder, name)), text })),
+          files.map(async ({ name, text }) => ({ place: await inspectTarget(join(folder, name)), text })),
         );
         // Check all files before writing the first one.
         for (const { place } of placed) await requireReplaceable(place, [], CLIENT_FILE);

@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { API_TEXTS } from '../licensing/api';
-import { findDamage, UNREADABLE } from '../packages/damage';
+import { findPackageDamage, UNREADABLE } from '../packages/damage';
 import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../packages/package-files';
 import { listPackages, type Release } from '../store/releases';
 import {
@@ -59,7 +59,7 @@ export const checkPackages: CommandCheck = async ({ config, db, progress }) => {
     if (!intact.has(sha256))
       intact.set(
         sha256,
-        await findDamage(packagePath(config.packagesDir, sha256), release, (more) => {
+        await findPackageDamage(packagePath(config.packagesDir, sha256), release, (more) => {
           read += more;
           progress(`Packages: ${(read / MB).toFixed(0)} of ${(bytes / MB).toFixed(0)} MB`);
         }),

@@ -1,7 +1,7 @@
 import { requireProduct } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { findRollouts } from '../licensing/updates';
-import type { OwnFile } from '../packages/replace-file';
+import type { ProtectedFile } from '../packages/replace-file';
 import type { Db } from '../store/engine/database';
 import { isAsPlanned, readFiles, versionsIn } from './update-xml/files';
 import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
@@ -54,7 +54,10 @@ export async function regenerateUpdateXml(
   db: Db,
   home: XmlHome,
   productId: number,
-  { own = [], allowDowngrade }: { own?: OwnFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
+  {
+    own = [],
+    allowDowngrade,
+  }: { own?: ProtectedFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
 ): Promise<RegeneratedXml> {
   let url: string | null = null;
   try {

@@ -4,7 +4,7 @@ import type { Letterhead } from '../mail/compose';
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
 import type { Examined } from '../doctor/finding';
-import type { OwnFile } from '../packages/replace-file';
+import type { ProtectedFile } from '../packages/replace-file';
 
 /** The parts of the installation that the operator's API needs. The seller's settings are read at each use. */
 export interface ManageSettings {
@@ -29,7 +29,7 @@ export interface ManageSettings {
   /** the external address of the API; undefined if it is unknown */
   operatorUrl: string | undefined;
   /** files that no update XML replaces */
-  ownFiles?: OwnFile[];
+  ownFiles?: ProtectedFile[];
   /** this program's own folder, which contains php */
   programFolder: string;
   /** see LICENSING_SPREAD_FACTOR */

@@ -5,7 +5,7 @@ import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
 import { listPackages, type Release } from '../store/releases';
 import { explainFileFault } from './file-faults';
-import { findDamage, UNREADABLE } from './damage';
+import { findPackageDamage, UNREADABLE } from './damage';
 import { acceptPackage, packagePath, removeStaged, stageBytes } from './package-files';
 
 /** Finds packages that this instance lacks, and fetches them from another instance of the same database. */
@@ -35,7 +35,10 @@ export async function verifyPackages(
   for (const release of releases) {
     const { sha256 } = release;
     if (!known.has(sha256))
-      known.set(sha256, await findDamage(packagePath(dir, sha256), release, (more) => onRead(more, bytes)));
+      known.set(
+        sha256,
+        await findPackageDamage(packagePath(dir, sha256), release, (more) => onRead(more, bytes)),
+      );
     const fault = known.get(sha256);
     if (fault !== undefined) faults.push({ release, fault });
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
-import { lookAt, PRIVATE, replaceFile } from '../packages/replace-file';
+import { inspectTarget, PRIVATE, replaceFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/engine/database';
 import type { MysqlSettings } from '../store/engine/mysql';
 import { companionFiles } from '../store/engine/sqlite';
@@ -96,7 +96,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
   await requireReadable(config, file);
   if (database.kind === 'sqlite') {
     // The file is replaced, because a process that had the old one open may still hold locks on it.
-    const place = await lookAt(database.path);
+    const place = await inspectTarget(database.path);
     const { there, target } = place;
     await replaceFile(place, there === undefined ? PRIVATE : there.mode & 0o777, async (_sink, handle) => {
       for await (const chunk of createReadStream(file)) await handle.writeFile(chunk as Buffer);

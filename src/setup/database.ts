@@ -1,7 +1,7 @@
 import { isCoded, ConfigError } from '../base/errors';
 import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
-import type { OwnFile } from '../packages/replace-file';
+import type { ProtectedFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/engine/database';
 import { toDatabaseUnusable } from '../store/engine/error-messages';
 import {
@@ -71,7 +71,7 @@ export function isWithoutDatabase(error: unknown): boolean {
 }
 
 /** Returns the files of an SQLite database, or none for a server. */
-export function databaseFiles(database: Config['database']): OwnFile[] {
+export function databaseFiles(database: Config['database']): ProtectedFile[] {
   if (database.kind !== 'sqlite') return [];
   const what = 'the database of this installation';
   return [

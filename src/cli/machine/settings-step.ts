@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { buildConfig, readEnvFile, withSecretFiles, type Config, type Settings } from '../../settings/config';
 import { groupName } from '../../doctor/nginx-user';
 import { OperatorError } from '../../licensing/operator-error';
-import { lookAt } from '../../packages/replace-file';
+import { inspectTarget } from '../../packages/replace-file';
 import { isWithin } from '../../process/units';
 import { giveRights, hasRights, idOf, ownerIds } from '../../setup/files';
 import { asUser, runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
@@ -97,7 +97,7 @@ async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string>
 
 export async function planPermissions(setup: Setup): Promise<PlannedChange[]> {
   const { envFile, webServer } = setup;
-  if (existsSync(envFile)) await lookAt(envFile);
+  if (existsSync(envFile)) await inspectTarget(envFile);
   const wantedRights: [string, string, string, number][] = [
     [envFile, USER, USER, 0o600],
     [DATA, USER, webServer.group, 0o750],

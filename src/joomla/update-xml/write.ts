@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { bundlesContaining, readCatalogue } from '../../licensing/bundles';
 import { rolloutsOf, sharesOf } from '../../licensing/updates';
 import { compareVersions, stabilityOf, type Stability } from '../../licensing/versions';
-import { makeFolder, type OwnFile } from '../../packages/replace-file';
+import { makeFolder, type ProtectedFile } from '../../packages/replace-file';
 import { asCaller } from '../../process/rights';
 import { listPlans, lockProduct, setProduct, setUpdateXmlSettings } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
@@ -49,7 +49,7 @@ export function writeUpdateXml(
   productId: number,
   given: UpdateXmlInput,
   cwd: string,
-  own: OwnFile[] = [],
+  own: ProtectedFile[] = [],
   home?: XmlHome,
 ): Promise<WrittenXml> {
   return inTransaction(db, async (trx) => {
@@ -91,7 +91,7 @@ export async function requireUpdateXmlSettings(
   productId: number,
   given: UpdateXmlInput,
   cwd: string,
-  own: OwnFile[],
+  own: ProtectedFile[],
   home?: XmlHome,
 ): Promise<void> {
   const { settings } = await readSettings(db, productId, given, cwd, home);

@@ -4,7 +4,7 @@ import type { Authenticate } from '../access/authenticate';
 import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/licensing';
 import type { ManageSettings } from '../operations/settings';
-import { mountManage } from './api/endpoint';
+import { mountOperatorApi } from './api/endpoint';
 import type { RequestState } from './context';
 import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountHooks } from './hooks';
@@ -60,7 +60,7 @@ export function createOperatorRouter({
   if (pages) mountLogo(router, pages.settings);
   if (operator) {
     const { db, now } = licensing;
-    mountManage(router, { db, now, limiter, ...operator });
+    mountOperatorApi(router, { db, now, limiter, ...operator });
     mountHooks(router, { db, now, limiter, settings: operator.settings });
     if (pages)
       mountPages(router, {

@@ -5,9 +5,9 @@ import { listActivationPage } from '../licensing/lists';
 import { activationJson } from '../licensing/views';
 import { notFound } from './kit/failures';
 import { list, post, remove, type OperationCall } from './kit/operation';
-import { pageOf, readId, requireLicense } from './kit/reading';
+import { pageOf, readId, requireLicense } from './kit/request-params';
 import { strictObject, PageQuery, Text } from './kit/schemas';
-import { Activation } from './kit/things';
+import { Activation } from './kit/response-schemas';
 
 /** Returns the activation in the path, with its licence. */
 async function requireActivation(call: Pick<OperationCall, 'db' | 'path' | 'caller'>) {

@@ -9,9 +9,9 @@ import { readyAnswer } from '../support/ready-answer';
 import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
 import { invalid } from './kit/failures';
 import { get, post } from './kit/operation';
-import { requireLicense } from './kit/reading';
+import { requireLicense } from './kit/request-params';
 import { strictObject, IdGiven, enumOf, Text, TextOrNull, enumAsText } from './kit/schemas';
-import { Mail } from './kit/things';
+import { Mail } from './kit/response-schemas';
 
 /** The number of latest requests that an answer considers. */
 const LATEST = 50;

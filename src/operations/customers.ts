@@ -4,7 +4,7 @@ import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } fr
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './kit/failures';
 import { get, list, patch, remove, type OperationCall } from './kit/operation';
-import { pageOf } from './kit/reading';
+import { pageOf } from './kit/request-params';
 import {
   strictObject,
   Id,
@@ -18,7 +18,7 @@ import {
   TimeOrNull,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/things';
+import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/response-schemas';
 
 const Summary = strictObject(
   {

@@ -10,10 +10,10 @@ import { undoImport as undoMove } from '../transfer/moving/undo';
 import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
 import { invalid } from './kit/failures';
 import { list, post, type OperationCall } from './kit/operation';
-import { isSet, pageOf, readId } from './kit/reading';
+import { isSet, pageOf, readId } from './kit/request-params';
 import {
   strictObject,
-  Flag,
+  QueryFlag,
   Id,
   enumOf,
   nullable,
@@ -30,7 +30,7 @@ import type { UploadRules } from './kit/upload';
 const MAX_BYTES = 32 * 1024 * 1024;
 
 const Fields = strictObject({
-  dry_run: Type.Optional(Flag),
+  dry_run: Type.Optional(QueryFlag),
   from: Type.Optional(
     Type.String({
       description: `The former system: ${SOURCES.map(({ name }) => name).join(', ')}. csv is any table, as without it. Those that read the site's tables take no body.`,
@@ -43,7 +43,7 @@ const Fields = strictObject({
     }),
   ),
   make_plans: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'Makes products and plans by their names there, where `plans` says nothing: as with `new`, with the limit and the period that most of their licences have.',
   }),
@@ -51,7 +51,7 @@ const Fields = strictObject({
     enumOf(DATE_FORMS, { description: 'How dates are written in a file; asked for where two forms fit.' }),
   ),
   confirm_columns: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'The columns that a dry run has shown are right, of a system whose tables are not known for certain.',
   }),
@@ -72,7 +72,7 @@ const Fields = strictObject({
   product: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
   plan: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
   skip_bad_rows: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description: 'Of csv: imports the other rows. Otherwise one row that does not fit refuses the import.',
   }),
 });
@@ -220,8 +220,9 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
     makePlans: isSet(query.make_plans),
     dryRun,
     // Treat an empty file as missing, because a request without a body has one.
-    file: body.file && (body.file.length > 0 || source.reads !== 'tables') ? oneChunk(body.file) : undefined,
-    users: body.users && body.users.length > 0 ? oneChunk(body.users) : undefined,
+    file:
+      body.file && (body.file.length > 0 || source.reads !== 'tables') ? asSingleChunk(body.file) : undefined,
+    users: body.users && body.users.length > 0 ? asSingleChunk(body.users) : undefined,
     readsAgain: false,
     dates: query.dates,
     confirmed: isSet(query.confirm_columns),
@@ -245,7 +246,7 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
 const CSV_ALONE = ['map', 'ignore', 'product', 'plan', 'skip_bad_rows'] as const;
 
 /** Yields a whole file, for readers of streams. */
-export async function* oneChunk(file: Buffer): AsyncIterable<Buffer> {
+export async function* asSingleChunk(file: Buffer): AsyncIterable<Buffer> {
   yield await Promise.resolve(file);
 }
 

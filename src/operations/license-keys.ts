@@ -10,26 +10,26 @@ import { addedKeyJson, keyJson } from '../licensing/views';
 import { rekeyAndSend } from '../mail/queue';
 import { notFound } from './kit/failures';
 import { list, patch, post, remove } from './kit/operation';
-import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/reading';
+import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/request-params';
 import {
-  DurationGiven,
+  DurationInput,
   strictObject,
-  Flag,
+  QueryFlag,
   Id,
   nullable,
   PageQuery,
   ReasonField,
   TextOrNull,
-  TimeGiven,
+  TimeInput,
 } from './kit/schemas';
-import { AddedKey, Key } from './kit/things';
+import { AddedKey, Key } from './kit/response-schemas';
 
 const Terms = strictObject({
   label: Type.Optional(TextOrNull),
   activation_limit: Type.Optional(
     nullable(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
   ),
-  ends_at: Type.Optional(nullable(Type.String({ ...TimeGiven, description: 'null: with the licence.' }))),
+  ends_at: Type.Optional(nullable(Type.String({ ...TimeInput, description: 'null: with the licence.' }))),
 });
 
 function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
@@ -90,7 +90,7 @@ export const licenseKeyOperations = {
     {
       summary: 'End a key now; with `free` its sites lose their slots too',
       query: strictObject({
-        free: Type.Optional(Flag),
+        free: Type.Optional(QueryFlag),
       }),
     },
     async (call) => {
@@ -111,7 +111,7 @@ export const licenseKeyOperations = {
       body: strictObject({
         key_id,
         overlap: Type.Optional(
-          Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
+          Type.String({ ...DurationInput, description: 'How long the old key still works.' }),
         ),
         mail: Type.Optional(
           Type.Boolean({

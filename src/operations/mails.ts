@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox';
 import { dismissMail, sendMailAgain } from '../mail/failed-mails';
 import { listAllMails, listMailPage, mailJson, reportJson, sendKey } from '../mail/queue';
 import { get, list, post } from './kit/operation';
-import { pageOf, readId, requireLicense } from './kit/reading';
+import { pageOf, readId, requireLicense } from './kit/request-params';
 import { strictObject, Id, enumOf, nullable, PageQuery, TextOrNull } from './kit/schemas';
-import { Mail } from './kit/things';
+import { Mail } from './kit/response-schemas';
 
 const MOST = 500;
 

@@ -7,7 +7,7 @@ import { listPlanPage } from '../licensing/lists';
 import { planJson, PlanSchema } from '../licensing/schemas/catalogue';
 import { regenerateAfterPlan } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import { strictObject, IdGiven, enumOf, PageQuery } from './kit/schemas';
 
 const { id: _id, product_id, created_at: _createdAt, ...terms } = PlanSchema.properties;

@@ -5,7 +5,7 @@ import { listProductPage, PRODUCT_SORTS } from '../licensing/lists';
 import { planJson, PlanSchema, productJson, ProductSchema } from '../licensing/schemas/catalogue';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import { strictObject, Id, IdGiven, Label, PageQuery, sortBy, Text } from './kit/schemas';
 
 const { id: _id, created_at: _createdAt, ...given } = Type.Partial(ProductSchema).properties;

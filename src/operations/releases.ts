@@ -18,11 +18,11 @@ import { editRelease, findReleaseById, withdrawRelease } from '../packages/relea
 import { invalid, notFound } from './kit/failures';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { file, get, list, patch, post, type OperationCall } from './kit/operation';
-import { isSet, pageOf, readId } from './kit/reading';
-import { strictObject, Flag, PageQuery, sortBy, Text, enumAsText } from './kit/schemas';
+import { isSet, pageOf, readId } from './kit/request-params';
+import { strictObject, QueryFlag, PageQuery, sortBy, Text, enumAsText } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
-import { Release } from './kit/things';
+import { Release } from './kit/response-schemas';
 
 const Rollout = Type.Integer({
   minimum: 1,
@@ -35,21 +35,21 @@ const UploadFields = strictObject({
     Type.String({ description: "Such as 2.1.0; else the package's own. Both must agree." }),
   ),
   changelog: Type.Optional(Type.String({ description: 'What is new.' })),
-  draft: Type.Optional(Flag),
+  draft: Type.Optional(QueryFlag),
   rollout: Type.Optional(Rollout),
   security: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({ ...Flag, description: 'It closes a security hole.' }),
+    Type.Unsafe<Static<typeof QueryFlag>>({ ...QueryFlag, description: 'It closes a security hole.' }),
   ),
   unchecked: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({
-      ...Flag,
+    Type.Unsafe<Static<typeof QueryFlag>>({
+      ...QueryFlag,
       description:
         'Publishes a package that lacks what its manifest names, or a first one without the lines for updates.',
     }),
   ),
   new_update_server: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({
-      ...Flag,
+    Type.Unsafe<Static<typeof QueryFlag>>({
+      ...QueryFlag,
       description:
         'Allows other update servers in the manifest than the version before had, or than the address of the update XML in a first package. Joomla up to 5.3.0 drops the Download Key when the address changes.',
     }),

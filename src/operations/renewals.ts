@@ -5,7 +5,7 @@ import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
 import { readMoney } from '../figures/money';
 import { readRenewals, type RenewalCounts } from '../figures/renewals';
 import { get, list } from './kit/operation';
-import { pageOf } from './kit/reading';
+import { pageOf } from './kit/request-params';
 import { strictObject, Id, IdGiven, PageQuery, TextOrNull, Time, TimeOrNull } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });

@@ -4,7 +4,7 @@ import { requireProduct } from '../licensing/find-or-throw';
 import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/spreading';
 import { OUTDATED_SITE_SORTS, readProductSites, type OutdatedSite } from '../licensing/reported-sites';
 import { get, list } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import { strictObject, Id, nullable, PageQuery, sortBy, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });

@@ -27,7 +27,7 @@ import { describeStored } from '../texts/operators/failures';
 import { faultOfMessage } from './kit/failures';
 import { get, list, patch, post, remove, type OperationCall } from './kit/operation';
 import { ProcessedOrder, processedJson, readOrderBody } from './orders';
-import { pageOf } from './kit/reading';
+import { pageOf } from './kit/request-params';
 import {
   strictObject,
   Id,

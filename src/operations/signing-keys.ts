@@ -7,7 +7,7 @@ import {
 } from '../licensing/signing-keys';
 import { signingKeyJson } from '../licensing/views';
 import { list, post } from './kit/operation';
-import { pageOf } from './kit/reading';
+import { pageOf } from './kit/request-params';
 import { strictObject, Id, PageQuery, Time, TimeOrNull, enumAsText } from './kit/schemas';
 
 const SigningKey = strictObject(

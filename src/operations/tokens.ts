@@ -3,7 +3,7 @@ import { SCOPES } from '../access/caller';
 import { addToken, listTokenPage, revokeToken } from '../access/tokens';
 import { tokenJson } from '../licensing/views';
 import { list, post, remove } from './kit/operation';
-import { pageOf, readEnd, readId } from './kit/reading';
+import { pageOf, readEnd, readId } from './kit/request-params';
 import {
   strictObject,
   Id,
@@ -12,7 +12,7 @@ import {
   PageQuery,
   Text,
   Time,
-  TimeGiven,
+  TimeInput,
   TimeOrNull,
   enumAsText,
 } from './kit/schemas';
@@ -47,7 +47,7 @@ export const tokenOperations = {
       body: strictObject({
         name: Text,
         scope: enumOf(SCOPES),
-        expires_at: Type.Optional(nullable(TimeGiven)),
+        expires_at: Type.Optional(nullable(TimeInput)),
       }),
       data: strictObject({ ...fields, token: Text }, { title: 'AddedToken' }),
       status: 201,

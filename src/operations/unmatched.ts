@@ -3,7 +3,7 @@ import type { UnmatchedAct } from '../orders/decide-unmatched';
 import { settleUnmatched } from '../orders/settle-unmatched';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
 import { list, post, type OperationCall } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import {
   strictObject,
   Id,

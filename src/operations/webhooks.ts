@@ -16,7 +16,7 @@ import {
   webhookJson,
 } from '../webhooks/receivers';
 import { get, list, patch, post, remove } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import {
   strictObject,
   Id,

@@ -16,7 +16,12 @@ import { receiveUpload } from './upload';
 import { OperationError, toErrorResponse, type ErrorResponse } from '../../operations/kit/failures';
 import type { FileAnswer, Operation } from '../../operations/kit/operation';
 import { OPERATIONS } from '../../operations/operations';
-import { perform, requireRight, type OperationInput, type Request } from '../../operations/kit/perform';
+import {
+  perform,
+  requirePermission,
+  type OperationInput,
+  type OperationRequest,
+} from '../../operations/kit/perform';
 import type { ManageSettings } from '../../operations/settings';
 
 interface ManageDependencies {
@@ -28,7 +33,7 @@ interface ManageDependencies {
 }
 
 /** Adds the operator's API to the router, below `/manage`. */
-export function mountManage(router: Router<RequestState>, dependencies: ManageDependencies): void {
+export function mountOperatorApi(router: Router<RequestState>, dependencies: ManageDependencies): void {
   const paths = new Map<string, Map<string, Operation>>();
   for (const operation of OPERATIONS) {
     const { method, path } = operation;
@@ -55,7 +60,7 @@ function endpoint(
       const caller = await authenticate(ctx, path, dependencies);
       const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
       if (operation === undefined) throw noOperation(ctx, methods);
-      requireRight(caller, operation, dependencies.now());
+      requirePermission(caller, operation, dependencies.now());
       // Read the body before the deadline starts, because the deadline limits only the work.
       const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
       const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
@@ -84,7 +89,7 @@ function endpoint(
 }
 
 /** Returns the parts of the request that an operation may use in addition to its values. */
-export function requestOf(ctx: Context): Pick<Request, 'receive' | 'language' | 'gone'> {
+export function requestOf(ctx: Context): Pick<OperationRequest, 'receive' | 'language' | 'gone'> {
   return {
     receive: (types, rules, others) => receiveUpload(ctx, types, rules, others),
     language: acceptedLanguage(ctx),

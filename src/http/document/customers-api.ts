@@ -11,7 +11,7 @@ import {
   Time,
   TimeOrNull,
 } from '../../operations/kit/schemas';
-import { STATUSES } from '../../operations/kit/things';
+import { STATUSES } from '../../operations/kit/response-schemas';
 import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type DocumentedCode } from './answers';
 import type { Components, Json } from './components';
 import { PAGE_FILES } from './page-files';

@@ -13,7 +13,7 @@ import type { Upload, UploadRules } from './upload';
 const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
 const RUNNING = 'The first request with this Idempotency-Key is still under way.';
 
-export interface Request {
+export interface OperationRequest {
   caller: Caller;
   /** the parameters of the path by name */
   path: Record<string, string>;
@@ -44,7 +44,7 @@ export interface OperationInput {
   body: object;
 }
 
-export interface Performing {
+export interface OperationDependencies {
   db: Db;
   now: () => Date;
   settings: ManageSettings;
@@ -53,9 +53,9 @@ export interface Performing {
 /** Performs an operation after the check of rights. @param given filled during reading @throws see `toErrorResponse` */
 export async function perform(
   operation: Operation,
-  request: Request,
+  request: OperationRequest,
   given: OperationInput,
-  { db, now, settings }: Performing,
+  { db, now, settings }: OperationDependencies,
 ): Promise<StoredResponse> {
   const { caller, path, once, readSent, language, gone, onProgress, followXml } = request;
   const readInput = () => {
@@ -102,7 +102,7 @@ export async function perform(
 }
 
 /** Checks permissions. @throws OperationError if the scope is too small, or a session must sign in again */
-export function requireRight(
+export function requirePermission(
   { scope, session }: Caller,
   { scope: needed, forShops, needsRecentSignIn }: Operation,
   now: Date,
@@ -122,7 +122,7 @@ export function requireRight(
 function receiver(
   { readQuery }: Operation,
   { types, others = {}, rules: rulesOf }: UploadTerms,
-  { query: asked, receive, checkAgain }: Request,
+  { query: asked, receive, checkAgain }: OperationRequest,
   given: OperationInput,
   settings: ManageSettings,
 ) {

@@ -1,7 +1,7 @@
 import { regenerateUpdateXml } from '../../joomla/regenerate-update-xml';
 import { includedProducts, readCatalogue } from '../../licensing/bundles';
 import type { AfterCommit, OperationCall } from './operation';
-import { UpdateXmlState } from './things';
+import { UpdateXmlState } from './response-schemas';
 
 /**
  * Updates the product's update XML, by which Joomla sees a change. It is written after the commit, so that it never

@@ -3,7 +3,7 @@ import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
 import { removalsAfterOne } from '../../../selfservice/removals';
-import { toId } from '../../../operations/kit/reading';
+import { toId } from '../../../operations/kit/request-params';
 import { CustomerPage } from '../kit/customer-page';
 import { ButtonLink, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';

@@ -1,7 +1,7 @@
 import { findLicense, type License } from '../../../licensing/licenses';
 import { isTerminalStatus, type LiveStatus } from '../../../licensing/core/states';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { TextField } from '../kit/fields';
 import type { OperatorCall } from '../page';
 import type { Texts } from '../../../texts/operators/texts';

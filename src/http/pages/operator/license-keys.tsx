@@ -6,7 +6,7 @@ import { listKeyPage } from '../../../licensing/lists';
 import { keyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { licenseKeyOperations } from '../../../operations/license-keys';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { csvRows } from '../csv';
 import { formRoute } from '../form-route';

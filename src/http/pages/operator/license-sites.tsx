@@ -7,7 +7,7 @@ import { searchSitePage, SITE_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
 import { activationJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, filled, unlessGone } from '../act';
 import { csvRows } from '../csv';
 import { formRoute } from '../form-route';

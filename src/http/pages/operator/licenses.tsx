@@ -5,7 +5,7 @@ import type { License } from '../../../licensing/licenses';
 import { asSort } from '../../../licensing/sorting';
 import { liveStatus, paidUntil } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
-import { filterId } from '../../../operations/kit/reading';
+import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
 import { listCatalogueProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { csvRows } from '../csv';

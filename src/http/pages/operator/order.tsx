@@ -18,7 +18,7 @@ import {
   readOrder,
   type OrderDetails,
 } from '../../../orders/views';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';

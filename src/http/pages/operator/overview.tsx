@@ -1,6 +1,6 @@
 import { firstSteps, listGaps, readGoods, type Gap, type Goods } from '../../../overview/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
-import { filterId } from '../../../operations/kit/reading';
+import { filterId } from '../../../operations/kit/request-params';
 import { PERIODS } from '../../../figures/kept-figures';
 import { readMoney } from '../../../figures/money';
 import { countFailedMails } from '../../../mail/queue';

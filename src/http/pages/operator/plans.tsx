@@ -10,7 +10,7 @@ import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import { requirePlan } from '../../../licensing/find-or-throw';
 import { invalid, type ErrorResponse } from '../../../operations/kit/failures';
 import { planOperations } from '../../../operations/plans';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, filled, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -1,7 +1,7 @@
 import { listCatalogueProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
 import type { ErrorResponse } from '../../../operations/kit/failures';
 import { productOperations } from '../../../operations/products';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

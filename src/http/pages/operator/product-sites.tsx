@@ -2,7 +2,7 @@ import { toDisplayFormWithAscii } from '../../../licensing/core/identifiers';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { asSort } from '../../../licensing/sorting';
 import { OUTDATED_SITE_SORTS, readProductSites } from '../../../licensing/reported-sites';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { refusalReason } from '../../../overview/action-items';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';

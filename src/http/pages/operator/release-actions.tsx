@@ -3,7 +3,7 @@ import { readProduct } from '../../../licensing/catalogue';
 import { releasesForBucket } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
 import { OperationError } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

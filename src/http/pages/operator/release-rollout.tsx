@@ -3,7 +3,7 @@ import { releasesForBucket, sharesOf } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';
 import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { releaseOperations } from '../../../operations/releases';
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
 import { act } from '../act';

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { listCatalogueProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
-import { filterId } from '../../../operations/kit/reading';
+import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readMoney, type MoneyFigures } from '../../../figures/money';
 import {

@@ -6,7 +6,7 @@ import { readStatistics } from '../../../figures/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
 import { refusalReason, REFUSAL_CODES } from '../../../overview/action-items';
 import { describeRequests, type DescribedRequest } from '../../../support/requests';
-import { filterId, requireLicense } from '../../../operations/kit/reading';
+import { filterId, requireLicense } from '../../../operations/kit/request-params';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch, type FilterField } from '../kit/filters';

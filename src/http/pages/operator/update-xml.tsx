@@ -9,7 +9,7 @@ import type { Product } from '../../../licensing/catalogue';
 import { findOffered } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { OperationError } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formState, toFormFailure } from '../form-state';
 import { CopyText } from '../kit/copy';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { findInstances } from '../process/instances';
-import { answeredInTime, openRedis } from '../process/redis';
+import { withTimeout, openRedis } from '../process/redis';
 import { ok, problem, shortReason, warning, type DoctorCheck, type CheckFinding } from './finding';
 
 const TIMEOUT_MS = 3_000;
@@ -28,7 +28,7 @@ export const checkRedis: DoctorCheck = async ({ config }) => {
   client.on('error', (error: unknown) => (last = error));
   try {
     try {
-      await answeredInTime(client.connect(), DEADLINE_MS);
+      await withTimeout(client.connect(), DEADLINE_MS);
     } catch (error) {
       const reason = shortReason(ofNode(last ?? error));
       return [
@@ -39,7 +39,7 @@ export const checkRedis: DoctorCheck = async ({ config }) => {
     }
     const key = `licensing:doctor:${randomBytes(8).toString('hex')}`;
     try {
-      await answeredInTime(tryToWrite(client, key), DEADLINE_MS);
+      await withTimeout(tryToWrite(client, key), DEADLINE_MS);
     } catch (error) {
       return [problem('REDIS_NOT_WRITABLE', (t) => t.redisNotWritable(shortReason(ofNode(error))))];
     }

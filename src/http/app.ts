@@ -8,7 +8,14 @@ import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, RequestState } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
-import { answerFault, bodyError, createAnswerLog, DEADLINE_MS, inTime, logSendFault } from './faults';
+import {
+  sendUnexpectedError,
+  bodyError,
+  createAnswerLog,
+  DEADLINE_MS,
+  withRequestDeadline,
+  logSendFault,
+} from './faults';
 import { frontPage } from './front-page';
 import {
   activateHandler,
@@ -21,7 +28,7 @@ import { API_PATH } from '../licensing/api';
 import { refusedHost } from './pages-host';
 import { limitDownloads } from './limits/limit-downloads';
 import { createOperatorRouter, type OperatorRouterDependencies } from './operator-router';
-import type { Allowance, Limiter } from './limits/rate-limit';
+import type { RateLimitResult, Limiter } from './limits/rate-limit';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError } from '../base/errors';
@@ -78,7 +85,7 @@ export function createApp({
       if (readPath(ctx) === undefined) throw new InvalidRequestError('The address cannot be read.');
       await next();
     } catch (error) {
-      answerFault(ctx, error);
+      sendUnexpectedError(ctx, error);
       if (error instanceof InvalidRequestError) logUnparsedRequest(ctx, licensing);
     }
     ctx.state.answered = true;
@@ -150,12 +157,12 @@ function createEndpoints(limiter: Limiter, licensing: Licensing) {
         sendFailure(ctx, 'METHOD_NOT_ALLOWED');
         return;
       }
-      if (exists && !(await inTime(ctx, exists()))) {
+      if (exists && !(await withRequestDeadline(ctx, exists()))) {
         sendFailure(ctx, 'NOT_FOUND');
         return;
       }
       if (readBody) await readBody(ctx, done);
-      await inTime(ctx, handler(ctx));
+      await withRequestDeadline(ctx, handler(ctx));
     };
     return async (ctx) => {
       ctx.state.endpoint = typeof name === 'string' ? name : name(ctx);
@@ -171,7 +178,7 @@ const done = (): Promise<void> => Promise.resolve();
 /** Refuses a request over the rate limit, and logs only a client's first refusal in each window. */
 function refuseOverLimit(
   ctx: Context,
-  { retryAfter, first }: Allowance,
+  { retryAfter, first }: RateLimitResult,
   { accessLog, now }: Licensing,
 ): void {
   if (first)

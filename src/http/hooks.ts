@@ -13,12 +13,12 @@ import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../licensing/licensing';
 import { sendJson, sendText } from './answers';
 import type { Context, RequestState } from './context';
-import { inTime } from './faults';
+import { withRequestDeadline } from './faults';
 import { drain, unsupported } from './api/body';
 import { faultOfMessage, OperationError, toErrorResponse } from '../operations/kit/failures';
 import { sendErrorResponse } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
-import type { Allowance, Limiter } from './limits/rate-limit';
+import type { RateLimitResult, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
 import { createKeyedSemaphore } from './limits/keyed-semaphore';
 
@@ -53,7 +53,7 @@ export function mountHooks(
 
   async function take(ctx: Context): Promise<void> {
     const name = String((ctx.params as { name?: string }).name);
-    const known = await inTime(ctx, receiverOf(name));
+    const known = await withRequestDeadline(ctx, receiverOf(name));
     if (known === undefined)
       throw refused(ctx, new OperationError('NOT_FOUND', 'There is no receiver at this address.'));
     if (ctx.method !== 'POST') {
@@ -84,10 +84,11 @@ export function mountHooks(
     // Leave time in the deadline to store the rest of a long list.
     const until = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
     const about = { shop: name, adapter, delivery };
-    const received = await inTime(ctx, takeDelivery(db, about, context, { until, whole }));
+    const received = await withRequestDeadline(ctx, takeDelivery(db, about, context, { until, whole }));
     if (adapter.answer === undefined) return sendJson(ctx, 200, { data: toJson(received) });
     const item = adapter.answer.item(delivery);
-    const keys = item === undefined ? [] : await inTime(ctx, readItemKeys(db, name, item, keySecret));
+    const keys =
+      item === undefined ? [] : await withRequestDeadline(ctx, readItemKeys(db, name, item, keySecret));
     sendText(ctx, 200, adapter.answer.text(delivery, keys));
   }
 
@@ -154,7 +155,7 @@ export function mountHooks(
 }
 
 /** Throws if the limit of wrong signatures is exceeded. @throws OperationError */
-async function refuseOver(allowance: Promise<Allowance>): Promise<void> {
+async function refuseOver(allowance: Promise<RateLimitResult>): Promise<void> {
   const { allowed, retryAfter } = await allowance;
   if (!allowed) throw new OperationError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
 }

@@ -85,7 +85,7 @@ export function etagOf(plain: Buffer): string {
 }
 
 /** Returns a function that loads a value at its first call. A successful result is kept, a failure is not. */
-export function once<T>(load: () => Promise<T>): () => Promise<T> {
+export function memoizeSuccess<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () =>
     (loading ??= load().catch((error: unknown) => {

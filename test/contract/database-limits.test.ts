@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabaseLimiter } from '../../src/http/limits/database-limits';
-import type { Outcome, Taken } from '../../src/http/limits/download-counts';
+import type { Outcome, Taken } from '../../src/http/limits/download-limiter';
 import { FIXED_LIMITS, type Limiter, type RateLimits } from '../../src/http/limits/rate-limit';
 import { openServiceDatabase, table, type Db } from '../../src/store/engine/database';
 import { parseDatabaseUrl } from '../../src/store/engine/database-url';

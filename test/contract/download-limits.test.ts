@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { DownloadOutcome } from '../../src/http/limits/download-counts';
+import type { DownloadOutcome } from '../../src/http/limits/download-limiter';
 import {
   createMemoryLimiter,
   createRedisLimiter,

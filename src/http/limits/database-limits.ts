@@ -1,4 +1,4 @@
-import { answeredInTime } from '../../process/redis';
+import { withTimeout } from '../../process/redis';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { createCircuitBreaker } from './circuit-breaker';
@@ -8,10 +8,10 @@ import {
   type Count,
   type DownloadOutcome,
   type Reservation,
-} from './download-counts';
+} from './download-limiter';
 import type { WindowCount } from './memory-counters';
 import {
-  allowance,
+  toRateLimitResult,
   BUCKET_NAMES,
   createMemoryLimiter,
   windowOf,
@@ -61,7 +61,7 @@ export function createDatabaseLimiter(
   const orInMemory = async <T>(ask: () => Promise<T>, inMemory: () => Promise<T>): Promise<T> => {
     if (standing.isAway()) return inMemory();
     try {
-      return await answeredInTime(ask(), TIMEOUT_MS * timeoutFactor);
+      return await withTimeout(ask(), TIMEOUT_MS * timeoutFactor);
     } catch (error) {
       standing.setAway(error);
       return inMemory();
@@ -82,12 +82,13 @@ export function createDatabaseLimiter(
     const limit = settings.limits[bucket];
     const name = `${bucket}:${client}`;
     const known = over.find(name, limit);
-    if (known !== undefined) return { ...allowance(known, limit, points), allowed: false, first: false };
+    if (known !== undefined)
+      return { ...toRateLimitResult(known, limit, points), allowed: false, first: false };
     return orInMemory(
       async () => {
         const counted = await count(bucket, client, points);
         if (counted.count > limit) over.add(name, counted);
-        return allowance(counted, limit, points);
+        return toRateLimitResult(counted, limit, points);
       },
       () => memory(bucket, client, points),
     );

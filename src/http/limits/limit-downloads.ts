@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { foldedDigest, keyDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
-import type { DownloadAttempt, DownloadCounts, DownloadOutcome, Reservation } from './download-counts';
-import { inTime } from '../faults';
-import type { Allowance, Limiter } from './rate-limit';
+import type { DownloadAttempt, DownloadLimiter, DownloadOutcome, Reservation } from './download-limiter';
+import { withRequestDeadline } from '../faults';
+import type { RateLimitResult, Limiter } from './rate-limit';
 import { readDownloadKey, readQuery } from '../requests';
 import { createKeyedSemaphore } from './keyed-semaphore';
 
@@ -21,7 +21,7 @@ const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQU
 /** The codes of the service's own faults, which prove nothing about the client. */
 const FAULTS: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
 
-type Refuse = (ctx: Context, allowance: Allowance) => void;
+type Refuse = (ctx: Context, allowance: RateLimitResult) => void;
 
 /**
  * Returns middleware that counts downloads and checks by outcome: guesses by address, others by key and address
@@ -69,7 +69,7 @@ async function turnOf(
   taking: Promise<(() => void) | undefined>,
 ): Promise<(() => void) | undefined> {
   try {
-    return await inTime(ctx, taking);
+    return await withRequestDeadline(ctx, taking);
   } catch {
     void taking.then((endTurn) => endTurn?.());
     return undefined;
@@ -78,7 +78,7 @@ async function turnOf(
 
 /** Retries while requests in doubt fill the limit: they are decided within ms, unless the database hangs. */
 async function takeUntilDeadline(
-  counts: DownloadCounts,
+  counts: DownloadLimiter,
   asked: DownloadAttempt,
   timeoutMs: number,
 ): Promise<Reservation> {

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type Router from '@koa/router';
 import { API_PATH } from '../../licensing/api';
 import type { RequestState } from '../context';
-import { compress, once, serveFile, typeOf, type StaticFile } from '../static-file';
+import { compress, memoizeSuccess, serveFile, typeOf, type StaticFile } from '../static-file';
 import { setPageHeaders } from './headers';
 
 /** The documentation's site, which `npm run docs` writes into `docs-site`: help for the operator's pages. */
@@ -44,6 +44,6 @@ function filesIn(folder: string): [name: string, load: () => Promise<StaticFile>
     .map((entry) => {
       const path = join(entry.parentPath, entry.name);
       const name = relative(folder, path);
-      return [name, once(async () => compress(typeOf(name) || 'text/plain', await readFile(path)))];
+      return [name, memoizeSuccess(async () => compress(typeOf(name) || 'text/plain', await readFile(path)))];
     });
 }

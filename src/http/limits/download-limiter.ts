@@ -1,4 +1,4 @@
-import type { batchScripts } from './batched-scripts';
+import type { batchScripts } from './redis-script-batcher';
 import type { WindowCount, createMemoryCounters } from './memory-counters';
 
 /**
@@ -27,7 +27,7 @@ export interface Reservation {
 /** The outcome. `unit` is the product and version. `open` means no verdict was given, so nothing is counted. */
 export type DownloadOutcome = { is: 'unknown' | 'refused' | 'open' } | { is: 'granted'; unit: string };
 
-export interface DownloadCounts {
+export interface DownloadLimiter {
   /** Counts a request in doubt, or refuses it, in one atomic step before any look-up. */
   take(asked: DownloadAttempt): Promise<Reservation>;
   /** Counts the outcome. A download that a check has already counted is not counted again. */
@@ -99,7 +99,7 @@ export function countInMemory(
   limitNow: () => number,
   unknown: (client: string, points: 0 | 1) => WindowCount,
   counters: ReturnType<typeof createMemoryCounters>,
-): DownloadCounts {
+): DownloadLimiter {
   const inDoubt = new Map<string, number>();
   const doubt = (name: string, points: -1 | 0 | 1) => {
     const count = (inDoubt.get(name) ?? 0) + points;
@@ -129,7 +129,7 @@ export type ChangeStored = <T>(
 ) => Promise<T>;
 
 /** Counts in the database, one transaction a step. @param change runs a step while the address is locked */
-export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadCounts {
+export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadLimiter {
   const step = <T>(asked: DownloadAttempt, more: string[], run: (counts: Counts, limit: number) => T) => {
     const { limit, window } = limitsNow();
     const names = ['unknown', 'doubt', 'undecided', 'refused', 'granted', 'checked', ...more];
@@ -224,7 +224,7 @@ export function countInRedis(
   limitsNow: () => DownloadLimits,
   client: ReturnType<typeof batchScripts>,
   nameOf: (client: string) => string,
-): DownloadCounts {
+): DownloadLimiter {
   client.defineCommand('takeDownload', { lua: TAKE, keys: 3 });
   client.defineCommand('settleDownload', { lua: SETTLE, keys: 3 });
   const run = client as unknown as Record<

@@ -7,7 +7,7 @@ import { moveLicensesIn } from '../transfer/moving/run';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
-import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
+import { importJson, moveJson, undoResultJson } from '../transfer/moving/views';
 import { invalid } from './kit/failures';
 import { list, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/request-params';
@@ -312,7 +312,7 @@ export const importOperations = {
       const { db, now } = call;
       const undone = await undoMove(db, readId(call, 'id', 'import'), { now });
       await recountAfterImport(db, now);
-      return { data: undoneJson(undone) };
+      return { data: undoResultJson(undone) };
     },
   ),
 };

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { CellDecoder, NotText } from './cell-decoder';
+import { CellDecoder, NotTextError } from './cell-decoder';
 import { createPause } from './pause';
 import { importError, type ImportErrorCode } from './refusals';
 
@@ -89,7 +89,7 @@ export function textOfCsv(bytes: Buffer): string | undefined {
   try {
     return (decoder.decode(bytes) + decoder.end()).replace(/\r\n?/g, '\n');
   } catch (error) {
-    if (error instanceof NotText) return undefined;
+    if (error instanceof NotTextError) return undefined;
     throw error;
   }
 }
@@ -181,7 +181,7 @@ async function* decode(source: AsyncIterable<Buffer>, part: CsvPart): AsyncGener
     const text = normalize(decoder.end(), true);
     if (text !== '') yield text;
   } catch (error) {
-    if (!(error instanceof NotText)) throw error;
+    if (!(error instanceof NotTextError)) throw error;
     throw importError('not-text', [String(line)], { field: part });
   }
 }

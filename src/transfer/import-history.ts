@@ -2,12 +2,12 @@ import type { Row } from '../store/export';
 import { findEventRows, findRows } from '../store/import';
 import { recordRefusals } from '../store/refusals';
 import { fromSqlTime } from '../store/engine/time';
-import { insertNew, keyHere, licenseHere, NOT_WRITTEN, tally, type ImportJob } from './import-job';
-import type { Numbered } from './record-reader';
+import { insertNew, localKeyId, localLicenseId, DRY_RUN_ID, tally, type ImportJob } from './import-job';
+import type { NumberedRecord } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 /** Imports events. They have no key, so equal events are counted, and inserted up to the file's count. */
-export async function importEvents(job: ImportJob, records: Numbered<'event'>[]): Promise<void> {
+export async function importEvents(job: ImportJob, records: NumberedRecord<'event'>[]): Promise<void> {
   await importCounted(job, 'event', records, {
     keyIds: ({ value }) => [value.before, value.after].flatMap((one) => keyIdsOf(one).map(([, id]) => id)),
     toRow: ({ line, value }) => ({
@@ -16,12 +16,10 @@ export async function importEvents(job: ImportJob, records: Numbered<'event'>[])
         before: withPlanHere(job, withKeysHere(job, value.before)),
         after: withPlanHere(job, withOrderHere(job, withKeysHere(job, value.after))),
       }),
-      license_id: licenseHere(job, line, value.license_id),
+      license_id: localLicenseId(job, line, value.license_id),
     }),
     find: (rows) => {
-      const ids = [...new Set(rows.map((row) => row.license_id as number))].filter(
-        (id) => id !== NOT_WRITTEN,
-      );
+      const ids = [...new Set(rows.map((row) => row.license_id as number))].filter((id) => id !== DRY_RUN_ID);
       return findEventRows(job.trx, ids, [...new Set(rows.map((row) => row.at as string))]);
     },
   });
@@ -55,13 +53,13 @@ function withPlanHere(job: ImportJob, json: Json): Json {
 }
 
 /** Imports access records, which are counted like events. */
-export async function importAccesses(job: ImportJob, records: Numbered<'access'>[]): Promise<void> {
+export async function importAccesses(job: ImportJob, records: NumberedRecord<'access'>[]): Promise<void> {
   await importCounted(job, 'access', records, {
     keyIds: ({ value }) => (value.key_id === null ? [] : [value.key_id]),
     toRow: ({ line, value }) => ({
       ...toRow('access', value),
-      license_id: value.license_id === null ? null : licenseHere(job, line, value.license_id),
-      key_id: value.key_id === null ? null : keyHere(job, line, value.key_id),
+      license_id: value.license_id === null ? null : localLicenseId(job, line, value.license_id),
+      key_id: value.key_id === null ? null : localKeyId(job, line, value.key_id),
     }),
     find: (rows) => findRows(job.trx, 'access_log', 'at', [...new Set(rows.map((row) => row.at as string))]),
     added: (rows) =>
@@ -78,8 +76,8 @@ export async function importAccesses(job: ImportJob, records: Numbered<'access'>
 
 interface Counting<T extends 'event' | 'access'> {
   /** Returns the ids in the file of the keys that a record contains */
-  keyIds: (record: Numbered<T>) => number[];
-  toRow: (record: Numbered<T>) => Row;
+  keyIds: (record: NumberedRecord<T>) => number[];
+  toRow: (record: NumberedRecord<T>) => Row;
   /** Finds the rows that may be equal to these */
   find: (rows: Row[]) => Promise<Row[]>;
   /** Receives the rows that were inserted */
@@ -89,10 +87,10 @@ interface Counting<T extends 'event' | 'access'> {
 async function importCounted<T extends 'event' | 'access'>(
   job: ImportJob,
   type: T,
-  records: Numbered<T>[],
+  records: NumberedRecord<T>[],
   { keyIds, toRow: toRowHere, find, added: afterwards }: Counting<T>,
 ): Promise<void> {
-  const count = async (entries: { record: Numbered<T>; row: Row }[]) => {
+  const count = async (entries: { record: NumberedRecord<T>; row: Row }[]) => {
     const found = job.empty[type] ? [] : await find(entries.map(({ row }) => row));
     const here = new Map<string, number>();
     for (const row of found) {
@@ -113,7 +111,7 @@ async function importCounted<T extends 'event' | 'access'>(
   const read = () => records.map((record) => ({ record, row: toRowHere(record) }));
   const entries = read();
   // New keys of existing licences are inserted last. Equal records are counted together, so the whole batch waits for them.
-  const waits = records.some((record) => keyIds(record).some((id) => job.keys.get(id) === NOT_WRITTEN));
+  const waits = records.some((record) => keyIds(record).some((id) => job.keys.get(id) === DRY_RUN_ID));
   if (waits && job.writes) job.last.push(() => count(read()));
   else await count(entries);
 }

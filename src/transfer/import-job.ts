@@ -4,7 +4,7 @@ import type { Transaction } from '../store/engine/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
 import { keepRemark, type GroupedWarning } from './lines';
-import { atLine, type Numbered } from './record-reader';
+import { errorAtLine, type NumberedRecord } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
 export interface ImportOptions {
@@ -65,13 +65,13 @@ export interface ImportJob {
   /** the plans here, keyed by their id in the file */
   plans: Map<number, LocalPlan>;
   localPlans: Map<number, LocalPlan>;
-  /** the id here, keyed by the id in the file; NOT_WRITTEN for a new licence while nothing is written */
+  /** the id here, keyed by the id in the file; DRY_RUN_ID for a new licence while nothing is written */
   licenses: Map<number, number>;
-  /** the id here of each key, keyed by its id in the file; NOT_WRITTEN as for licences, and for new keys of licences here */
+  /** the id here of each key, keyed by its id in the file; DRY_RUN_ID as for licences, and for new keys of licences here */
   keys: Map<number, number>;
   /** the keys in the file except main keys: their licence there, and the key here of their activations (null: the main key) */
   otherKeys: Map<number, { licenseId: number; key: number | null }>;
-  /** the id here of each order, keyed by its id in the file; NOT_WRITTEN as for licences */
+  /** the id here of each order, keyed by its id in the file; DRY_RUN_ID as for licences */
   orders: Map<number, number>;
   /** the ids of licences here that were matched with a record */
   matched: Set<number>;
@@ -95,7 +95,7 @@ export interface LocalPlan {
   activationType: string;
 }
 
-export const NOT_WRITTEN = 0;
+export const DRY_RUN_ID = 0;
 
 export async function startJob(trx: Transaction, options: ImportOptions): Promise<ImportJob> {
   const entries = async <T>(value: (type: RecordType) => T | Promise<T>) => {
@@ -145,7 +145,7 @@ export function tally(job: ImportJob, type: RecordType, outcome: keyof Tally, co
 }
 
 /** Counts and reports a record that cannot be imported. The whole import will be rolled back. */
-export function conflict(job: ImportJob, type: RecordType, line: number, message: string): void {
+export function recordConflict(job: ImportJob, type: RecordType, line: number, message: string): void {
   tally(job, type, 'conflicting');
   job.writes = false;
   job.report.conflicting++;
@@ -156,8 +156,8 @@ export function conflict(job: ImportJob, type: RecordType, line: number, message
 export async function insertNew<T extends RecordType>(
   job: ImportJob,
   type: T,
-  records: Numbered<T>[],
-  extra: (record: Numbered<T>) => Row = () => ({}),
+  records: NumberedRecord<T>[],
+  extra: (record: NumberedRecord<T>) => Row = () => ({}),
 ): Promise<void> {
   tally(job, type, 'new', records.length);
   if (!job.writes || records.length === 0) return;
@@ -181,16 +181,16 @@ export function hasChanges(changes: Row): boolean {
   return Object.keys(changes).length > 0;
 }
 
-/** Returns the id here of a licence in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such licence */
-export function licenseHere(job: ImportJob, line: number, id: number): number {
+/** Returns the id here of a licence in the file, or DRY_RUN_ID. @throws OperatorError when the file has no such licence */
+export function localLicenseId(job: ImportJob, line: number, id: number): number {
   const here = job.licenses.get(id);
-  if (here === undefined) throw atLine(line, `the file has no licence ${id}`);
+  if (here === undefined) throw errorAtLine(line, `the file has no licence ${id}`);
   return here;
 }
 
-/** Returns the id here of a key in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such key */
-export function keyHere(job: ImportJob, line: number, id: number): number {
+/** Returns the id here of a key in the file, or DRY_RUN_ID. @throws OperatorError when the file has no such key */
+export function localKeyId(job: ImportJob, line: number, id: number): number {
   const here = job.keys.get(id);
-  if (here === undefined) throw atLine(line, `the file has no key ${id}`);
+  if (here === undefined) throw errorAtLine(line, `the file has no key ${id}`);
   return here;
 }

@@ -18,11 +18,11 @@ import { withKeys, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks, lockRows, updateRows } from '../store/import';
 import { findOwners, incrementRevisions } from '../store/licenses/licenses';
 import {
-  conflict,
+  recordConflict,
   hasChanges,
   insertNew,
-  licenseHere,
-  NOT_WRITTEN,
+  localLicenseId,
+  DRY_RUN_ID,
   tally,
   type ImportJob,
   type LocalPlan,
@@ -36,13 +36,13 @@ import {
   type MergedKeys,
 } from './import-keys';
 import { noteLine } from './lines';
-import { atLine, type Numbered } from './record-reader';
+import { errorAtLine, type NumberedRecord } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
-type MatchedLicense = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
+type MatchedLicense = NumberedRecord<'license'> & { here: RecordOf<'license'> | undefined };
 
 /** Imports licences. They are matched by key digests: any key in the file with any key here. */
-export async function importLicenses(job: ImportJob, records: Numbered<'license'>[]): Promise<void> {
+export async function importLicenses(job: ImportJob, records: NumberedRecord<'license'>[]): Promise<void> {
   for (const record of records) checkLicense(job, record);
   const values = records.map(({ value }) => value);
   const digests = values.flatMap(({ keys }) => keys.map(({ key_digest }) => key_digest));
@@ -56,28 +56,38 @@ export async function importLicenses(job: ImportJob, records: Numbered<'license'
   for (const record of records) {
     const { line, value } = record;
     const ids = [...new Set(value.keys.flatMap(({ key_digest }) => owners.get(key_digest) ?? []))];
-    const match = here.get(ids[0] ?? NOT_WRITTEN);
+    const match = here.get(ids[0] ?? DRY_RUN_ID);
     const owner = value.reference === null ? undefined : ownerOf.get(value.reference);
     const merge = mergeKeys(match, value, formatTimestamp(job.options.now));
     const found: MatchedLicense = { ...record, here: match };
     if (ids.length > 1)
-      conflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
+      recordConflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
     else if (match !== undefined && job.matched.has(match.id))
-      conflict(job, 'license', line, `licence ${match.id} here has its key, and that of an earlier line`);
+      recordConflict(
+        job,
+        'license',
+        line,
+        `licence ${match.id} here has its key, and that of an earlier line`,
+      );
     else if (owner !== undefined && owner !== match?.id)
-      conflict(job, 'license', line, `its reference belongs to licence ${owner} here, which has another key`);
+      recordConflict(
+        job,
+        'license',
+        line,
+        `its reference belongs to licence ${owner} here, which has another key`,
+      );
     else if (match === undefined) added.push(found);
     else {
       const difference = licenseConflict(job, match, value);
-      if (difference !== undefined) conflict(job, 'license', line, difference);
+      if (difference !== undefined) recordConflict(job, 'license', line, difference);
       else if (hasChanges(licenseChanges(job, match, value)) || changesKeys(merge, match))
         differing.push(found);
       else tally(job, 'license', 'same');
     }
     if (match !== undefined) job.matched.add(match.id);
-    job.licenses.set(value.id, match?.id ?? NOT_WRITTEN);
+    job.licenses.set(value.id, match?.id ?? DRY_RUN_ID);
     const idsHere = new Map(match?.keys.map(({ key_digest, id }) => [key_digest, id]));
-    rememberKeys(job, value, merge, (digest) => idsHere.get(digest) ?? NOT_WRITTEN);
+    rememberKeys(job, value, merge, (digest) => idsHere.get(digest) ?? DRY_RUN_ID);
   }
   tally(job, 'license', 'new', added.length);
   if (job.writes) await insertLicenses(job, added);
@@ -95,10 +105,10 @@ async function readLicenses(
   return new Map(rows.map((row) => [row.id as number, fromRow('license', row)]));
 }
 
-function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): void {
+function checkLicense(job: ImportJob, { line, value }: NumberedRecord<'license'>): void {
   // Exports from before addresses were required may contain another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
-  if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
+  if (!job.plans.has(value.plan_id)) throw errorAtLine(line, `the file has no plan ${value.plan_id}`);
   checkImportedKeys(job, { line, value });
   for (const { key_digest } of value.keys) once(job.digests, key_digest, line, 'key');
   if (value.reference !== null) once(job.references, value.reference, line, 'reference');
@@ -107,7 +117,7 @@ function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): voi
   const sealed = value.keys.flatMap(({ key_sealed }) => key_sealed ?? []);
   if (sealed.length > 0 && secret === undefined) job.report.sealedUnchecked++;
   else if (secret !== undefined && !sealed.every((one) => isSealedWith(one, secret)))
-    throw atLine(
+    throw errorAtLine(
       line,
       'the key of this licence is sealed with another LICENSING_KEY_SECRET than the one set here',
       { reason: 'sealed-elsewhere' },
@@ -120,7 +130,8 @@ function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): voi
 
 function once(lines: Map<string, number>, key: string, line: number, what: string): void {
   const before = noteLine(lines, key, line);
-  if (before !== undefined) throw atLine(line, `this licence has the same ${what} as that of line ${before}`);
+  if (before !== undefined)
+    throw errorAtLine(line, `this licence has the same ${what} as that of line ${before}`);
 }
 
 function planOf(job: ImportJob, { plan_id }: RecordOf<'license'>): LocalPlan {
@@ -222,7 +233,7 @@ async function changeLicenses(job: ImportJob, differing: MatchedLicense[]): Prom
     const { id } = here;
     const difference = licenseConflict(job, here, value);
     if (difference !== undefined) {
-      conflict(job, 'license', line, difference);
+      recordConflict(job, 'license', line, difference);
       continue;
     }
     merged.push({ licenseId: id, here, there: value, merge: mergeKeys(here, value, formatTimestamp(now)) });
@@ -256,18 +267,21 @@ async function changeLicenses(job: ImportJob, differing: MatchedLicense[]): Prom
  * activation that uses a slot here becomes free if the file says so, as when its production site is activated, but
  * never the reverse. A hold is only extended.
  */
-export async function importActivations(job: ImportJob, records: Numbered<'activation'>[]): Promise<void> {
+export async function importActivations(
+  job: ImportJob,
+  records: NumberedRecord<'activation'>[],
+): Promise<void> {
   const entries: ActivationEntry[] = records.map((record) => {
     const { line, value } = record;
     if (job.activationsOf.license !== value.license_id)
       job.activationsOf = { license: value.license_id, identifiers: new Set() };
     const { identifiers } = job.activationsOf;
     if (identifiers.has(value.identifier))
-      throw atLine(line, 'this identifier is activated on its licence already');
+      throw errorAtLine(line, 'this identifier is activated on its licence already');
     identifiers.add(value.identifier);
     if (value.key_id !== null && job.otherKeys.get(value.key_id)?.licenseId !== value.license_id)
-      throw atLine(line, `its licence has no key ${value.key_id} besides the main key`);
-    return { record, licenseId: licenseHere(job, line, value.license_id) };
+      throw errorAtLine(line, `its licence has no key ${value.key_id} besides the main key`);
+    return { record, licenseId: localLicenseId(job, line, value.license_id) };
   });
   let added = entries;
   /** the number of changes, keyed by the id of a licence that existed before */
@@ -350,7 +364,7 @@ async function insertActivationsOf(job: ImportJob, added: ActivationEntry[]): Pr
 }
 
 interface ActivationEntry {
-  record: Numbered<'activation'>;
+  record: NumberedRecord<'activation'>;
   licenseId: number;
 }
 
@@ -359,5 +373,5 @@ function pairOf({ record, licenseId }: ActivationEntry) {
 }
 
 function isWritten({ licenseId }: { licenseId: number }): boolean {
-  return licenseId !== NOT_WRITTEN;
+  return licenseId !== DRY_RUN_ID;
 }

@@ -5,30 +5,30 @@ import { refreshWordsOfCustomers } from '../store/search-words';
 import { findRows, insertCountedInChunks, insertInChunks } from '../store/import';
 import {
   changeRow,
-  conflict,
+  recordConflict,
   hasChanges,
   insertNew,
-  licenseHere,
-  NOT_WRITTEN,
+  localLicenseId,
+  DRY_RUN_ID,
   tally,
   type ImportJob,
 } from './import-job';
 import { keepRemark } from './lines';
-import { atLine, type Numbered } from './record-reader';
+import { errorAtLine, type NumberedRecord } from './record-reader';
 import { fromRow, toRow, type OrderLicenseRecord, type RecordOf } from './records';
 
 /** Imports shops. They are matched by name. Settings come from the file; a secret here is kept unless the file has one. */
-export async function importShops(job: ImportJob, records: Numbered<'shop'>[]): Promise<void> {
+export async function importShops(job: ImportJob, records: NumberedRecord<'shop'>[]): Promise<void> {
   const { secret, withoutSealedKeys } = job.options;
   const names = records.map(({ value }) => value.name);
   const here = new Map((await findRows(job.trx, 'shops', 'name', names)).map((row) => [row.name, row]));
-  const added: Numbered<'shop'>[] = [];
+  const added: NumberedRecord<'shop'>[] = [];
   for (const record of records) {
     const { line, value } = record;
     if (withoutSealedKeys) Object.assign(value, { secret_sealed: null, api_key_sealed: null });
     const sealed = [value.secret_sealed, value.api_key_sealed].filter((one) => one !== null);
     if (secret !== undefined && !sealed.every((one) => isSealedWith(one, secret)))
-      throw atLine(
+      throw errorAtLine(
         line,
         'the secret of this shop is sealed with another LICENSING_KEY_SECRET than the one set here',
         { reason: 'sealed-elsewhere' },
@@ -44,7 +44,7 @@ export async function importShops(job: ImportJob, records: Numbered<'shop'>[]): 
     }
     const staysHere = value.kind === match.kind && keepsOrigin(value.site_url, match.site_url);
     if ((isKeyHere || value.api_key_sealed === null) && match.api_key_sealed !== null && !staysHere)
-      throw atLine(
+      throw errorAtLine(
         line,
         `the API key that the shop ${value.name} has here belongs to another site or kind. Remove it first: licensing shop edit ${value.name} --api-key-file none`,
         { reason: 'secret-elsewhere' },
@@ -65,7 +65,7 @@ export async function importShops(job: ImportJob, records: Numbered<'shop'>[]): 
 }
 
 /** Leaves out an API key. It is not sealed together with its site, so a file could send it to another site. */
-function leaveKeyOut({ report }: ImportJob, { line, value }: Numbered<'shop'>): void {
+function leaveKeyOut({ report }: ImportJob, { line, value }: NumberedRecord<'shop'>): void {
   value.api_key_sealed = null;
   report.leftOutCount++;
   keepRemark(
@@ -85,7 +85,7 @@ function differing(here: Row, there: Row): Row {
 }
 
 /** Imports the plans that shops' articles sell. They are matched by article and plan. */
-export async function importSkus(job: ImportJob, records: Numbered<'sku'>[]): Promise<void> {
+export async function importSkus(job: ImportJob, records: NumberedRecord<'sku'>[]): Promise<void> {
   const nameOf = ({ awaited, plan_id: plan }: Pick<RecordOf<'sku'>, 'awaited' | 'plan_id'>) =>
     `${awaited} ${plan}`;
   const found = job.empty.sku
@@ -94,10 +94,10 @@ export async function importSkus(job: ImportJob, records: Numbered<'sku'>[]): Pr
         ...new Set(records.map(({ value }) => value.awaited)),
       ]);
   const here = new Map(found.map((row) => fromRow('sku', row)).map((one) => [nameOf(one), one]));
-  const added: Numbered<'sku'>[] = [];
+  const added: NumberedRecord<'sku'>[] = [];
   for (const record of records) {
     const { line, value } = record;
-    if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
+    if (!job.plans.has(value.plan_id)) throw errorAtLine(line, `the file has no plan ${value.plan_id}`);
     value.plan_id = planHere(job, value.plan_id);
     const match = here.get(nameOf(value));
     if (match === undefined) added.push(record);
@@ -116,22 +116,22 @@ function planHere(job: ImportJob, id: number): number {
  * Imports orders. They are matched by shop and number. An order's effect follows from all its events, so an order with
  * different events here and in the file is a conflict.
  */
-export async function importOrders(job: ImportJob, records: Numbered<'order'>[]): Promise<void> {
+export async function importOrders(job: ImportJob, records: NumberedRecord<'order'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.order ? [] : await findRows(job.trx, 'orders', 'digest', digests);
   const here = new Map(
     (await withOrderRows(job.trx, found)).map((row) => [row.digest, fromRow('order', row)]),
   );
-  const added: Numbered<'order'>[] = [];
+  const added: NumberedRecord<'order'>[] = [];
   for (const record of records) {
     const { line, value } = record;
     checkOrder(job, record);
     const match = here.get(value.digest);
-    job.orders.set(value.id, match?.id ?? (job.empty.order && job.writes ? value.id : NOT_WRITTEN));
+    job.orders.set(value.id, match?.id ?? (job.empty.order && job.writes ? value.id : DRY_RUN_ID));
     if (match === undefined) added.push(record);
     else if (identities(match) === identities(value)) tally(job, 'order', 'same');
     else
-      conflict(
+      recordConflict(
         job,
         'order',
         line,
@@ -149,19 +149,19 @@ function identities({ events }: RecordOf<'order'>): string {
     .join();
 }
 
-function checkOrder(job: ImportJob, { line, value }: Numbered<'order'>): void {
+function checkOrder(job: ImportJob, { line, value }: NumberedRecord<'order'>): void {
   const lines = new Set(value.lines.map(({ id }) => id));
   for (const { license_id, line_id } of value.licenses) {
-    licenseHere(job, line, license_id);
-    if (!lines.has(line_id)) throw atLine(line, `this order has no line with the id ${line_id}`);
+    localLicenseId(job, line, license_id);
+    if (!lines.has(line_id)) throw errorAtLine(line, `this order has no line with the id ${line_id}`);
   }
   for (const list of [value.lines, value.events, value.licenses])
     if (list.some(({ id }, i) => i > 0 && id <= (list[i - 1]?.id ?? 0)))
-      throw atLine(line, "an order's lines, events and licences must each ascend by id");
+      throw errorAtLine(line, "an order's lines, events and licences must each ascend by id");
 }
 
 /** Inserts orders. Empty tables keep the file's ids; otherwise the database assigns new ones. */
-async function insertOrders(job: ImportJob, added: Numbered<'order'>[]): Promise<void> {
+async function insertOrders(job: ImportJob, added: NumberedRecord<'order'>[]): Promise<void> {
   const { trx } = job;
   const keepsIds = job.empty.order;
   const own = ({ id, ...row }: Row): Row => (keepsIds ? { id: id as number, ...row } : row);
@@ -172,8 +172,8 @@ async function insertOrders(job: ImportJob, added: Numbered<'order'>[]): Promise
   if (keepsIds) await insertInChunks(trx, 'orders', rows);
   else
     for (const [i, id] of (await insertCountedInChunks(trx, 'orders', rows)).entries())
-      job.orders.set((added[i] as Numbered<'order'>).value.id, id);
-  const orderOf = ({ value }: Numbered<'order'>) => job.orders.get(value.id) as number;
+      job.orders.set((added[i] as NumberedRecord<'order'>).value.id, id);
+  const orderOf = ({ value }: NumberedRecord<'order'>) => job.orders.get(value.id) as number;
   const lines = added.flatMap((record) =>
     record.value.lines.map((one) => ({
       id: one.id,
@@ -215,7 +215,7 @@ async function insertOrders(job: ImportJob, added: Numbered<'order'>[]): Promise
         ...own(
           toRow('order_license', {
             ...one,
-            license_id: licenseHere(job, record.line, one.license_id),
+            license_id: localLicenseId(job, record.line, one.license_id),
             line_id: lineIds.get(one.line_id) as number,
             plans: plansHere(job, one.plans),
           }),
@@ -263,11 +263,11 @@ function plansHere(job: ImportJob, { base, had, upgrades, ...others }: OrderLice
 }
 
 /** Imports shop links. They are matched by digest. An existing link keeps its target, but an address follows the file. */
-export async function importShopLinks(job: ImportJob, records: Numbered<'shop_link'>[]): Promise<void> {
+export async function importShopLinks(job: ImportJob, records: NumberedRecord<'shop_link'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.shop_link ? [] : await findRows(job.trx, 'shop_links', 'digest', digests);
   const here = new Map(found.map((row) => [row.digest, fromRow('shop_link', row)]));
-  const added: Numbered<'shop_link'>[] = [];
+  const added: NumberedRecord<'shop_link'>[] = [];
   for (const record of records) {
     const { digest, kind, target } = record.value;
     const match = here.get(digest);
@@ -279,11 +279,11 @@ export async function importShopLinks(job: ImportJob, records: Numbered<'shop_li
 }
 
 /** Imports customers. They are matched by address, and their data comes from the file. */
-export async function importCustomers(job: ImportJob, records: Numbered<'customer'>[]): Promise<void> {
+export async function importCustomers(job: ImportJob, records: NumberedRecord<'customer'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.customer ? [] : await findRows(job.trx, 'customers', 'digest', digests);
   const here = new Map(found.map((row) => [row.digest, row]));
-  const added: Numbered<'customer'>[] = [];
+  const added: NumberedRecord<'customer'>[] = [];
   for (const record of records) {
     const row = here.get(record.value.digest);
     if (row === undefined) {

@@ -6,7 +6,7 @@ import type { Db } from '../../store/engine/database';
 import { importError } from '../refusals';
 import { oneKey, openFile, type RowReader } from './file-source';
 import type { MovingSource, ReadColumn, TableOptions } from './source';
-import { idOfKey, LeftOut, sitesOf, type FormerTable } from './table';
+import { referenceFromKey, SkippedRowError, sitesOf, type SourceTable } from './table';
 
 /** The source for a table of any other system. Its column names suggest the fields, and the seller may correct them. */
 
@@ -125,7 +125,7 @@ function requireColumn(names: string[], name: string): number {
 }
 
 /** Returns the columns and their fields. The names may be shown, because a line with a column for keys is a heading. */
-function readColumns(table: FormerTable<CsvTarget>, { map }: TableOptions): ReadColumn[] {
+function readColumns(table: SourceTable<CsvTarget>, { map }: TableOptions): ReadColumn[] {
   const fields = [...CSV_FIELDS, ...map.keys()].filter((field) => table.has(field as CsvTarget));
   const byName = new Map(fields.map((field) => [table.nameOf(field as CsvTarget), field]));
   return table.names
@@ -153,8 +153,8 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
   return {
     id(row) {
       const key = row.text('key');
-      if (key === '') throw new LeftOut('no-key');
-      return idOfKey(key);
+      if (key === '') throw new SkippedRowError('no-key');
+      return referenceFromKey(key);
     },
     customer: (row) => row.text('customer'),
     order: (row) => row.text('reference'),
@@ -162,7 +162,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
       const [product, plan] = [row.text('product') || options.product, row.text('plan') || options.plan];
       const key = [product, plan].filter(Boolean).join(':') || ALL;
       if (product === undefined && key === ALL && (table.has('product') || table.has('plan')))
-        throw new LeftOut('no-product');
+        throw new SkippedRowError('no-product');
       const known = spelled.get(key.toLowerCase());
       if (known !== undefined) return known;
       const name = plan || product || 'Licences';

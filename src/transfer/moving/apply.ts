@@ -52,7 +52,7 @@ import type { MergedField, DesiredLicense, DesiredKey } from './desired-license'
 
 /** Applies the licences of a source: inserts new ones at once, and changes existing ones at the end, under their locks. */
 
-export interface Applying extends ImportContext {
+export interface ApplyState extends ImportContext {
   trx: Transaction;
   report: Reporter;
   /** false in a dry run */
@@ -74,7 +74,7 @@ export interface Applying extends ImportContext {
   plans: { find(planId: number): Plan | undefined };
 }
 
-export interface Arrived {
+export interface IncomingLicense {
   item: SourceLicense;
   wanted: DesiredLicense;
   target: Target;
@@ -91,9 +91,9 @@ interface Later {
 }
 
 /** Applies a batch of licences. */
-export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void> {
+export async function applyBatch(job: ApplyState, batch: IncomingLicense[]): Promise<void> {
   const here = await findHere(job, batch);
-  const fresh: { arrived: Arrived; keys: SortedKeys }[] = [];
+  const fresh: { arrived: IncomingLicense; keys: SortedKeys }[] = [];
   for (const arrived of batch) {
     const { wanted } = arrived;
     remarkSites(job, wanted);
@@ -155,7 +155,7 @@ interface Here {
   activated: Set<string>;
 }
 
-async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here> {
+async function findHere({ trx, runs }: ApplyState, batch: IncomingLicense[]): Promise<Here> {
   const wanted = batch.map((one) => one.wanted);
   const rows = await findRows(
     trx,
@@ -185,7 +185,7 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
 }
 
 /** Warns about a site that another licence of the product has as well. */
-function remarkSites({ report, sites }: Applying, wanted: DesiredLicense): void {
+function remarkSites({ report, sites }: ApplyState, wanted: DesiredLicense): void {
   for (const site of allSites(wanted)) {
     const number = createHash('sha256').update(`${wanted.plan.productId} ${site}`).digest().readUIntBE(0, 6);
     if (sites.has(number)) report.warn('site-twice', wanted.row);
@@ -205,9 +205,9 @@ interface SortedKeys {
 }
 
 function sortKeys(
-  { report, keyRows, now }: Applying,
+  { report, keyRows, now }: ApplyState,
   here: Here,
-  { wanted }: Arrived,
+  { wanted }: IncomingLicense,
   licenseId: number | undefined,
 ): SortedKeys {
   const sorted: SortedKeys = { fresh: [], moving: [], ended: [], twins: 0 };
@@ -225,7 +225,7 @@ function sortKeys(
 }
 
 async function remarkTwins(
-  { trx, report, folded }: Applying,
+  { trx, report, folded }: ApplyState,
   keys: DesiredKey[][],
   rows: number[],
 ): Promise<void> {
@@ -249,8 +249,8 @@ function isMain({ limit, ended }: DesiredKey): boolean {
 }
 
 function draftOf(
-  { report, now, secret }: Applying,
-  { wanted }: Arrived,
+  { report, now, secret }: ApplyState,
+  { wanted }: IncomingLicense,
   { fresh }: SortedKeys,
 ): ImportedLicense {
   const { plan, status, activationLimit, expiresAt, customer, reference, metadata, lastUsedAt, row } = wanted;
@@ -280,8 +280,8 @@ function draftOf(
 }
 
 function describe(
-  { report, now }: Applying,
-  { item, wanted, target }: Arrived,
+  { report, now }: ApplyState,
+  { item, wanted, target }: IncomingLicense,
   { fresh, moving }: SortedKeys,
   { sites, status, expiresAt }: ImportedLicense,
 ): void {
@@ -314,8 +314,8 @@ function describe(
 }
 
 function compareHere(
-  job: Applying,
-  arrived: Arrived,
+  job: ApplyState,
+  arrived: IncomingLicense,
   license: LockedLicense,
   keys: SortedKeys,
   here: Here,
@@ -341,7 +341,7 @@ function compareHere(
 }
 
 function differences(
-  { plans }: Applying,
+  { plans }: ApplyState,
   license: LockedLicense,
   wanted: DesiredLicense,
   brought: ImportBaseline,
@@ -357,7 +357,7 @@ function differences(
   return { ...compared, changed: changed.filter((field) => field !== 'plan_id'), kept: ['plan_id', ...kept] };
 }
 
-function noteNames({ names, writes }: Applying, named: DesiredLicense[]): void {
+function noteNames({ names, writes }: ApplyState, named: DesiredLicense[]): void {
   const lines = named.flatMap(({ customer, customerName }) =>
     customer !== null && customerName !== null ? [`${customer}\t${customerName}`] : [],
   );
@@ -365,7 +365,7 @@ function noteNames({ names, writes }: Applying, named: DesiredLicense[]): void {
 }
 
 /** Names the customers who have no name yet. Runs before existing licences are locked, in the lock order of orders. */
-export async function applyNames({ trx, names, importId }: Applying): Promise<void> {
+export async function applyNames({ trx, names, importId }: ApplyState): Promise<void> {
   for (const lines of names) {
     const named = lines.split('\n').map((line) => line.split('\t') as [string, string]);
     const ids = await nameCustomers(trx, new Map(named));
@@ -379,7 +379,7 @@ export async function applyNames({ trx, names, importId }: Applying): Promise<vo
 }
 
 /** Changes existing licences, under their locks, in the order of their ids. */
-export async function applyLater(job: Applying): Promise<void> {
+export async function applyUpdates(job: ApplyState): Promise<void> {
   const { trx, later } = job;
   later.sort((a, b) => a.licenseId - b.licenseId);
   const digests = later.flatMap(({ moving }) => moving.map(({ digest }) => digest));
@@ -391,7 +391,7 @@ export async function applyLater(job: Applying): Promise<void> {
   for (const some of chunksOf(later)) await changeSome(job, some);
 }
 
-async function changeSome(job: Applying, some: Later[]): Promise<void> {
+async function changeSome(job: ApplyState, some: Later[]): Promise<void> {
   const { trx, now, actor } = job;
   const ids = some.map(({ licenseId }) => licenseId);
   const licenses = new Map(
@@ -466,7 +466,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
 }
 
 function rowOf(
-  { plans }: Applying,
+  { plans }: ApplyState,
   license: LockedLicense,
   wanted: DesiredLicense,
   changed: MergedField[],
@@ -506,7 +506,7 @@ function pick(fields: MergedField[], from: Record<string, unknown>): Record<stri
 
 /** Adds the source's new sites. @returns the number of slots that they use */
 async function addSites(
-  { trx, report, now }: Applying,
+  { trx, report, now }: ApplyState,
   license: LockedLicense,
   wanted: DesiredLicense,
   brought: ImportBaseline,
@@ -532,7 +532,7 @@ async function addSites(
 
 /** Moves, adds and ends keys. @param keys the source's keys that exist here, by digest @returns the number of changed keys */
 async function addKeys(
-  job: Applying,
+  job: ApplyState,
   license: LockedLicense,
   { wanted, wasHere, moving }: Later,
   keys: Map<string, LicenseKey>,

@@ -1,8 +1,8 @@
 import type { Row } from '../../store/export';
 import { importError } from '../refusals';
-import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
+import { assignKeys, mapOfKeys, type KeyAssignmentRules, type SourceEntitlement } from './rights';
 import { openSiteTables, columnText, type SiteTables } from './site-tables';
-import { openRights, type RightsOfUsers } from './subscriptions';
+import { openRights, type EntitlementsByUser } from './subscriptions';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
 
 /**
@@ -35,12 +35,12 @@ async function open({ db, sitePrefix, confirmed, now, ...map }: SourceContext): 
 
 async function* readItems(
   tables: SiteTables,
-  rights: RightsOfUsers,
-  map: MapOfKeys,
+  rights: EntitlementsByUser,
+  map: KeyAssignmentRules,
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);
   const plans = new Map(rights.plans.map((plan) => [plan.key, plan]));
-  let batch: { user: number; rights: Right[] }[] = [];
+  let batch: { user: number; rights: SourceEntitlement[] }[] = [];
   const flush = async function* (): AsyncGenerator<SourceItem> {
     const users = new Map(
       (
@@ -63,7 +63,7 @@ async function* readItems(
           warning: 'user-gone',
         };
       for (const { row } of of?.ended ?? []) yield { row, warning: 'unpublished-ends' };
-      const given = giveKeys(known, of?.keys ?? [], plans, map);
+      const given = assignKeys(known, of?.keys ?? [], plans, map);
       yield* given.warnings;
       // The log contains the user but not the product, so the licence with the keys gets the use.
       for (const license of given.licenses)
@@ -89,7 +89,7 @@ async function lastUses(tables: SiteTables, batch: { user: number }[]): Promise<
   return tables.latest('ars_log', 'user_id', 'accessed_on', users, { authorized: 1 });
 }
 
-function withCustomer(right: Right, user: Row | undefined): Right {
+function withCustomer(right: SourceEntitlement, user: Row | undefined): SourceEntitlement {
   const customer = columnText(user?.email) || null;
   const customerName = columnText(user?.name) || null;
   return { ...right, license: { ...right.license, customer, customerName } };

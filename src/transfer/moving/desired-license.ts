@@ -10,7 +10,7 @@ import { MAX_LABEL_LENGTH } from '../../licensing/core/columns';
 import { KeyFault, labelOf, readKey } from '../cells';
 import { endAfter } from './dates';
 import type { Reporter } from './report';
-import type { LeftOutReason, WarningCode } from './import-messages';
+import type { SkipReason, WarningCode } from './import-messages';
 import type { SourceKey, SourceLicense } from './source';
 import { BEGINS_LATER, sourceStandingOf } from './standing';
 
@@ -70,7 +70,7 @@ export function toDesiredLicense(
   plan: Plan,
   report: Reporter,
   now: Date,
-): DesiredLicense | { leftOut: LeftOutReason } {
+): DesiredLicense | { leftOut: SkipReason } {
   const { row, startsAt } = item;
   const warn = (code: WarningCode) => report.warn(code, row);
   const reference = `${source}:${item.id}`;

@@ -1,6 +1,6 @@
 import type { Row } from '../../store/export';
-import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
-import type { LeftOutReason } from './import-messages';
+import { assignKeys, mapOfKeys, type KeyAssignmentRules, type SourceEntitlement } from './rights';
+import type { SkipReason } from './import-messages';
 import { BEGINS_LATER, OVER, RUNS, sourceStandingOf } from './standing';
 import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
 import type {
@@ -96,7 +96,7 @@ function durationOf({
 async function* readItems(
   tables: SiteTables,
   plans: Map<string, SourcePlan>,
-  map: MapOfKeys,
+  map: KeyAssignmentRules,
   now: Date,
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);
@@ -159,10 +159,10 @@ function* itemsOf(
   rows: Row[],
   byUser: Map<number, string>,
   plans: Map<string, SourcePlan>,
-  map: MapOfKeys,
+  map: KeyAssignmentRules,
   now: Date,
 ): Generator<SourceItem> {
-  const rights = new Map<string, Right>();
+  const rights = new Map<string, SourceEntitlement>();
   for (const row of rows) {
     const id = Number(row.id);
     const plan = columnText(row.plan_id);
@@ -195,12 +195,12 @@ function* itemsOf(
       row,
       warning: 'unpublished-key',
     };
-  const given = giveKeys([...rights.values()], user === 0 ? [] : keys, plans, map);
+  const given = assignKeys([...rights.values()], user === 0 ? [] : keys, plans, map);
   yield* given.warnings;
   yield* given.licenses;
 }
 
-function reasonOf(row: Row, plans: Map<string, SourcePlan>): LeftOutReason | undefined {
+function reasonOf(row: Row, plans: Map<string, SourcePlan>): SkipReason | undefined {
   if (Number(row.plan_main_record) !== 1) return 'renewal';
   if (!plans.has(columnText(row.plan_id))) return 'plan-gone';
   if (parseEnd(row.plan_subscription_to_date) === undefined) return 'bad-end';
@@ -217,7 +217,7 @@ function reasonOf(row: Row, plans: Map<string, SourcePlan>): LeftOutReason | und
 /** The first year in which an end means that there is no end. */
 const LIFETIME = 2099;
 
-function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
+function rightOf(row: Row, plan: SourcePlan, now: Date): SourceEntitlement {
   const state = Number(row.plan_subscription_status);
   const end = parseEnd(row.plan_subscription_to_date) ?? undefined;
   // A plan may have become a lifetime plan after it was sold with an end.
@@ -245,8 +245,8 @@ function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
 
 const STATES: Record<number, SourceLicense['status']> = { 1: 'active', 2: 'expired', 4: 'cancelled' };
 
-function isLater(a: Right, b: Right): boolean {
-  const end = ({ license: { expiresAt } }: Right) =>
+function isLater(a: SourceEntitlement, b: SourceEntitlement): boolean {
+  const end = ({ license: { expiresAt } }: SourceEntitlement) =>
     expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
   const [isOver, isOtherOver] = [a.standing === OVER, b.standing === OVER];
   return isOver === isOtherOver ? end(a) > end(b) : isOtherOver;

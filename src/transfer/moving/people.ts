@@ -1,4 +1,4 @@
-import { FormerTable, type FormerRow } from './table';
+import { SourceTable, type SourceRow } from './table';
 import type { DateForm, SourceWarning } from './source';
 
 /**
@@ -41,7 +41,7 @@ export interface People {
   orders: Map<string, SourceOrder>;
   /** warnings about rows that are not read, because their number of cells differs from the first line */
   oddRows: SourceWarning[];
-  /** Returns an order's date; undefined if the order has no date. @throws LeftOut */
+  /** Returns an order's date; undefined if the order has no date. @throws SkippedRowError */
   dateOf(order: SourceOrder): Date | undefined;
 }
 
@@ -55,7 +55,7 @@ export async function readPeople(
   if (file === undefined) return undefined;
   const users = new Map<string, SourcePerson>();
   const orders = new Map<string, SourceOrder>();
-  const table = await FormerTable.open<Field>(
+  const table = await SourceTable.open<Field>(
     file,
     {
       title: '',
@@ -75,14 +75,14 @@ export async function readPeople(
   };
 }
 
-function isOfOrders(table: FormerTable<Field>): boolean {
+function isOfOrders(table: SourceTable<Field>): boolean {
   return (
     !table.has('login') && (['order', 'user', 'status', 'date'] as const).some((field) => table.has(field))
   );
 }
 
 function note(
-  row: FormerRow<Field>,
+  row: SourceRow<Field>,
   isUser: boolean,
   { users, orders }: Pick<People, 'users' | 'orders'>,
 ): void {

@@ -95,7 +95,7 @@ function writeNewPlan({ limit, duration, name }: PlanToCreate): string {
 }
 
 /** Returns the key of combined plans in any order: `3+8`. */
-export function togetherKey(keys: string[]): string {
+export function combinedPlanKey(keys: string[]): string {
   const sorted = keys.map((key) => key.trim()).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   return sorted.join(TOGETHER);
 }
@@ -106,7 +106,7 @@ export function togetherKey(keys: string[]): string {
  */
 export function keysMap(former: PlanMap, given: PlanMap): { together: string[][]; leftOut: string[] } {
   const map = new Map(
-    [...former, ...given].map(([key, id]) => [isTogether(key) ? togetherKey(partsOfKey(key)) : key, id]),
+    [...former, ...given].map(([key, id]) => [isTogether(key) ? combinedPlanKey(partsOfKey(key)) : key, id]),
   );
   return {
     together: [...map].flatMap(([key, id]) => (isTogether(key) && id !== null ? [partsOfKey(key)] : [])),
@@ -186,7 +186,7 @@ export async function openPlanTable(
   const wanted: PlanMap = new Map();
   for (const [key, id] of given) {
     const parts = known.has(key) ? [key] : partsOfKey(key);
-    wanted.set(known.has(key) ? key : togetherKey(parts), id);
+    wanted.set(known.has(key) ? key : combinedPlanKey(parts), id);
     const missing = parts.find((part) => !known.has(part));
     if (missing !== undefined) refuse('no-plan-there', missing, namesOf(sourcePlans));
     if (isMade(id) && !known.has(key)) refuse('no-plan-there', key, namesOf(sourcePlans));

@@ -3,7 +3,7 @@ import { listPlans, sharePlans } from '../../store/catalogue';
 import type { Db, Transaction } from '../../store/engine/database';
 import { insertImport, insertImported, listImports, setImport, type ImportRun } from '../../store/imports';
 import { inReadCommitted, inSnapshot } from '../../store/engine/transaction';
-import { applyBatch, applyLater, applyNames, type Applying, type Arrived } from './apply';
+import { applyBatch, applyUpdates, applyNames, type ApplyState, type IncomingLicense } from './apply';
 import { ALL } from './any-csv';
 import {
   keysMap,
@@ -15,7 +15,7 @@ import {
   type PlanTable,
 } from './plan-map';
 import { createReporter, type Group, type MoveReport } from './report';
-import type { LeftOutCode } from './import-messages';
+import type { SkipCode } from './import-messages';
 import { survey } from './survey';
 import type { DateForm, MovingSource, SourceItem, TableOptions } from './source';
 import { SOURCES } from './sources';
@@ -116,7 +116,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     now,
   });
   const report = createReporter();
-  const job: Applying = {
+  const job: ApplyState = {
     trx,
     report,
     writes: !dryRun,
@@ -139,7 +139,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   if (unsaid.length > 0 && !dryRun) throw incomplete(unsaid);
   if (!dryRun && options.refusesBadRows) refuseBadRows(report.finish().leftOut);
   await applyNames(job);
-  await applyLater(job);
+  await applyUpdates(job);
   const { products: madeProducts, plans: madePlans } = plans.made;
   const finished: MoveReport = {
     id: dryRun ? null : job.importId,
@@ -171,7 +171,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
 }
 
 /** The reasons that are not faults: the seller left the row out, or another row of its id was chosen. */
-const FITTING: ReadonlySet<string> = new Set<LeftOutCode>(['left-out-plan', 'other-row']);
+const FITTING: ReadonlySet<string> = new Set<SkipCode>(['left-out-plan', 'other-row']);
 
 function refuseBadRows(leftOut: Group[]): void {
   const bad = leftOut.filter(({ code }) => !FITTING.has(code));
@@ -238,14 +238,14 @@ function keysWithoutEntities(map: PlanMap): PlanMap {
 }
 
 async function readItems(
-  job: Applying,
+  job: ApplyState,
   items: AsyncIterable<SourceItem>,
   plans: PlanTable,
   { source, onProgress, now }: MoveOptions,
 ): Promise<void> {
   const { report } = job;
   const ids = new Set<string>();
-  let batch: Arrived[] = [];
+  let batch: IncomingLicense[] = [];
   let [read, sites] = [0, 0];
   const flush = async () => {
     await applyBatch(job, batch);

@@ -2,7 +2,7 @@ import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { importError } from '../refusals';
 import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
-import type { Right } from './rights';
+import type { SourceEntitlement } from './rights';
 import { sourceStandingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
@@ -11,12 +11,12 @@ import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from '.
  * Subscriptions, Payplans or RD-Subscriptions; a site without one of them has only user groups.
  */
 
-export interface RightsOfUsers {
+export interface EntitlementsByUser {
   plans: SourcePlan[];
   /** the columns of a component whose tables are not fully known */
   columns?: string[];
   /** Yields each user once */
-  byUser(): AsyncIterable<{ user: number; rights: Right[] } | SourceOmission | SourceWarning>;
+  byUser(): AsyncIterable<{ user: number; rights: SourceEntitlement[] } | SourceOmission | SourceWarning>;
 }
 
 interface Context {
@@ -25,7 +25,7 @@ interface Context {
 }
 
 /** Opens the only component that exists and has rows. Without a component, opens the site's user groups. */
-export async function openRights(db: Db, prefix: string, context: Context): Promise<RightsOfUsers> {
+export async function openRights(db: Db, prefix: string, context: Context): Promise<EntitlementsByUser> {
   const found = [];
   for (const one of COMPONENTS) {
     const { length } = Object.keys(await db(`${prefix}${one.table}`).columnInfo());
@@ -40,7 +40,7 @@ export async function openRights(db: Db, prefix: string, context: Context): Prom
 interface Component {
   title: string;
   table: string;
-  open(db: Db, prefix: string, context: Context): Promise<RightsOfUsers>;
+  open(db: Db, prefix: string, context: Context): Promise<EntitlementsByUser>;
 }
 
 const COMPONENTS: Component[] = [
@@ -63,7 +63,12 @@ interface Period {
 }
 
 /** Merges the periods of a plan into one licence: the good periods from first start to last end, otherwise all periods. */
-export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Right {
+export function rightOfPeriods(
+  source: string,
+  user: number,
+  periods: Period[],
+  now: Date,
+): SourceEntitlement {
   const good = periods.filter(({ isGood }) => isGood);
   const counted = good.length > 0 ? good : periods;
   const ends = counted.map(({ endsAt }) => endsAt);
@@ -102,7 +107,7 @@ async function* periodsByUser(
   source: string,
   now: Date,
   periodOf: (row: Row) => Period | SourceOmission,
-): AsyncGenerator<{ user: number; rights: Right[] } | SourceOmission> {
+): AsyncGenerator<{ user: number; rights: SourceEntitlement[] } | SourceOmission> {
   let user: number | undefined;
   let periods = new Map<string, Period[]>();
   const finish = () => {
@@ -125,7 +130,7 @@ async function* periodsByUser(
  * Opens Akeeba Subscriptions, which has one row per payment. A paid row that starts later extends the end. A refunded
  * row (`X`) ends only its own payment. `N` and `P` were never paid.
  */
-async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<RightsOfUsers> {
+async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<EntitlementsByUser> {
   const tables = await openSiteTables(db, 'Akeeba Subscriptions', prefix, {
     akeebasubs_subscriptions: [
       ...['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'publish_up', 'publish_down'],
@@ -200,7 +205,7 @@ function paymentOf(row: Row): string {
 }
 
 /** Opens Payplans: one row per subscription, which renewals extend. 1601 is active, 1602 on hold, 1603 expired, 0 none. */
-async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<RightsOfUsers> {
+async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<EntitlementsByUser> {
   const tables = await openSiteTables(db, 'Payplans', prefix, {
     payplans_subscription: [
       ...['subscription_id', 'user_id', 'plan_id', 'status', 'subscription_date', 'expiration_date'],
@@ -242,7 +247,7 @@ async function openRdSubscriptions(
   db: Db,
   prefix: string,
   { confirmed, now }: Context,
-): Promise<RightsOfUsers> {
+): Promise<EntitlementsByUser> {
   const tables = await openSiteTables(
     db,
     'RD-Subscriptions',
@@ -301,7 +306,7 @@ function planOf(
 const CORE_GROUPS = new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 
 /** Opens the user groups of a site without a subscription component. Each group is a plan without an end. */
-async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
+async function openGroups(db: Db, prefix: string): Promise<EntitlementsByUser> {
   const tables = await openSiteTables(db, "the site's user groups", prefix, {
     usergroups: ['id', 'title'],
     user_usergroup_map: ['user_id', 'group_id'],
@@ -314,7 +319,7 @@ async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
     plans,
     async *byUser() {
       let user: number | undefined;
-      let rights: Right[] = [];
+      let rights: SourceEntitlement[] = [];
       for await (const row of tables.read(
         'user_usergroup_map',
         ['user_id', 'group_id'],

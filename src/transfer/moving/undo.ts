@@ -23,15 +23,15 @@ import { findUsedLicenses, listKeyDigests } from '../../store/licenses/license-u
 import { inReadCommitted } from '../../store/engine/transaction';
 import { importError } from '../refusals';
 import { parseBaseline, shortKey, type ImportBaseline } from './import-baseline';
-import type { StaysCode } from './import-messages';
+import type { KeptCode } from './import-messages';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
 
 /** The result of an undone import: what was removed, what was left, and why. */
-export interface Undone {
+export interface UndoResult {
   id: number;
   removed: Record<Removed, number>;
-  left: { kind: Removed; id: number; code: StaysCode }[];
+  left: { kind: Removed; id: number; code: KeptCode }[];
 }
 
 /** The maximum number of licences in a statement. */
@@ -44,11 +44,11 @@ const BATCH_SIZE = 500;
  * removes it.
  * @throws OperatorError when the import does not exist, or was already undone
  */
-export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<Undone> {
+export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<UndoResult> {
   return inReadCommitted(db, (trx) => undo(trx, id, now));
 }
 
-async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
+async function undo(trx: Transaction, id: number, now: Date): Promise<UndoResult> {
   const runs = await lockRuns(trx);
   const found = runs.find((run) => run.id === id);
   if (found === undefined) throw importError('no-import', [String(id)], { as: 'NOT_FOUND' });
@@ -62,7 +62,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
     for (const row of await lockRows(trx, 'customers', 'id', ids))
       named.set(row.id as number, row.address as string);
   });
-  const undone: Undone = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
+  const undone: UndoResult = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
   const changed = await changedOfEarlier(trx, id);
   const { unused, stays, heirs } = await sortLicenses(trx, id, later);
   for (const some of chunksOf(unused)) {
@@ -107,7 +107,7 @@ async function changedOfEarlier(trx: Transaction, id: number): Promise<number[]>
 
 interface Sorted {
   unused: number[];
-  stays: Map<number, StaysCode>;
+  stays: Map<number, KeptCode>;
   /** the run for which a licence stays; undoing that run removes the licence */
   heirs: Map<number, number>;
 }
@@ -115,7 +115,7 @@ interface Sorted {
 /** Locks a run's licences, and decides which of them are removed. */
 async function sortLicenses(trx: Transaction, importId: number, later: number[]): Promise<Sorted> {
   const all = new Set<number>();
-  const stays = new Map<number, StaysCode>();
+  const stays = new Map<number, KeptCode>();
   const heirs = new Map<number, number>();
   const moved: { license: number; giver: number }[] = [];
   await eachOf(trx, importId, 'license', async (ids) => {
@@ -209,7 +209,7 @@ async function eachOf(
 
 async function removeThings(
   trx: Transaction,
-  undone: Undone,
+  undone: UndoResult,
   heir: number | undefined,
   kind: 'plan' | 'product',
   remove: (id: number) => Promise<unknown>,
@@ -228,7 +228,7 @@ async function removeThings(
     }
 }
 
-function whyItStays({ facts }: OperatorError): StaysCode {
+function whyItStays({ facts }: OperatorError): KeptCode {
   if (facts?.reason === 'plan-in-shop') return 'in-shop';
   return facts?.reason === 'is-included' ? 'included' : 'in-use';
 }

@@ -6,7 +6,7 @@ import type { MappedPlan } from './plan-map';
 import type { MoveReport, Sample } from './report';
 import type { MoveCounts } from './run';
 import { importMessageOf } from './import-messages';
-import type { Undone } from './undo';
+import type { UndoResult } from './undo';
 
 /** Converts moves to the JSON of the API and of `--json`. */
 
@@ -73,7 +73,7 @@ export function importJson(run: ImportRun) {
   };
 }
 
-export function undoneJson({ id, removed, left }: Undone) {
+export function undoResultJson({ id, removed, left }: UndoResult) {
   return {
     id,
     removed: { licenses: removed.license, products: removed.product, plans: removed.plan },

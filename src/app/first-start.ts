@@ -27,7 +27,7 @@ import {
   type Settings,
 } from '../settings/config';
 import { ConfigError } from '../base/errors';
-import { XML_PATH } from '../joomla/update-xml/place';
+import { XML_PATH } from '../joomla/update-xml/location';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
 import { readMigrations, withDatabase } from '../setup/database';

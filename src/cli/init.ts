@@ -18,7 +18,7 @@ import {
   type Variable,
 } from '../settings/config';
 import { API_PATH } from '../licensing/api';
-import { XML_PATH } from '../joomla/update-xml/place';
+import { XML_PATH } from '../joomla/update-xml/location';
 import { describeListen } from '../process/listen';
 import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';

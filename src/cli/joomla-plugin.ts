@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { rememberBaseUrl } from '../joomla/update-xml/remembered';
+import { saveBaseUrl } from '../joomla/update-xml/saved-options';
 import { refuseProtectedFile } from '../packages/replace-file';
 import { joomlaPluginOperations } from '../operations/joomla-plugin';
 import { productOperations } from '../operations/products';
@@ -45,7 +45,7 @@ export function addJoomlaPluginCommand(program: Command): void {
         await writeZip(file, Buffer.from(made.zip, 'base64'), (place) =>
           refuseProtectedFile(place, protectedFiles(config)),
         );
-        if (baseUrl !== undefined) await rememberBaseUrl(db, productId, baseUrl);
+        if (baseUrl !== undefined) await saveBaseUrl(db, productId, baseUrl);
         if (made.xml_site !== null)
           output.note(
             `note: the update XML sends sites to ${made.xml_site}, where these plugins do nothing. Name the same address for both: --base-url`,

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../settings/config';
-import { BEGINNING, makePhpClient } from '../joomla/php-client';
+import { GENERATED_FILE_HEADER, makePhpClient } from '../joomla/php-client';
 import {
   inspectTarget,
   makeFolder,
@@ -15,7 +15,7 @@ import { createOutput } from './command';
 /** The files that this command may replace. It never replaces another file of the extension. */
 const CLIENT_FILE: FileKind = {
   name: 'an earlier file of this command',
-  isOne: (beginning) => beginning.startsWith(BEGINNING),
+  isOne: (beginning) => beginning.startsWith(GENERATED_FILE_HEADER),
 };
 
 export function addPhpCommand(program: Command): void {

@@ -8,7 +8,7 @@ import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../jooml
 import type { LintFinding } from '../joomla/lint/report';
 import type { SimulatedSite } from '../joomla/updater/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
-import { DATABASES, DEFAULT_PHP_MINIMUM, type DatabaseMinimums } from '../joomla/update-xml/remembered';
+import { DATABASES, DEFAULT_PHP_MINIMUM, type DatabaseMinimums } from '../joomla/update-xml/saved-options';
 import type { UpdateXmlInput } from '../joomla/update-xml/settings';
 import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';

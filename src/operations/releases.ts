@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
 import { publish, readPackageVersion } from '../joomla/publish';
-import { requireStaging, stageRelease } from '../joomla/update-xml/staged';
+import { requireRolloutSupport, stageRelease } from '../joomla/update-xml/rollout-support';
 import { listReleasePage, RELEASE_SORTS } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { REMARKS } from '../licensing/remarks';
@@ -181,7 +181,7 @@ export const releaseOperations = {
           discard: removeStaged,
         }),
         before: ({ db, path, query, settings }) =>
-          requireStaging(
+          requireRolloutSupport(
             db,
             settings.updateXml,
             readId({ path }, 'id', 'product'),

@@ -1,5 +1,5 @@
 import { dayOf } from '../base/days';
-import type { XmlHome } from '../joomla/update-xml/place';
+import type { XmlLocationSettings } from '../joomla/update-xml/location';
 import { readUpdateXmlState } from '../joomla/regenerate-update-xml';
 import { listCatalogueProducts } from '../licensing/catalogue';
 import type { RefusingCode } from '../support/finding-model';
@@ -53,7 +53,7 @@ export interface RefusedNow {
 }
 
 interface NeedsOptions {
-  home: XmlHome;
+  home: XmlLocationSettings;
   /** mails that could not be delivered */
   failedMails: number;
   /** webhook receivers that were stopped */
@@ -128,7 +128,11 @@ function counted(
 }
 
 /** Finds versions that are published but missing in the update XML, for products whose XML is set up. */
-async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<ActionItem[]> {
+async function findNotOffered(
+  db: Db,
+  home: XmlLocationSettings,
+  language: OperatorLanguage,
+): Promise<ActionItem[]> {
   const needs: ActionItem[] = [];
   for (const { id, name, element } of await listCatalogueProducts(db)) {
     const forAll = element === null ? undefined : await findOffered(db, id);

@@ -15,7 +15,7 @@ import fc from 'fast-check';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { manifestSnippets } from '../../src/joomla/manifest';
-import type { DatabaseMinimums } from '../../src/joomla/update-xml/remembered';
+import type { DatabaseMinimums } from '../../src/joomla/update-xml/saved-options';
 import type { UpdateXmlInput } from '../../src/joomla/update-xml/settings';
 import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { lintUpdateXml } from '../../src/joomla/lint/lint';

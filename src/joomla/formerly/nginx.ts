@@ -1,5 +1,5 @@
 import { API_PATH } from '../../licensing/api';
-import { XML_PATH } from '../update-xml/place';
+import { XML_PATH } from '../update-xml/location';
 import { KEY_PARAMETERS, MIN_FORMER_KEY_LENGTH } from './addresses';
 import { eddReplacements } from './edd';
 import type { FormerAnswer } from './plan';

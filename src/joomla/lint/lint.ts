@@ -6,7 +6,7 @@ import { lintChangelog } from './changelog';
 import { lintDelivery } from './delivery';
 import { findManifest, isManifest } from '../manifest';
 import { findLack, findUnnamedChildren } from '../package-contents';
-import { lintAgainstRelease, lintLeftOut, type FindRelease } from './published';
+import { lintAgainstRelease, lintMissingVersions, type FindRelease } from './published';
 import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './report';
 import { CURRENT_JOOMLA, lintUpdate } from './update';
 import { isUntried, matchesCurrentJoomla } from '../target-platform';
@@ -127,7 +127,7 @@ export async function lintUpdateXml(
   }
   if (listPublished)
     for (const [productId, versions] of offered)
-      lintLeftOut(await listPublished(productId), versions, report);
+      lintMissingVersions(await listPublished(productId), versions, report);
   return findings;
 }
 
@@ -179,7 +179,7 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
       );
     else report('error', 'no_update', `There is no <update> in it, but <${root.tagName}>.`, WRITE_AGAIN);
   } catch (error) {
-    if (isCoded(error, 'TOO_MUCH_XML')) report('error', 'too_much', error.message, WRITE_AGAIN);
+    if (isCoded(error, 'XML_LIMIT_EXCEEDED')) report('error', 'too_much', error.message, WRITE_AGAIN);
     else if (!isCoded(error, 'MALFORMED_XML')) throw error;
     else report('error', 'malformed', `It is not well-formed XML: ${error.message}.`, WRITE_AGAIN);
   }

@@ -11,7 +11,7 @@ import {
 import { compareVersions } from '../../licensing/versions';
 import { CHANGELOG_XML, changelogBeside } from '../changelog';
 import { descendants, ownText, parseXml } from '../xml';
-import { requirePlace } from './place';
+import { requireWritableTarget } from './location';
 
 /** Reads and writes the files of a product's update XML, in an order that never takes back an offered version. */
 
@@ -74,7 +74,7 @@ export async function writeXmlFiles(files: XmlFiles, own: ProtectedFile[]): Prom
         .filter(([, there]) => isStillOffered(there) === isLast)
         .map(([bucket]) => bucketPath(out, bucket)),
     );
-  const place = await requirePlace(out, own);
+  const place = await requireWritableTarget(out, own);
   const log = await inspectTarget(changelogBeside(out));
   await requireReplaceable(log, own, CHANGELOG_XML);
   // Make it readable for the web server, and never writable for all users. The operator may restrict other readers.
@@ -137,7 +137,7 @@ async function removeAll(paths: string[]): Promise<void> {
 }
 
 /** Removes the buckets of a file that is no longer written, because nginx would still try them first. */
-export async function removeBuckets(out: string): Promise<void> {
+export async function removeBucketFiles(out: string): Promise<void> {
   const left = await readFolder(bucketFolder(out), BUCKET_FILE);
   await removeAll(left.reverse().map(([, bucket]) => bucketPath(out, Number(bucket))));
   await removeEmpty(bucketFolder(out));
@@ -181,7 +181,7 @@ function readIfThere(path: string): Promise<string | undefined> {
  * Reports whether the files are up to date. A missing changelog does not matter: it may be missing if an operator
  * copies the update XML by hand, and sites still get their updates.
  */
-export function isAsPlanned(there: Awaited<ReturnType<typeof readFiles>>, files: XmlFiles): boolean {
+export function areFilesCurrent(there: Awaited<ReturnType<typeof readFiles>>, files: XmlFiles): boolean {
   return (
     there.xml === files.xml &&
     (there.changelog ?? files.changelog) === files.changelog &&

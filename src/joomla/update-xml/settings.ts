@@ -6,9 +6,21 @@ import type { Product } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
 import { typeOfElement } from '../extension-types';
 import { DEFAULT_TARGET_PLATFORM } from '../target-platform';
-import { defaultClient, readBaseUrl, refuseFolder, refuseInfoUrl, refusePattern, refusePhp } from './judge';
-import { homeFile, type XmlHome } from './place';
-import { DEFAULT_PHP_MINIMUM, findRemembered, type Remembered, type UpdateXmlSettings } from './remembered';
+import {
+  defaultClient,
+  readBaseUrl,
+  validateFolder,
+  validateInfoUrl,
+  validateTargetPlatform,
+  validatePhpVersion,
+} from './validate-options';
+import { homeFile, type XmlLocationSettings } from './location';
+import {
+  DEFAULT_PHP_MINIMUM,
+  readSavedOptions,
+  type SavedXmlOptions,
+  type UpdateXmlSettings,
+} from './saved-options';
 
 export type UpdateXmlInput = { [K in keyof UpdateXmlSettings]?: UpdateXmlSettings[K] | undefined } & {
   /** Joomla's name of the extension, which is also stored with the product */
@@ -29,16 +41,16 @@ export async function readSettings(
   productId: number,
   given: UpdateXmlInput,
   cwd: string,
-  home: XmlHome | undefined,
+  home: XmlLocationSettings | undefined,
 ): Promise<{
   product: KnownProduct;
   settings: UpdateXmlSettings;
   file: string | undefined;
-  remembered: Remembered;
+  remembered: SavedXmlOptions;
   isTypeAssumed: boolean;
 }> {
   const product = await requireProduct(db, productId);
-  const remembered = await findRemembered(db, productId);
+  const remembered = await readSavedOptions(db, productId);
   const element = given.element || product.element;
   if (!element)
     throw new OperatorError(
@@ -80,8 +92,8 @@ export async function readSettings(
 }
 
 function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: UpdateXmlSettings): void {
-  refuseFolder(type, folder);
-  refusePattern(targetPlatform);
-  refusePhp(phpMinimum);
-  refuseInfoUrl(infoUrl);
+  validateFolder(type, folder);
+  validateTargetPlatform(targetPlatform);
+  validatePhpVersion(phpMinimum);
+  validateInfoUrl(infoUrl);
 }

@@ -9,10 +9,15 @@ import type { Db } from '../../store/engine/database';
 import { listReleases, FULL_ROLLOUT, type Release } from '../../store/releases';
 import { inTransaction } from '../../store/engine/transaction';
 import { renderChangelog, changelogBeside } from '../changelog';
-import { ROLLOUT_BUCKETS, removeBuckets, writeXmlFiles, type XmlFiles } from './files';
-import { planUpdates, type HeldBack, type PlannedUpdate } from './offered';
-import { addressOf, findLeftBehind, requirePlace, type XmlHome } from './place';
-import { withGiven, type Remembered, type Requirements, type UpdateXmlSettings } from './remembered';
+import { ROLLOUT_BUCKETS, removeBucketFiles, writeXmlFiles, type XmlFiles } from './files';
+import { planUpdates, type BlockedVersions, type PlannedUpdate } from './plan-updates';
+import { addressOf, findOrphanedFile, requireWritableTarget, type XmlLocationSettings } from './location';
+import {
+  mergeOptions,
+  type SavedXmlOptions,
+  type Requirements,
+  type UpdateXmlSettings,
+} from './saved-options';
 import { renderUpdateXml } from './render';
 import { readSettings, type UpdateXmlInput, type KnownProduct } from './settings';
 
@@ -29,7 +34,7 @@ export interface WrittenXml {
   updates: WrittenUpdate[];
   /** the versions that only a share of the addresses is offered, highest first */
   rollouts: { version: string; percent: number }[];
-  heldBack: HeldBack | undefined;
+  heldBack: BlockedVersions | undefined;
   /** the file that was written before, if it differs and still exists */
   leftBehind: string | undefined;
   /** the element, if it was taken for a package's because neither its prefix nor an option has the type */
@@ -50,7 +55,7 @@ export function writeUpdateXml(
   given: UpdateXmlInput,
   cwd: string,
   own: ProtectedFile[] = [],
-  home?: XmlHome,
+  home?: XmlLocationSettings,
 ): Promise<WrittenXml> {
   return inTransaction(db, async (trx) => {
     await lockProduct(trx, productId);
@@ -58,7 +63,7 @@ export function writeUpdateXml(
     const { product, out, url, xml, remember, remembered } = planned;
     const place = await asNamed(given, async () => {
       if (planned.file !== undefined) await makeFolder(dirname(out));
-      const found = await requirePlace(out, own);
+      const found = await requireWritableTarget(out, own);
       await writeXmlFiles(planned.files, own);
       return found;
     });
@@ -68,8 +73,8 @@ export function writeUpdateXml(
       remembered.out ?? (remembered.file && home ? join(home.xmlDir, remembered.file) : undefined);
     // If root wrote it for an earlier `--out`, only root can find and remove it.
     const leftBehind = await asNamed(given, async () => {
-      const left = await findLeftBehind(before, place);
-      if (left !== undefined) await removeBuckets(left);
+      const left = await findOrphanedFile(before, place);
+      if (left !== undefined) await removeBucketFiles(left);
       return left;
     });
     return {
@@ -92,10 +97,10 @@ export async function requireUpdateXmlSettings(
   given: UpdateXmlInput,
   cwd: string,
   own: ProtectedFile[],
-  home?: XmlHome,
+  home?: XmlLocationSettings,
 ): Promise<void> {
   const { settings } = await readSettings(db, productId, given, cwd, home);
-  await asNamed(given, () => requirePlace(settings.out, own));
+  await asNamed(given, () => requireWritableTarget(settings.out, own));
 }
 
 /** Runs work as root only for a file that root names now. The service writes a file that was named earlier. */
@@ -108,8 +113,8 @@ interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
   /** the name in LICENSING_XML_DIR; undefined if the file is elsewhere */
   file: string | undefined;
   files: XmlFiles;
-  remembered: Remembered;
-  remember: Remembered;
+  remembered: SavedXmlOptions;
+  remember: SavedXmlOptions;
 }
 
 /** Returns what `writeUpdateXml` would write now. @throws OperatorError */
@@ -118,7 +123,7 @@ export async function planUpdateXml(
   productId: number,
   given: UpdateXmlInput,
   cwd: string,
-  home: XmlHome | undefined,
+  home: XmlLocationSettings | undefined,
 ): Promise<PlannedXml> {
   const known = await readSettings(db, productId, given, cwd, home);
   const { product, settings, remembered, file } = known;
@@ -190,7 +195,11 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
 }
 
 /** Returns a version as it was offered when it was the newest. */
-function alone(release: Release, settings: UpdateXmlSettings, { versions = {} }: Remembered): PlannedUpdate {
+function alone(
+  release: Release,
+  settings: UpdateXmlSettings,
+  { versions = {} }: SavedXmlOptions,
+): PlannedUpdate {
   const { targetPlatform, phpMinimum, supportedDatabases, tag } = {
     ...settings,
     ...versions[release.version],
@@ -216,12 +225,12 @@ async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean
 }
 
 function toRemember(
-  { versions: known = {}, ...before }: Remembered,
+  { versions: known = {}, ...before }: SavedXmlOptions,
   { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: UpdateXmlInput,
-  place: Pick<Remembered, 'out' | 'file'>,
+  place: Pick<SavedXmlOptions, 'out' | 'file'>,
   planned: PlannedUpdate[],
   offered: PlannedUpdate[],
-): Remembered {
+): SavedXmlOptions {
   // The first plan has every version; a version is in several plans while it is rolled out.
   const once = [...new Map(planned.toReversed().map((update) => [update.release.version, update])).values()];
   const inOrder = once.sort((a, b) => compareVersions(b.release.version, a.release.version));
@@ -241,7 +250,7 @@ function toRemember(
     return [release.version, written] as const;
   });
   return {
-    ...withGiven(before, { ...given, out: '', file: '', ...place }),
+    ...mergeOptions(before, { ...given, out: '', file: '', ...place }),
     versions: Object.fromEntries(versions),
   };
 }

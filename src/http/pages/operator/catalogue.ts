@@ -6,7 +6,7 @@ import {
   type Product,
 } from '../../../licensing/catalogue';
 import { joomlaUpdateSites, joomlaUpdateSiteNames, readCatalogue } from '../../../licensing/bundles';
-import { listOfferedVersions } from '../../../joomla/update-xml/offered';
+import { listOfferedVersions } from '../../../joomla/update-xml/plan-updates';
 import type { OperatorCall } from '../page';
 import type { View } from '../view';
 

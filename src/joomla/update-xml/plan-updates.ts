@@ -11,12 +11,12 @@ import { listPublished, FULL_ROLLOUT, type PublishedVersion, type Release } from
 import { coversPlatform, overlapsPlatform } from '../target-platform';
 import {
   DATABASES,
-  findRemembered,
+  readSavedOptions,
   type DatabaseMinimums,
-  type Remembered,
+  type SavedXmlOptions,
   type Requirements,
   type UpdateXmlSettings,
-} from './remembered';
+} from './saved-options';
 import type { UpdateXmlInput } from './settings';
 
 export interface PlannedUpdate extends Requirements {
@@ -27,7 +27,7 @@ export interface PlannedUpdate extends Requirements {
 }
 
 /** Versions that are left out because the higher version `withdrawn` was withdrawn, highest first. */
-export interface HeldBack {
+export interface BlockedVersions {
   versions: string[];
   withdrawn: string;
 }
@@ -39,10 +39,10 @@ export interface HeldBack {
 export function planUpdates(
   releases: Release[],
   settings: UpdateXmlSettings,
-  remembered: Remembered,
+  remembered: SavedXmlOptions,
   { tag, allowDowngrade }: Pick<UpdateXmlInput, 'tag' | 'allowDowngrade'>,
   share = FULL_ROLLOUT,
-): { updates: PlannedUpdate[]; considered: PlannedUpdate[]; heldBack: HeldBack | undefined } {
+): { updates: PlannedUpdate[]; considered: PlannedUpdate[]; heldBack: BlockedVersions | undefined } {
   const published = releases.filter(({ state }) => state === 'published');
   const withdrawn = releases.filter(
     ({ state, version }) => state === 'withdrawn' && remembered.versions?.[version] !== undefined,
@@ -70,7 +70,7 @@ function updatesThatMatter(
   releases: Release[],
   withdrawn: Release[],
   settings: UpdateXmlSettings,
-  { versions = {} }: Remembered,
+  { versions = {} }: SavedXmlOptions,
   { tag, share }: { tag: Stability | undefined; share: number },
 ): PlannedUpdate[] {
   const proper = [...releases, ...withdrawn].filter(({ version }) => !isPrerelease(version));
@@ -96,7 +96,7 @@ function updatesThatMatter(
 function withdrawnUpdate(
   release: Release,
   { targetPlatform, phpMinimum, supportedDatabases }: UpdateXmlSettings,
-  { versions = {} }: Remembered,
+  { versions = {} }: SavedXmlOptions,
   allowDowngrade = false,
 ): PlannedUpdate {
   const { version } = release;
@@ -128,7 +128,7 @@ function describeHeldBack(
   suitable: PlannedUpdate[],
   updates: PlannedUpdate[],
   [highest]: PlannedUpdate[],
-): HeldBack | undefined {
+): BlockedVersions | undefined {
   const heldBack = suitable.filter((update) => !updates.includes(update));
   if (highest === undefined || heldBack.length === 0) return undefined;
   return {
@@ -174,16 +174,16 @@ export async function listOfferedVersions(db: Db, productId: number): Promise<st
 
 async function listOffered(db: Db, productId: number): Promise<PublishedVersion[]> {
   const published = reaching(await listPublished(db, productId), FULL_ROLLOUT);
-  const { versions = {} } = await findRemembered(db, productId);
+  const { versions = {} } = await readSavedOptions(db, productId);
   const notOffered = Object.keys(versions).filter((version) => {
     const { notOffered: isOut, downgradeAllowed } = versions[version] ?? {};
     return isOut && !downgradeAllowed;
   });
-  return published.filter(({ version }) => isLeftOut(version, notOffered));
+  return published.filter(({ version }) => isNotOffered(version, notOffered));
 }
 
 /** Reports whether an update XML contains neither a version nor a higher one. A pre-release does not replace a release. */
-export function isLeftOut(version: string, offered: string[]): boolean {
+export function isNotOffered(version: string, offered: string[]): boolean {
   return !offered.some(
     (other) =>
       compareVersions(other, version) >= 0 &&

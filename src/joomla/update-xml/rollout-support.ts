@@ -9,7 +9,7 @@ import { listReleases, FULL_ROLLOUT, type Release } from '../../store/releases';
 import { readUpdateXmlState } from '../regenerate-update-xml';
 import { fetchAsJoomla } from '../updater/fetch';
 import { ASSUMED_JOOMLA } from '../updater/try';
-import { findXmlPlace, type XmlHome } from './place';
+import { locateUpdateXml, type XmlLocationSettings } from './location';
 
 /** Staged rollouts: checks whether the web server can offer a version to a share of the addresses. */
 
@@ -22,9 +22,9 @@ const ANSWER_MS = 3_000;
  * @param percent undefined or 100 needs no check
  * @throws OperatorError with the missing part
  */
-export async function requireStaging(
+export async function requireRolloutSupport(
   db: Db,
-  home: XmlHome,
+  home: XmlLocationSettings,
   productId: number,
   percent: number | undefined,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function requireStaging(
   const product = await requireProduct(db, productId);
   // Only Joomla reads the file; the API's update check applies the share itself.
   if (product.element === null) return;
-  const url = (await findXmlPlace(db, product, home))?.url ?? null;
+  const url = (await locateUpdateXml(db, product, home))?.url ?? null;
   if (url === null)
     throw refused(
       'rollout-no-address',
@@ -70,11 +70,11 @@ export async function requireStaging(
  */
 export async function stageRelease(
   db: Db,
-  home: XmlHome,
+  home: XmlLocationSettings,
   { productId, version, state }: Release,
   percent: number,
 ): Promise<Release> {
-  if (state === 'published') await requireStaging(db, home, productId, percent);
+  if (state === 'published') await requireRolloutSupport(db, home, productId, percent);
   return inTransaction(db, async (trx) => {
     const release = await setRollout(trx, productId, version, percent);
     if (percent === FULL_ROLLOUT) return release;

@@ -1,7 +1,7 @@
 import { addOperator } from '../../src/access/operators';
 import { addToken, revokeToken } from '../../src/access/tokens';
 import { addKey, rekey } from '../../src/licensing/license-keys';
-import { sendAnswer } from '../../src/mail/answers';
+import { enqueueReply } from '../../src/mail/answers';
 import { queueMail } from '../../src/mail/queue';
 import { queueNotice, startNotice } from '../../src/mail/security-release';
 import { receive } from '../../src/orders/inbox';
@@ -304,7 +304,7 @@ export function planSupport({ db, diary, now, sold, chance, keySecret: secret, m
     diary.note(
       later(now, -ago),
       (at) =>
-        sendAnswer(
+        enqueueReply(
           db,
           {
             to: one.customer.email,

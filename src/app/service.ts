@@ -65,7 +65,7 @@ import { watchSettings, type LiveSettings } from '../settings/stored';
 import { readReadiness } from './readiness';
 import { version } from './version';
 import { createAddressRules } from '../webhooks/addresses';
-import { startEndsWatch } from '../webhooks/ends';
+import { startExpiryWatcher } from '../webhooks/expiry-events';
 import { createPost } from '../webhooks/post';
 import { readWebhookBacklog } from '../webhooks/backlog';
 import { startWebhookSender, type WebhookSender } from '../webhooks/sender';
@@ -422,7 +422,7 @@ export function startWebhooks(
   if (keySecret === undefined) return undefined;
   const post = createPost(createAddressRules(webhookNetworks));
   const sender = startWebhookSender(db, { keySecret, post, mailing: () => mailingOf(live.config) }, log, now);
-  const stopWatch = startEndsWatch(db, log, now);
+  const stopWatch = startExpiryWatcher(db, log, now);
   const stop = async () => {
     await stopWatch();
     await sender.stop();

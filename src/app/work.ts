@@ -16,7 +16,7 @@ const CONNECTIONS = 4;
  * process is doing is left to it.
  * @throws DATABASE_UNUSABLE, SchemaError
  */
-export async function workOnce(config: Config, log: Logger, now: Clock): Promise<Worked> {
+export async function runDueJobs(config: Config, log: Logger, now: Clock): Promise<Worked> {
   const db = openServiceDatabase(config.database, config.tablePrefix, CONNECTIONS);
   try {
     await requireCurrentSchema(db);

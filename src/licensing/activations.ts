@@ -12,7 +12,7 @@ import { followersOf, type SlotResult } from './core/slot-changes';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { isRefusal } from './core/verdict';
-import { recordEvents } from './webhook-events';
+import { recordAndEnqueueEvents } from './webhook-events';
 
 export { findActivation };
 
@@ -26,7 +26,13 @@ export async function addActivation(
   { identifier, name }: { identifier: string; name?: string | undefined },
   { actor, now }: ChangeContext,
 ): Promise<SlotResult> {
-  const added = await createLedger(db, recordEvents).override({ keyDigest, identifier, name, actor, now });
+  const added = await createLedger(db, recordAndEnqueueEvents).override({
+    keyDigest,
+    identifier,
+    name,
+    actor,
+    now,
+  });
   if (!isRefusal(added)) return added;
   if (added.refused === 'INVALID_REQUEST')
     throw new OperatorError(`This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`, {
@@ -74,7 +80,7 @@ export async function removeActivation(
   identifier: string,
   { actor, now }: ChangeContext,
 ): Promise<SlotResult> {
-  const removed = await createLedger(db, recordEvents).deactivate({
+  const removed = await createLedger(db, recordAndEnqueueEvents).deactivate({
     keyDigest,
     identifier,
     actor,

@@ -23,7 +23,7 @@ import { findReleaseById, type Release } from '../store/releases';
 import { inReadCommitted } from '../store/engine/transaction';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
-import { openAnswer } from './answers';
+import { openReply } from './answers';
 import { plainMail, renderMail, type KeyLine, type MailContent, type Values } from './render';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { tellStanding } from '../texts/customers/sentences';
@@ -242,7 +242,7 @@ function composeAnswer(
 
 function openAnswerOrNone(details: MailDetails, secret: Buffer | undefined) {
   try {
-    return openAnswer(details, secret);
+    return openReply(details, secret);
   } catch (error) {
     if (error instanceof SealError) return undefined;
     throw error;

@@ -12,7 +12,7 @@ import {
   type OutboxRow,
 } from '../store/outbox';
 import {
-  mailIsOff,
+  mailOffError,
   reportMails,
   mailStateOf,
   type Mail,
@@ -62,7 +62,7 @@ export async function sendMailAgain(
       code: 'CONFLICT',
       facts: { reason: 'mail-only-once', mail: id },
     });
-  if (mailing === undefined) throw mailIsOff('no mail can be sent');
+  if (mailing === undefined) throw mailOffError('no mail can be sent');
   const isOwn = OWN_RECIPIENT.includes(type as MailType);
   const address = isOwn ? row.recipient : await requireAddress(db, row);
   // Leave the recipient of other mails empty: it is looked up when they are sent.

@@ -191,7 +191,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
 }
 
 /** Returns the deduplication key of a reminder, so that each step before a licence's end has at most one. */
-export function reminderName(
+export function reminderDedupKey(
   { id, expiresAt }: Pick<License, 'id' | 'expiresAt'>,
   daysBefore: DaysBefore,
 ): string {
@@ -200,10 +200,10 @@ export function reminderName(
 
 function reminderOf(license: License, daysBefore: DaysBefore): Pick<NewOutboxRow, 'details' | 'once'> {
   const details: MailDetails = { days_before: daysBefore, end: formatTimestampOrNull(license.expiresAt) };
-  return { details, once: reminderName(license, daysBefore) };
+  return { details, once: reminderDedupKey(license, daysBefore) };
 }
 
-export function mailIsOff(effect = 'no key can be sent'): OperatorError {
+export function mailOffError(effect = 'no key can be sent'): OperatorError {
   return new OperatorError(`Mail is not set up, so ${effect}.`, {
     code: 'CONFLICT',
     facts: { reason: 'mail-off' },
@@ -216,7 +216,7 @@ function requireMailable(
   mailing: Mailing | undefined,
   secret: Buffer | undefined,
 ): Mailing {
-  if (mailing === undefined) throw mailIsOff();
+  if (mailing === undefined) throw mailOffError();
   if (license.customer === null || findEmail(license.customer) === undefined)
     throw new OperatorError(`Licence ${license.id} has no customer to whom its key could be sent.`, {
       code: 'CONFLICT',

@@ -4,7 +4,7 @@ import { lockLease, type Lease } from '../store/leases';
 import { findByDedupKeys } from '../store/outbox';
 import { listEnds, listPlansToRemind, type EndingLicense } from '../store/reminders';
 import { inTransaction } from '../store/engine/transaction';
-import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
+import { queueMail, REMINDER_DAYS, reminderDedupKey, type DaysBefore, type Mailing } from './queue';
 
 /** The time in which a reminder must be queued. Later ones are skipped, so that switching reminders on causes no flood. */
 const WINDOW_MS = DAY_MS;
@@ -55,9 +55,9 @@ async function queuePortion(
   const known = ends.filter(({ expiresAt, createdAt }) => +createdAt < +expiresAt - daysBefore * DAY_MS);
   const done = await findByDedupKeys(
     db,
-    known.map((end) => reminderName(end, daysBefore)),
+    known.map((end) => reminderDedupKey(end, daysBefore)),
   );
-  const open = known.filter((end) => !done.has(reminderName(end, daysBefore)));
+  const open = known.filter((end) => !done.has(reminderDedupKey(end, daysBefore)));
   if (open.length === 0) return 0;
   return inTransaction(db, async (trx) => {
     if (!(await lockLease(trx, lease, now))) return undefined;

@@ -5,7 +5,7 @@ import { requireProduct } from '../licensing/find-or-throw';
 import { forEach } from '../base/for-each';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions } from '../licensing/versions';
-import { recordEvents } from '../licensing/webhook-events';
+import { recordAndEnqueueEvents } from '../licensing/webhook-events';
 import { listPlans, type Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
@@ -26,7 +26,7 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { securityValues, type Letterhead } from './compose';
-import { mailIsOff, queueRow, type MailDetails, type Mailing } from './queue';
+import { mailOffError, queueRow, type MailDetails, type Mailing } from './queue';
 import { renderMail, type MailContent } from './render';
 import { readMailText } from './texts';
 
@@ -155,7 +155,7 @@ export async function startNotice(
   const { id, version } = release;
   if (release.notifiedAt !== null) throw notifiedAlready(version);
   requireSecurityRelease(release);
-  if (mailing === undefined) throw mailIsOff('no customer can be told');
+  if (mailing === undefined) throw mailOffError('no customer can be told');
   await inTransaction(db, async (trx) => {
     if (!(await claimNotice(trx, id, now))) throw notifiedAlready(version);
     // Queue behind the mails of another release, so that both together keep the rate.
@@ -238,7 +238,7 @@ async function queuePortion(
       ).keys(),
     ];
     await incrementRevisions(trx, new Map(ids.map((id) => [id, 1])));
-    await recordEvents(
+    await recordAndEnqueueEvents(
       trx,
       ids.map((id) => ({
         licenseId: id,

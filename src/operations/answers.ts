@@ -3,7 +3,7 @@ import { myPageUrl } from '../licensing/api';
 import { readPerson } from '../mail/customer-profile';
 import { findEmail } from '../licensing/customer-email';
 import { findLicense } from '../licensing/licenses';
-import { sendAnswer } from '../mail/answers';
+import { enqueueReply } from '../mail/answers';
 import { mailJson } from '../mail/queue';
 import { readyAnswer } from '../support/ready-answer';
 import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
@@ -85,7 +85,7 @@ export const answerOperations = {
       if (to === '') throw invalid('to', 'Say to whom it goes: there is no customer.');
       const { mailing, keySecret: secret } = settings;
       const language = sent.language ?? mailing?.language ?? 'en';
-      const mail = await sendAnswer(
+      const mail = await enqueueReply(
         db,
         { to, subject, body, language },
         { license, mailing, secret, actor: caller.actor, now },

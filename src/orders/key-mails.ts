@@ -4,7 +4,7 @@ import { openKey } from '../licensing/issue';
 import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { mailIsOff, mailStateOf, type Mailing, type MailDetails } from '../mail/queue';
+import { mailOffError, mailStateOf, type Mailing, type MailDetails } from '../mail/queue';
 import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds } from '../store/licenses/licenses';
@@ -132,7 +132,7 @@ export async function sendOrderKeys(
 ): Promise<OrderMail> {
   const refused = (message: string, reason: 'no-keys' | 'no-address') =>
     new OperatorError(message, { code: 'CONFLICT', facts: { reason, order: order.id } });
-  if (mailing === undefined) throw mailIsOff();
+  if (mailing === undefined) throw mailOffError();
   const ids = (await listOrderLicenses(db, [order.id]))
     .filter(({ role }) => role === 'issued')
     .map(({ licenseId }) => licenseId);

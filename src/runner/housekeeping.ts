@@ -19,7 +19,7 @@ import { pruneRefusedDays } from '../store/orders/shop-refusals';
 import { pruneLicenseMonths, pruneRefused } from '../store/sums';
 import { pruneReportedSites } from '../store/reported-sites';
 import { findWebhook } from '../store/webhooks';
-import { startJobs, type Job, type Turn } from './jobs';
+import { startScheduler, type Job, type Turn } from './jobs';
 import type { Stop } from './loop';
 
 const SECOND_MS = 1_000;
@@ -110,7 +110,7 @@ export function startHousekeeping(
     },
   ];
   const failure = 'the daily sums are behind; they are tried again every 20 s';
-  return startJobs(db, { lease: 'housekeeping', everyMs: EVERY_MS, jobs, failure }, log, now);
+  return startScheduler(db, { lease: 'housekeeping', everyMs: EVERY_MS, jobs, failure }, log, now);
 }
 
 async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date): Promise<void> {

@@ -20,7 +20,7 @@ import { findLicense, readLicenses, type License } from '../store/licenses/licen
 import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/engine/transaction';
 import type { Attention, Removals } from '../texts/customers/standing';
-import { findRemovals, removalsOf } from './removals';
+import { findRemovals, removalQuotaOf } from './removals';
 import { endsSoon, isFine, licenseStandingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong } from './versions';
 
@@ -154,7 +154,7 @@ export async function readByMail(
         .map((key) => toMyKey(key, license, slots.get(id), keySecret))
         .sort((a, b) => Number(b.isMain) - Number(a.isMain)),
       sites: { newest: newest.map(toMySite), total },
-      removals: removalsOf(plans.get(plan.id)?.selfServiceMoves ?? 0, removed.get(id) ?? []),
+      removals: removalQuotaOf(plans.get(plan.id)?.selfServiceMoves ?? 0, removed.get(id) ?? []),
       downloads: await findDownloads(ofLicense, covered, finders, { network, now }),
       renewUrl: covered[0]?.renewUrl ?? null,
       supportUrl: covered[0]?.supportUrl ?? null,
@@ -244,7 +244,7 @@ export async function readMySite(
   const allowed = (await listPlans(db)).find(({ id }) => id === license.plan.id)?.selfServiceMoves ?? 0;
   const removed = (await findRemovals(db, [licenseId], now)).get(licenseId) ?? [];
   const followers = await listFollowers(db, site);
-  return { license, site: toMySite(site), removals: removalsOf(allowed, removed), followers };
+  return { license, site: toMySite(site), removals: removalQuotaOf(allowed, removed), followers };
 }
 
 /** Returns an open key of a licence of this address, for the confirmation before it is replaced. */

@@ -8,12 +8,12 @@ import { listFollowers } from '../licensing/activations';
 import { revealKey } from '../licensing/amend';
 import { isKeyActive, rekey } from '../licensing/license-keys';
 import { removeActivations } from '../licensing/core/ledger';
-import { recordEvents } from '../licensing/webhook-events';
+import { recordAndEnqueueEvents } from '../licensing/webhook-events';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isRefusal } from '../licensing/core/verdict';
 import type { Removals } from '../texts/customers/standing';
-import { ACTOR, findRemovals, removalsOf } from './removals';
+import { ACTOR, findRemovals, removalQuotaOf } from './removals';
 
 /**
  * Changes by a customer who opened a link in a mail. Each function locks the licence and checks that it belongs to the
@@ -58,7 +58,7 @@ export function freeMySite(
     const { identifier, free } = activation;
     const plan = await findPlan(trx, license.planId);
     const readRemovals = async () =>
-      removalsOf(
+      removalQuotaOf(
         plan?.selfServiceMoves ?? 0,
         (await findRemovals(trx, [licenseId], now)).get(licenseId) ?? [],
       );
@@ -73,7 +73,7 @@ export function freeMySite(
       { id: licenseId, keyDigest },
       [identifier],
       by,
-      recordEvents,
+      recordAndEnqueueEvents,
     );
     if (removed && isRefusal(removed))
       return { refused: 'ACTIVATION_HELD', heldUntil: removed.heldUntil ?? now };

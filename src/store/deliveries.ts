@@ -137,7 +137,7 @@ export interface Lane {
 }
 
 /** Claims the next rows of lanes whose previous rows were delivered, unless these wait for a retry of their own. */
-export async function claimNextOfLanes(db: Db, lanes: Lane[], now: Date): Promise<Delivery[]> {
+export async function claimNextInLanes(db: Db, lanes: Lane[], now: Date): Promise<Delivery[]> {
   const wanted: Place[] = [];
   for (const [webhookId, some] of groupByReceiver(lanes))
     for (const first of (await findFirsts(db, webhookId, some)).values()) {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createBatches } from '../licensing/core/batches';
 import type { Db } from '../store/engine/database';
-import { claimNextOfLanes, recordOutcomes, releaseLane, type Delivery, type Lane } from '../store/deliveries';
+import { claimNextInLanes, recordOutcomes, releaseLane, type Delivery, type Lane } from '../store/deliveries';
 import { isLockConflict, reasonCode } from '../store/engine/errors';
 import { retryUntilRecorded } from '../store/outbox';
 import type { WebhookRow } from '../store/webhooks';
@@ -23,7 +23,7 @@ interface Attempt {
  * @param withReceivers reads the receivers of claimed rows
  * @returns the next row of the same lane, if this one was delivered
  */
-export function createRecorder(
+export function createOutcomeRecorder(
   db: Db,
   { now, stopping }: { now: () => Date; stopping: AbortSignal },
   withReceivers: (rows: Delivery[]) => Promise<ClaimedDelivery[]>,
@@ -50,7 +50,7 @@ export function createRecorder(
     try {
       const ordered = stopping.aborted ? [] : rows.filter(({ kind }) => kind === 'webhook');
       for (const row of rows) if (!ordered.includes(row)) await releaseLane(db, row, now());
-      return await withReceivers(await claimNextOfLanes(db, ordered, now()));
+      return await withReceivers(await claimNextInLanes(db, ordered, now()));
     } catch (error) {
       // The outcomes stay recorded. The next rows are found when the claims of the delivered rows would have expired.
       log.warn({ reason: reasonCode(error) }, 'webhooks wait: the outbox cannot be read');

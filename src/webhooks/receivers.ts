@@ -32,7 +32,7 @@ import {
   type WebhookRow,
 } from '../store/webhooks';
 import { createAddressRules, requireWebhookUrl } from './addresses';
-import { generateWebhookSecret, opensSecrets, sealSecret } from './signing';
+import { generateWebhookSecret, canOpenSecrets, sealSecret } from './signing';
 
 declare module '../licensing/operator-error' {
   interface Refusals {
@@ -151,7 +151,7 @@ export async function rotateSecret(
   const { secretSealed } = webhook;
   const secret = generateWebhookSecret();
   // Drop a secret that can no longer be decrypted, because it cannot sign.
-  const isOpen = opensSecrets({ ...webhook, previousSealed: null }, keySecret, now);
+  const isOpen = canOpenSecrets({ ...webhook, previousSealed: null }, keySecret, now);
   const changes = {
     secretSealed: sealSecret(secret, keySecret),
     previousSealed: isOpen ? secretSealed : null,
@@ -248,7 +248,7 @@ export function countWaitingFor(db: Db, webhookId: number): Promise<number> {
 }
 
 /** Reports whether a receiver was disabled because it failed. */
-export function isStopped({ disabledAt, disabledReason }: WebhookRow): boolean {
+export function isAutoDisabled({ disabledAt, disabledReason }: WebhookRow): boolean {
   return disabledAt !== null && disabledReason !== 'operator';
 }
 

@@ -16,10 +16,10 @@ import {
   setWebhook,
   type WebhookRow,
 } from '../store/webhooks';
-import { createRecorder, type ClaimedDelivery } from './outcomes';
+import { createOutcomeRecorder, type ClaimedDelivery } from './outcomes';
 import type { Post, PostResult } from './post';
 import { bodyOf, disabledNow, webhookIdOf, type DisabledReason } from './receivers';
-import { afterFailure } from './schedule';
+import { scheduleRetry } from './retry-schedule';
 import { secretsOf, signedHeaders } from './signing';
 
 /** The maximum number of parallel attempts of this process for a receiver, so that no receiver delays the others. */
@@ -71,7 +71,7 @@ export function startWebhookSender(
   const receivers = new Map<number, () => void>();
   /** the receivers with MAX_COSTLY */
   const costly = new Set<number>();
-  const record = createRecorder(db, { now, stopping }, withReceivers, log);
+  const record = createOutcomeRecorder(db, { now, stopping }, withReceivers, log);
 
   /** Adds the receivers, and leaves out rows whose receiver is deleted or disabled. */
   async function withReceivers(rows: Delivery[]): Promise<ClaimedDelivery[]> {
@@ -153,7 +153,7 @@ export function startWebhookSender(
     }
     counts.failed++;
     const reason = status === undefined ? failure : `${failure} ${status}`;
-    const { outcome, disabled } = afterFailure(webhook, row, result, now());
+    const { outcome, disabled } = scheduleRetry(webhook, row, result, now());
     log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
     // Disable the receiver first, because otherwise the row would be due for a receiver that is enabled.
     if (disabled !== undefined && (await disable(db, webhook, disabled, mailing(), now())))

@@ -33,7 +33,7 @@ export function secretsOf(
 }
 
 /** Reports whether all secrets that sign now can be decrypted. */
-export function opensSecrets(webhook: WebhookRow, keySecret: Buffer, now: Date): boolean {
+export function canOpenSecrets(webhook: WebhookRow, keySecret: Buffer, now: Date): boolean {
   try {
     return secretsOf(webhook, keySecret, now).length > 0;
   } catch (error) {

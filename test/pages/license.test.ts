@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openSession } from '../../src/access/sessions';
+import { createSession } from '../../src/access/sessions';
 import { aggregateNewRows } from '../../src/figures/statistics';
 import { acquireOrRenewLease } from '../../src/store/leases';
 import { recordReportedSites } from '../../src/store/reported-sites';
@@ -31,7 +31,7 @@ describe('the page of a licence', () => {
 
   const browser = async (scope: 'read' | 'write' = 'write') => {
     const who = { kind: 'operator', actor: 'operator:root', name: 'root', scope, operatorId: null } as const;
-    const { cookie } = await openSession(service.db, who, service.clock.now);
+    const { cookie } = await createSession(service.db, who, service.clock.now);
     const call = async (path: string, init: RequestInit, headers: Record<string, string> = {}) => {
       const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
         ...init,

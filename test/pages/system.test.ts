@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findOperatorByEmail } from '../../src/store/operators';
 import { secretDigest } from '../../src/access/random-secret';
-import { openSession } from '../../src/access/sessions';
+import { createSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { table } from '../../src/store/engine/database';
 import { insertUnmatchedOnce } from '../../src/store/orders/unmatched';
@@ -34,7 +34,7 @@ async function browser(
 ) {
   const actor = `operator:${opener.name}`;
   const { clock, db } = service;
-  const { cookie } = await openSession(db, { kind: 'operator', actor, scope, ...opener }, clock.now);
+  const { cookie } = await createSession(db, { kind: 'operator', actor, scope, ...opener }, clock.now);
   return browserWith(cookie, language);
 }
 
@@ -145,7 +145,7 @@ describe('tokens', () => {
       expect((await reader.get(path)).status).toBe(403);
     expect((await reader.post('/tokens/new', { name: 'x', scope: 'write' })).status).toBe(403);
     const earlier = new Date(service.clock.now.getTime() - 61 * 60_000);
-    const { cookie } = await openSession(
+    const { cookie } = await createSession(
       service.db,
       { kind: 'operator', actor: 'operator:root', name: 'root', scope: 'write', operatorId: null },
       earlier,

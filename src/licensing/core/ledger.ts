@@ -67,7 +67,7 @@ const ASK_FIRST_MS = 60_000;
 const LANES_SHARE = 0.4;
 
 /**
- * @param recordChanges `createClientHistory` for clients, `recordEvents` for the operator
+ * @param recordChanges `createClientHistory` for clients, `recordAndEnqueueEvents` for the operator
  * @param clock the time under the lock, by which a key may have ended; by default the time of the request
  */
 export function createLedger(

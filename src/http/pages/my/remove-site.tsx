@@ -2,7 +2,7 @@ import { toDisplayFormWithAscii } from '../../../licensing/core/identifiers';
 import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
-import { removalsAfterOne } from '../../../selfservice/removals';
+import { quotaAfterRemoval } from '../../../selfservice/removals';
 import { toId } from '../../../operations/kit/request-params';
 import { CustomerPage } from '../kit/customer-page';
 import { ButtonLink, Submit } from '../kit/fields';
@@ -27,7 +27,7 @@ async function ask(call: MailCall): Promise<PageResponse> {
   const sentences = t.sentences;
   if (removals.left === 0 && !site.free)
     return notRemoved(call, { license, site }, sentences.noMovesLeft({ ...removals, activationType }), 409);
-  const left = { ...removalsAfterOne(removals, now), activationType };
+  const left = { ...quotaAfterRemoval(removals, now), activationType };
   const name = toDisplayFormWithAscii(site.identifier);
   const title = sites.ask(name);
   return {

@@ -4,7 +4,7 @@ import { filterId } from '../../../operations/kit/request-params';
 import { PERIODS } from '../../../figures/kept-figures';
 import { readMoney } from '../../../figures/money';
 import { countFailedMails } from '../../../mail/queue';
-import { isStopped, listWebhooks } from '../../../webhooks/receivers';
+import { isAutoDisabled, listWebhooks } from '../../../webhooks/receivers';
 import { listActionItems, refusalsByReason, type RefusalReason } from '../../../overview/action-items';
 import {
   countEndingSoon,
@@ -55,7 +55,7 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
       readFigures(db, query, at),
       counted(`needs ${language}`, async (on) => {
         const failedMails = await countFailedMails(on, new Date(isoDayBefore(at, 7)));
-        const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
+        const stoppedWebhooks = (await listWebhooks(on)).filter(isAutoDisabled).length;
         const home = settings.updateXml;
         const { spreadFactor } = settings;
         return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });

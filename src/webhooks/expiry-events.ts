@@ -8,7 +8,7 @@ import {
   webhookRow,
   type WebhookType,
 } from '../licensing/webhook-events';
-import { startJobs, type Job, type Turn } from '../runner/jobs';
+import { startScheduler, type Job, type Turn } from '../runner/jobs';
 import type { Stop } from '../runner/loop';
 import type { Db } from '../store/engine/database';
 import { lockLease } from '../store/leases';
@@ -40,7 +40,7 @@ const BATCH_SIZE = 100;
  * Queues webhooks for licences that have ended, or will end in 14 days, although no row changes then. A lease lets one
  * instance do this for all. @returns a function that stops it
  */
-export function startEndsWatch(db: Db, log: Logger, now: () => Date): Stop {
+export function startExpiryWatcher(db: Db, log: Logger, now: () => Date): Stop {
   const isListening = (one: Subscriber) => STEPS.some(({ type }) => isSubscribed(one, type));
   const ends: Job = {
     name: 'ends',
@@ -53,7 +53,7 @@ export function startEndsWatch(db: Db, log: Logger, now: () => Date): Stop {
     },
   };
   const failure = 'webhooks about licences that end are late';
-  return startJobs(db, { lease: 'webhook-ends', everyMs: EVERY_MS, jobs: [ends], failure }, log, now);
+  return startScheduler(db, { lease: 'webhook-ends', everyMs: EVERY_MS, jobs: [ends], failure }, log, now);
 }
 
 /** Queues the due webhooks of a receiver, once for each licence, end and step. It continues where it last stopped. */

@@ -53,7 +53,7 @@ export async function run(argv: string[], isOwnProcess = false): Promise<number>
 }
 
 /** Runs the due work. It is loaded on demand, because only one command starts parts of the service. */
-const workOnce: WorkOnce = async (...given) => (await import('./app/work.js')).workOnce(...given);
+const workOnce: WorkOnce = async (...given) => (await import('./app/work.js')).runDueJobs(...given);
 
 /** Reads `help license issue` as `license issue --help`, because Commander's own "help" knows only the first level. */
 function asHelpOption(argv: string[]): string[] {

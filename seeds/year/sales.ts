@@ -10,7 +10,7 @@ import { DEFAULT_GRACE_DAYS } from '../../src/orders/shop-kinds';
 import type { OrderMessage } from '../../src/orders/message';
 import { readMetadata, storedMetadata } from '../../src/licensing/metadata';
 import { storedKey } from '../../src/licensing/sealing';
-import { recordAndEnqueueEvents } from '../../src/licensing/webhook-events';
+import { recordEvents } from '../../src/licensing/webhook-events';
 import {
   findLicensesByIds,
   insertLicenses,
@@ -130,7 +130,7 @@ export async function sellAll(shop: Shop, sales: Sale[]): Promise<void> {
   }));
   await inTransaction(db, async (trx) => {
     const ids = await insertLicenses(trx, licenses);
-    await recordAndEnqueueEvents(
+    await recordEvents(
       trx,
       licenses.map((license, i) => ({
         ...{

@@ -18,7 +18,7 @@ import { protectedFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
 import { accessJson } from '../licensing/views';
 import { formatFields, formatTable, licenseTable } from './tables';
-import { toDisplayFormWithAscii } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
@@ -59,17 +59,11 @@ function addShow(customer: Command): void {
               ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
               [
                 ...shown.flatMap(({ id, activations: own }) =>
-                  own.map((one) => [
-                    id,
-                    toDisplayFormWithAscii(one.identifier),
-                    one.name,
-                    one.ip,
-                    one.activated_at,
-                  ]),
+                  own.map((one) => [id, withAsciiForm(one.identifier), one.name, one.ip, one.activated_at]),
                 ),
                 ...seats.map((one) => [
                   one.license_id,
-                  toDisplayFormWithAscii(one.identifier),
+                  withAsciiForm(one.identifier),
                   one.name,
                   one.ip,
                   one.activated_at,
@@ -189,7 +183,7 @@ function toldSites(accesses: CustomerData['accesses']): string[] {
     site === null && installedVersion === null
       ? []
       : [
-          `${site === null ? 'a site' : toDisplayFormWithAscii(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
+          `${site === null ? 'a site' : withAsciiForm(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
         ],
   );
   return told.length === 0 ? [] : ['', `Downloads said they were for: ${[...new Set(told)].join(', ')}`];

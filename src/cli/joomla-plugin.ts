@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { saveBaseUrl } from '../joomla/update-xml/saved-options';
-import { refuseProtectedFile } from '../packages/replace-file';
+import { refuseProtected } from '../packages/replace-file';
 import { joomlaPluginOperations } from '../operations/joomla-plugin';
 import { productOperations } from '../operations/products';
 import { positiveInteger } from './arguments';
@@ -43,7 +43,7 @@ export function addJoomlaPluginCommand(program: Command): void {
         const { element, address, version } = made;
         const file = join(resolve(out), made.file_name);
         await writeZip(file, Buffer.from(made.zip, 'base64'), (place) =>
-          refuseProtectedFile(place, protectedFiles(config)),
+          refuseProtected(place, protectedFiles(config)),
         );
         if (baseUrl !== undefined) await saveBaseUrl(db, productId, baseUrl);
         if (made.xml_site !== null)

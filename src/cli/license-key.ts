@@ -15,7 +15,7 @@ import {
   noneOr,
 } from './arguments';
 import { withSession, type Output } from './command';
-import { KEY_ARGUMENT, requireLicenseArgument, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, type DataOf } from './operate';
 import { formatTable } from './tables';
 
@@ -53,7 +53,7 @@ function addAdd(key: Command): void {
     .action((given: string, { label, limit, ends }: AddOptions, command: Command) =>
       withSession(command, async (session) => {
         const { output } = session;
-        const license = await requireLicenseArgument(session.db, given);
+        const license = await licenseArgument(session.db, given);
         const { id } = license;
         const wanted = { path: { id }, body: { label, activation_limit: limit, ends_at: ends } };
         const added = await operate(session, licenseKeyOperations.addLicenseKey, wanted);
@@ -103,7 +103,7 @@ function addEdit(key: Command): void {
     .action((given: string, keyId: number, { label: text, limit, ends }: EditOptions, command: Command) =>
       withSession(command, async (session) => {
         requireChange(command, text, limit, ends);
-        const license = await requireLicenseArgument(session.db, given);
+        const license = await licenseArgument(session.db, given);
         const { id } = license;
         const changed = await operate(session, licenseKeyOperations.updateLicenseKey, {
           path: { id, key_id: keyId },
@@ -166,7 +166,7 @@ function addEnd(key: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license key end 12 34 --free')
     .action((given: string, keyId: number, { free = false }: { free?: boolean }, command: Command) =>
       withSession(command, async (session) => {
-        const { id } = await requireLicenseArgument(session.db, given);
+        const { id } = await licenseArgument(session.db, given);
         const wanted = { path: { id, key_id: keyId }, query: { free: free ? ('1' as const) : undefined } };
         const ended = await operate(session, licenseKeyOperations.removeLicenseKey, wanted);
         session.output.print(
@@ -207,7 +207,7 @@ function addRekey(license: Command): void {
     .action((given: string, options: RekeyOptions, command: Command) =>
       withSession(command, async (session) => {
         const { output } = session;
-        const { id, mainKeyId } = await requireLicenseArgument(session.db, given);
+        const { id, mainKeyId } = await licenseArgument(session.db, given);
         const { keyId = mainKeyId, overlap } = options;
         const path = { id };
         const body = { key_id: options.keyId, overlap, mail: options.mail };

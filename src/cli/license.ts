@@ -28,7 +28,7 @@ import { withSession, type Output, type Session } from './command';
 import { describeError } from './describe-error';
 import { REKEY } from './hints';
 import { addAmendments } from './license-amend';
-import { KEY_ARGUMENT, requireLicenseArgument, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { optionFields, operate, operateWithStatus, type DataOf } from './operate';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 import { addKeyCommands, keyTable } from './license-key';
@@ -322,7 +322,7 @@ function addTransition(
     .addHelpText('after', `\nExample:\n  licensing license ${verb} 12 --reason "ticket 77"`)
     .action((key: string, { reason }: { reason?: string }, command: Command) =>
       withSession(command, async (session) => {
-        const { id } = await requireLicenseArgument(session.db, key);
+        const { id } = await licenseArgument(session.db, key);
         const wanted = { path: { id }, body: { reason } };
         const changed = await operate(session, licenseOperations[`${verb}License`], wanted);
         session.output.print(changed, `Licence ${id} is ${changed.status} now.`);
@@ -362,7 +362,7 @@ function addRenew(license: Command): void {
         const { until, for: length, lifetime } = options;
         if (until === undefined && length === undefined && !lifetime)
           usageError(command, 'One of --until, --for and --lifetime is needed.');
-        const { id, expiresAt: before } = await requireLicenseArgument(session.db, key);
+        const { id, expiresAt: before } = await licenseArgument(session.db, key);
         const body = optionFields(renewLicense, options);
         const changed = await operate(session, renewLicense, { path: { id }, body });
         const { expires_at: end, paid_until: paid } = changed;

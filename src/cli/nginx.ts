@@ -13,7 +13,7 @@ import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
 import {
   inspectTarget,
   makeFolder,
-  refuseProtectedFile,
+  refuseProtected,
   replaceFile,
   type ProtectedFile,
 } from '../packages/replace-file';
@@ -269,7 +269,7 @@ async function writeInFolder(
       if (there === text) continue;
       if (there !== undefined) kept.push(path);
       const place = await inspectTarget(there === undefined ? path : `${path}.new`);
-      await refuseProtectedFile(place, own);
+      await refuseProtected(place, own);
       await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(text));
       written.push(place.path);
     }

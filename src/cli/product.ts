@@ -18,7 +18,7 @@ import { withSession } from './command';
 import { optionFields, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
 import { regenerateQuietly, describeRegeneration } from './update-xml';
-import { toDisplayFormWithAscii } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 
 const { addProduct, updateProduct } = productOperations;
 
@@ -213,7 +213,7 @@ function addSites(product: Command): void {
             formatTable(
               ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],
               found.sites.map((one) => [
-                toDisplayFormWithAscii(one.site),
+                withAsciiForm(one.site),
                 one.version,
                 one.at,
                 one.license_id,

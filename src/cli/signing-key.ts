@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatTimestamp } from '../base/days';
 import {
   verificationKeys,
-  listSigningKeysInUse,
+  listKeysInUse,
   sealFault,
   toPem,
   type SigningKeyInUse,
@@ -67,7 +67,7 @@ function addList(signingKey: Command): void {
       return withSession(command, async (session) => {
         const { db, config, now, output } = session;
         // Read the keys with their sealed parts for the notes.
-        const keys = await listSigningKeysInUse(db);
+        const keys = await listKeysInUse(db);
         const accepted = verificationKeys(keys, now);
         output.print(await operateAll(session, signingKeyOperations.listSigningKeys), () =>
           php ? phpConstant(accepted) : pem ? pemBlocks(accepted) : keyTable(keys),

@@ -6,7 +6,7 @@ import { checkConfiguration } from './configuration';
 import { checkCounters } from './counters';
 import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } from './database';
 import {
-  runCheckSafely,
+  runCheck,
   unchecked,
   type DoctorCheck,
   type CommandCheck,
@@ -95,7 +95,7 @@ async function runAll<F extends CommandFinding>(
   for (const { name, check, needsDatabase } of checks) {
     if (needsDatabase && findings.some(({ code }) => code === 'DATABASE_UNREACHABLE'))
       findings.push(unchecked(name, (t) => t.withoutDatabase(name)));
-    else findings.push(...(await runCheckSafely(name, () => check(patient))));
+    else findings.push(...(await runCheck(name, () => check(patient))));
   }
   return findings;
 }

@@ -95,7 +95,7 @@ export function shortReason(error: unknown): string {
 }
 
 /** Converts a failed check to a finding, so that the other checks still run. */
-export async function runCheckSafely<F extends CommandFinding>(
+export async function runCheck<F extends CommandFinding>(
   code: string,
   look: () => Promise<F[]>,
 ): Promise<(F | CheckFinding)[]> {

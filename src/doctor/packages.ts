@@ -6,7 +6,7 @@ import { findPackageDamage, UNREADABLE } from '../packages/damage';
 import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../packages/package-files';
 import { listPackages, type Release } from '../store/releases';
 import {
-  runCheckSafely,
+  runCheck,
   ok,
   problem,
   shortReason,
@@ -39,9 +39,9 @@ export const checkFolder: DoctorCheck = async ({ config, now }) => {
     await checkAccess(packagesDir),
     ...(accelLocation === undefined
       ? []
-      : await runCheckSafely('PACKAGES_NGINX', async () => [await checkNginxAccess(packagesDir)])),
-    ...(await runCheckSafely('PACKAGES_SPACE', async () => [await checkSpace(packagesDir)])),
-    ...(await runCheckSafely('PACKAGES_LEFTOVERS', async () => [await checkLeftovers(packagesDir, now())])),
+      : await runCheck('PACKAGES_NGINX', async () => [await checkNginxAccess(packagesDir)])),
+    ...(await runCheck('PACKAGES_SPACE', async () => [await checkSpace(packagesDir)])),
+    ...(await runCheck('PACKAGES_LEFTOVERS', async () => [await checkLeftovers(packagesDir, now())])),
   ];
 };
 

@@ -1,9 +1,9 @@
-import { verificationKeys, listSigningKeysInUse, openSigningKey } from '../licensing/signing-keys';
+import { verificationKeys, listKeysInUse, openSigningKey } from '../licensing/signing-keys';
 import { ok, problem, type DoctorCheck } from './finding';
 
 /** Checks that answers can be signed, if signing keys exist. */
 export const checkSigning: DoctorCheck = async ({ config, db, now }) => {
-  const keys = await listSigningKeysInUse(db);
+  const keys = await listKeysInUse(db);
   const current = keys.find(({ state }) => state === 'current');
   if (current === undefined) return [ok('SIGNING_KEYS', (t) => t.noSigningKey)];
   for (const key of keys.filter(({ state }) => state !== 'retired')) {

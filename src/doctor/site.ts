@@ -15,7 +15,7 @@ import { packageFileName, statPackage } from '../packages/package-files';
 import { FULL_ROLLOUT, type Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import {
-  runCheckSafely,
+  runCheck,
   ok,
   problem,
   shortReason,
@@ -49,13 +49,13 @@ export const checkSite: CommandCheck = async (patient) => {
   const reached = await checkPrefix(site);
   if (reached.level === 'problem') return [reached];
   const findings = [reached, ...checkEncryption(url)];
-  const address = await runCheckSafely('FORWARDED_ADDRESS', () => checkAddress(site));
-  findings.push(...address, ...(await runCheckSafely('PACKAGES_PUBLIC', () => checkInternal(site))));
+  const address = await runCheck('FORWARDED_ADDRESS', () => checkAddress(site));
+  findings.push(...address, ...(await runCheck('PACKAGES_PUBLIC', () => checkInternal(site))));
   // Skip these checks for a service on another database, which knows neither these products nor the simulation's key.
   if (!address.some(({ code }) => code === 'OTHER_SERVICE'))
     findings.push(
-      ...(await runCheckSafely('UPDATES', () => checkUpdates(site))),
-      ...(await runCheckSafely('DOWNLOAD', () => tryDownload(site))),
+      ...(await runCheck('UPDATES', () => checkUpdates(site))),
+      ...(await runCheck('DOWNLOAD', () => tryDownload(site))),
     );
   return findings;
 };

@@ -11,7 +11,7 @@ import type { Db } from '../store/engine/database';
 import { listPublishedVersions } from '../store/releases';
 import { octal, serviceUser } from './file-readers';
 import {
-  runCheckSafely,
+  runCheck,
   ok,
   problem,
   shortReason,
@@ -38,11 +38,11 @@ export const checkUpdateXml: DoctorCheck = async (patient) => {
   const served = written.find(({ xml }) => xml.rollouts.length > 0) ?? written[0];
   const isSite = url !== undefined && publicUrl !== undefined && new URL(publicUrl).host === url.host;
   return [
-    ...(home.length === 0 ? [] : await runCheckSafely('UPDATE_XML_FOLDER', () => checkFolder(xmlDir))),
+    ...(home.length === 0 ? [] : await runCheck('UPDATE_XML_FOLDER', () => checkFolder(xmlDir))),
     ...describeStates(xmls),
     ...(served === undefined || !isSite
       ? []
-      : await runCheckSafely('UPDATE_XML_SERVED', async () => [
+      : await runCheck('UPDATE_XML_SERVED', async () => [
           await checkServed(served.xml, patient),
           ...(await checkChangelog(served.xml, patient)),
         ])),

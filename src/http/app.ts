@@ -13,7 +13,7 @@ import {
   bodyError,
   createAnswerLog,
   DEADLINE_MS,
-  withRequestDeadline,
+  withDeadline,
   logSendFault,
 } from './faults';
 import { frontPage } from './front-page';
@@ -157,12 +157,12 @@ function createEndpoints(limiter: Limiter, licensing: Licensing) {
         sendFailure(ctx, 'METHOD_NOT_ALLOWED');
         return;
       }
-      if (exists && !(await withRequestDeadline(ctx, exists()))) {
+      if (exists && !(await withDeadline(ctx, exists()))) {
         sendFailure(ctx, 'NOT_FOUND');
         return;
       }
       if (readBody) await readBody(ctx, done);
-      await withRequestDeadline(ctx, handler(ctx));
+      await withDeadline(ctx, handler(ctx));
     };
     return async (ctx) => {
       ctx.state.endpoint = typeof name === 'string' ? name : name(ctx);

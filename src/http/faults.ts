@@ -28,7 +28,7 @@ export function unexpectedErrorCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'IN
 }
 
 /** Rejects if a handler misses the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */
-export function withRequestDeadline<T>({ state }: Pick<Context, 'state'>, work: Promise<T>): Promise<T> {
+export function withDeadline<T>({ state }: Pick<Context, 'state'>, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new CodedError('DEADLINE', 'The request was not answered in time.')),

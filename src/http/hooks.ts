@@ -13,7 +13,7 @@ import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../licensing/licensing';
 import { sendJson, sendText } from './answers';
 import type { Context, RequestState } from './context';
-import { withRequestDeadline } from './faults';
+import { withDeadline } from './faults';
 import { drain, unsupported } from './api/body';
 import { faultOfMessage, OperationError, toErrorResponse } from '../operations/kit/failures';
 import { sendErrorResponse } from './api/endpoint';
@@ -53,7 +53,7 @@ export function mountHooks(
 
   async function take(ctx: Context): Promise<void> {
     const name = String((ctx.params as { name?: string }).name);
-    const known = await withRequestDeadline(ctx, receiverOf(name));
+    const known = await withDeadline(ctx, receiverOf(name));
     if (known === undefined)
       throw refused(ctx, new OperationError('NOT_FOUND', 'There is no receiver at this address.'));
     if (ctx.method !== 'POST') {
@@ -84,11 +84,10 @@ export function mountHooks(
     // Leave time in the deadline to store the rest of a long list.
     const until = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
     const about = { shop: name, adapter, delivery };
-    const received = await withRequestDeadline(ctx, takeDelivery(db, about, context, { until, whole }));
+    const received = await withDeadline(ctx, takeDelivery(db, about, context, { until, whole }));
     if (adapter.answer === undefined) return sendJson(ctx, 200, { data: toJson(received) });
     const item = adapter.answer.item(delivery);
-    const keys =
-      item === undefined ? [] : await withRequestDeadline(ctx, readItemKeys(db, name, item, keySecret));
+    const keys = item === undefined ? [] : await withDeadline(ctx, readItemKeys(db, name, item, keySecret));
     sendText(ctx, 200, adapter.answer.text(delivery, keys));
   }
 

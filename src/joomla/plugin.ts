@@ -12,7 +12,7 @@ import {
   type PlaceholderValues,
 } from './plugin-files';
 import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
-import { locateUpdateXml, type XmlLocationSettings } from './update-xml/location';
+import { locateUpdateXml, type XmlLocation } from './update-xml/location';
 
 /** Packs the plugins for customers' sites (docs/joomla-plugin.md), for a product, from the files in php/joomla. */
 
@@ -40,7 +40,7 @@ export interface MadePlugin {
 export async function makePlugin(
   db: Db,
   { productId, vendor, baseUrl }: PluginRequest,
-  home: XmlLocationSettings,
+  home: XmlLocation,
   root: string,
 ): Promise<MadePlugin> {
   const name = requireVendor(vendor);
@@ -94,7 +94,7 @@ export async function makePlugin(
 async function updatesAddress(
   db: Db,
   { id, element, baseUrl }: InstalledProduct,
-  home: XmlLocationSettings,
+  home: XmlLocation,
 ): Promise<string> {
   const place = await locateUpdateXml(db, { id, element }, { ...home, publicUrl: baseUrl });
   return place !== undefined && dirname(place.out) === home.xmlDir ? (place.url ?? '') : '';

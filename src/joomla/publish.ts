@@ -20,7 +20,7 @@ import {
 } from './manifest';
 import { findLack } from './package-contents';
 import { folderOf, isFormerXml } from './formerly/addresses';
-import { locateUpdateXml, type XmlLocationSettings } from './update-xml/location';
+import { locateUpdateXml, type XmlLocation } from './update-xml/location';
 import { requireRolloutSupport } from './update-xml/rollout-support';
 
 declare module '../licensing/operator-error' {
@@ -66,7 +66,7 @@ export interface JoomlaPublishRequest extends PublishRequest {
  */
 export async function publish(
   db: Db,
-  { packagesDir, home }: { packagesDir: string; home: XmlLocationSettings },
+  { packagesDir, home }: { packagesDir: string; home: XmlLocation },
   { newUpdateServer = false, unchecked = false, signal, ...request }: JoomlaPublishRequest,
   now: Date,
   onProgress?: (bytes: number) => void,
@@ -293,7 +293,7 @@ function findServerFault(manifest: PackageManifest, { version, servers }: Before
 function isElsewhere(
   { updateServers }: PackageManifest,
   url: string,
-  home: XmlLocationSettings,
+  home: XmlLocation,
   productId: number,
 ): boolean {
   const hostOf = (address: URL) => address.host.replace(/^www\./, '');

@@ -5,7 +5,7 @@ import type { ProtectedFile } from '../packages/replace-file';
 import type { Db } from '../store/engine/database';
 import { areFilesCurrent, readFiles, versionsIn } from './update-xml/files';
 import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
-import { locateUpdateXml, type XmlLocationSettings } from './update-xml/location';
+import { locateUpdateXml, type XmlLocation } from './update-xml/location';
 import { planUpdateXml, writeUpdateXml, type WrittenXml } from './update-xml/write';
 
 /** The state of a product's update XML, which responses contain as `update_xml`. */
@@ -52,7 +52,7 @@ const NOT_SET: RegeneratedXml = {
  */
 export async function regenerateUpdateXml(
   db: Db,
-  home: XmlLocationSettings,
+  home: XmlLocation,
   productId: number,
   {
     own = [],
@@ -100,7 +100,7 @@ const NOTHING = { xml: null, served: [] };
 /** Compares a product's update XML with the published versions. @throws OperatorError if the product does not exist */
 export async function readUpdateXmlState(
   db: Db,
-  home: XmlLocationSettings,
+  home: XmlLocation,
   productId: number,
 ): Promise<ReadUpdateXml> {
   const place = await locateUpdateXml(db, await requireProduct(db, productId), home);

@@ -12,7 +12,7 @@ import { followersOf, type SlotResult } from './core/slot-changes';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { isRefusal } from './core/verdict';
-import { recordAndEnqueueEvents } from './webhook-events';
+import { recordEvents } from './webhook-events';
 
 export { findActivation };
 
@@ -26,7 +26,7 @@ export async function addActivation(
   { identifier, name }: { identifier: string; name?: string | undefined },
   { actor, now }: ChangeContext,
 ): Promise<SlotResult> {
-  const added = await createLedger(db, recordAndEnqueueEvents).override({
+  const added = await createLedger(db, recordEvents).override({
     keyDigest,
     identifier,
     name,
@@ -80,7 +80,7 @@ export async function removeActivation(
   identifier: string,
   { actor, now }: ChangeContext,
 ): Promise<SlotResult> {
-  const removed = await createLedger(db, recordAndEnqueueEvents).deactivate({
+  const removed = await createLedger(db, recordEvents).deactivate({
     keyDigest,
     identifier,
     actor,

@@ -24,7 +24,7 @@ import {
 } from './metadata';
 import { OperatorError } from './operator-error';
 import { throwLicenseNotFound, throwPlanNotFound, requirePlan } from './find-or-throw';
-import { recordAndEnqueueEvents } from './webhook-events';
+import { recordEvents } from './webhook-events';
 
 /** Changes of a licence that keep its state. Each change is an event in its history. */
 
@@ -236,6 +236,6 @@ function amend(
     const { changes, before, after } = amendment;
     // Even without changes, because each event is a revision.
     await setLicense(trx, id, changes);
-    await recordAndEnqueueEvents(trx, [{ licenseId: id, at: now, actor, action, before, after }]);
+    await recordEvents(trx, [{ licenseId: id, at: now, actor, action, before, after }]);
   });
 }

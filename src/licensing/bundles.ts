@@ -51,7 +51,7 @@ const MAX_ENTRIES = 20;
  * Returns the products whose names Joomla shows for the update sites of a licence. A club without its own extension has
  * no entry there; neither has a product that is not for Joomla.
  */
-export function joomlaUpdateSites(catalogue: Catalogue, id: number): CatalogueProduct[] {
+export function updateSites(catalogue: Catalogue, id: number): CatalogueProduct[] {
   const own = catalogue.get(id);
   const included = includedProducts(catalogue, id);
   const covered = own === undefined ? included : [own, ...included];
@@ -61,7 +61,7 @@ export function joomlaUpdateSites(catalogue: Catalogue, id: number): CataloguePr
 }
 
 /** Returns the names of these entries in a text, such as `Gallery, Forms`. */
-export function joomlaUpdateSiteNames(entries: { name: string }[]): string {
+export function updateSiteNames(entries: { name: string }[]): string {
   const names = entries.slice(0, MAX_ENTRIES).map(({ name }) => name);
   return `${names.join(', ')}${entries.length > MAX_ENTRIES ? ', ...' : ''}`;
 }

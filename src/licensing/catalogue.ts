@@ -56,7 +56,7 @@ export {
 };
 
 /** Lists all products by id. */
-export async function listCatalogueProducts(db: Db): Promise<CatalogueProduct[]> {
+export async function listCatalogue(db: Db): Promise<CatalogueProduct[]> {
   return [...(await readCatalogue(db)).values()];
 }
 

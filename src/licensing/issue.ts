@@ -20,7 +20,7 @@ import { mergeMetadata, readMetadata, storedMetadata, type MetadataChanges } fro
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { throwPlanNotFound } from './find-or-throw';
 import { openSealedKey, SealError, storedKey } from './sealing';
-import { recordAndEnqueueEvents } from './webhook-events';
+import { recordEvents } from './webhook-events';
 
 export interface IssueRequest {
   planId: number;
@@ -149,7 +149,7 @@ function draftLicense(
 /** Inserts licences, each with the first event of its history. @returns the licences in this order */
 async function insertIssued(trx: Transaction, licenses: NewLicense[], actor: string): Promise<License[]> {
   const ids = await insertLicenses(trx, licenses);
-  await recordAndEnqueueEvents(
+  await recordEvents(
     trx,
     licenses.map((license, i) => issueEvent(ids[i] as number, license, actor)),
   );

@@ -7,7 +7,7 @@ import { bundlesContaining, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';
 import { requirePlan, requireProduct } from './find-or-throw';
-import { normalizeForEachType } from './core/identifiers';
+import { normalizedForms } from './core/identifiers';
 import { parseKeyHint } from './core/keys';
 import { OperatorError } from './operator-error';
 import { STORED_STATUSES } from './core/states';
@@ -103,7 +103,7 @@ export function readSearch(typed: string): LicenseSearchText | undefined {
   const text = typed.trim();
   if (text === '') return undefined;
   // The domain of an e-mail address would be its provider's.
-  const { domain, ...others } = normalizeForEachType(text);
+  const { domain, ...others } = normalizedForms(text);
   const identifiers = Object.values({ ...others, domain: text.includes('@') ? undefined : domain });
   return {
     // The longest word comes first, because it is probably the rarest.

@@ -20,7 +20,7 @@ import { removeActivations } from './core/ledger';
 import { changeLicense, eventReason, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { storedKey } from './sealing';
-import { recordAndEnqueueEvents } from './webhook-events';
+import { recordEvents } from './webhook-events';
 
 export { listKeys, type LicenseKey };
 
@@ -125,7 +125,7 @@ export function endKey(
     const licenseWithKey = { id, keyDigest: digestOf(keys, license) };
     const identifiers = before.filter((one) => one.keyId === keyId).map(({ identifier }) => identifier);
     const asOperator = { ...context, evenHeld: true };
-    await removeActivations(trx, licenseWithKey, identifiers, asOperator, recordAndEnqueueEvents);
+    await removeActivations(trx, licenseWithKey, identifiers, asOperator, recordEvents);
     const left = new Set((await listActivations(trx, id)).map(({ identifier }) => identifier));
     return {
       key: ended,
@@ -308,5 +308,5 @@ async function record(
   changes: LicenseChanges = {},
 ): Promise<void> {
   await setLicense(trx, licenseId, changes);
-  await recordAndEnqueueEvents(trx, [{ licenseId, at, actor, action, before, after }]);
+  await recordEvents(trx, [{ licenseId, at, actor, action, before, after }]);
 }

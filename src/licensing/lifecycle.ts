@@ -20,7 +20,7 @@ import {
   type EndWithGrace,
   type Transition,
 } from './core/states';
-import { recordAndEnqueueEvents } from './webhook-events';
+import { recordEvents } from './webhook-events';
 
 export interface ChangeContext {
   actor: string;
@@ -43,7 +43,7 @@ export function changeState(
   return changeLicense(db, id, async (trx, license) => {
     const status = requireTransition(license, transition, context.now);
     await setLicense(trx, id, { status });
-    await recordAndEnqueueEvents(trx, [
+    await recordEvents(trx, [
       {
         licenseId: id,
         at: context.now,
@@ -90,7 +90,7 @@ export function setEnd(
     await setLicense(trx, id, { status, ...end });
     const isOther = end.renewsItself !== license.renewsItself;
     const renewing = (is: boolean) => isOther && { renews_itself: is };
-    await recordAndEnqueueEvents(trx, [
+    await recordEvents(trx, [
       {
         licenseId: id,
         at: now,
@@ -126,7 +126,7 @@ function changeEnd(
     const status = requireTransition(license, 'renew', now);
     const end = renewedUntil(license, renewal, now, field);
     await setLicense(trx, id, { status, ...end });
-    await recordAndEnqueueEvents(trx, [
+    await recordEvents(trx, [
       {
         licenseId: id,
         at: now,

@@ -44,7 +44,7 @@ export function withSigningState(keys: SigningKey[]): SigningKeyInUse[] {
 }
 
 /** Lists the keys in the order in which they sign. */
-export async function listSigningKeysInUse(db: Db): Promise<SigningKeyInUse[]> {
+export async function listKeysInUse(db: Db): Promise<SigningKeyInUse[]> {
   return withSigningState(await list(db));
 }
 
@@ -53,7 +53,7 @@ export async function listSigningKeyPage(
   { after, limit }: PageRequest,
 ): Promise<Page<SigningKeyInUse>> {
   const [last] = readCursor<[number]>(after, [isCursorId]) ?? [];
-  const keys = await listSigningKeysInUse(db);
+  const keys = await listKeysInUse(db);
   const from = last === undefined ? 0 : keys.findIndex(({ id }) => id === last) + 1;
   return toPage(keys.slice(from, from + limit + 1), limit, ({ id }) => [id]);
 }
@@ -91,7 +91,7 @@ export function addSigningKey(
   return inTransaction(db, async (trx) => {
     const keys = await lockSigningKeys(trx);
     const kid = await insertNew(trx, keys, secret, context);
-    return find(await listSigningKeysInUse(trx), kid);
+    return find(await listKeysInUse(trx), kid);
   });
 }
 
@@ -167,7 +167,7 @@ export function retireSigningKey(
       retiredBy: key.retiredBy ?? actor,
       compromised,
     });
-    return find(await listSigningKeysInUse(trx), kid);
+    return find(await listKeysInUse(trx), kid);
   });
 }
 

@@ -8,7 +8,7 @@ import {
   type PublishedVersion,
   type Release,
 } from '../store/releases';
-import { coversRelease, downloadsEntitledUntil, type EndTerms } from './core/verdict';
+import { coversRelease, entitledUntil, type EndTerms } from './core/verdict';
 import { createCache } from './ttl-map';
 import { latestRelease } from './versions';
 
@@ -66,7 +66,7 @@ export function offeredVersion<T extends PublishedVersion>(
   // Most products have no rollout, so a digest for each download would be wasted.
   const isStaged = network !== undefined && published.some(({ rollout }) => rollout < FULL_ROLLOUT);
   const share = isStaged ? rolloutBucket(network, id) + 1 : undefined;
-  const isEnded = license !== undefined && downloadsEntitledUntil(license, now) !== undefined;
+  const isEnded = license !== undefined && entitledUntil(license, now) !== undefined;
   const entitled = isEnded ? published.filter((release) => coversRelease(license, release, now)) : [];
   return releasesForBucket(entitled, share) ?? releasesForBucket(published, share);
 }

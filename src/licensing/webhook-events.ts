@@ -126,7 +126,7 @@ export function webhookRow(
 }
 
 /** Writes a licence's history, and notifies receivers. The caller has raised the revision by one for each event. */
-export async function recordAndEnqueueEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
+export async function recordEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
   await insertEvents(trx, events);
   await enqueueLicenseWebhooks(trx, events);
 }

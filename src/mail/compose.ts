@@ -1,8 +1,8 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
-import { toDisplayFormWithAscii } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
-import { joomlaUpdateSites, joomlaUpdateSiteNames, readCatalogue } from '../licensing/bundles';
+import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
 import { requireProduct } from '../licensing/find-or-throw';
@@ -353,8 +353,8 @@ async function contentOf(
     case 'license_key': {
       const key = revealKey(license, secret);
       if (key === undefined) return { text: undefined };
-      const entries = joomlaUpdateSites(await readCatalogue(db), license.product.id);
-      const names = joomlaUpdateSiteNames(entries);
+      const entries = updateSites(await readCatalogue(db), license.product.id);
+      const names = updateSiteNames(entries);
       return {
         text: type,
         values: {
@@ -389,8 +389,8 @@ async function contentOf(
         text: type,
         values: {
           ...validityOf(license, language, now),
-          site: toDisplayFormWithAscii(site ?? '-'),
-          test_sites: testSites.length === 0 ? undefined : testSites.map(toDisplayFormWithAscii).join(', '),
+          site: withAsciiForm(site ?? '-'),
+          test_sites: testSites.length === 0 ? undefined : testSites.map(withAsciiForm).join(', '),
         },
       };
   }

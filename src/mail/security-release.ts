@@ -5,7 +5,7 @@ import { requireProduct } from '../licensing/find-or-throw';
 import { forEach } from '../base/for-each';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions } from '../licensing/versions';
-import { recordAndEnqueueEvents } from '../licensing/webhook-events';
+import { recordEvents } from '../licensing/webhook-events';
 import { listPlans, type Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
@@ -238,7 +238,7 @@ async function queuePortion(
       ).keys(),
     ];
     await incrementRevisions(trx, new Map(ids.map((id) => [id, 1])));
-    await recordAndEnqueueEvents(
+    await recordEvents(
       trx,
       ids.map((id) => ({
         licenseId: id,

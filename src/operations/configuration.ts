@@ -1,7 +1,7 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
 import { regenerateUpdateXml } from '../joomla/regenerate-update-xml';
-import { listCatalogueProducts } from '../licensing/catalogue';
+import { listCatalogue } from '../licensing/catalogue';
 import { isSetExternally, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
@@ -191,7 +191,7 @@ async function change(call: OperationCall<unknown, Changes>): Promise<void> {
   await settings.refresh();
   if (given.public_url === undefined) return;
   const home = await readEffective(db, settings.config);
-  for (const { id } of await listCatalogueProducts(db))
+  for (const { id } of await listCatalogue(db))
     await regenerateUpdateXml(db, home, id, { own: settings.ownFiles });
 }
 

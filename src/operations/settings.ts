@@ -2,7 +2,7 @@ import type { RecordContext } from '../orders/record';
 import type { Config } from '../settings/config';
 import type { Letterhead } from '../mail/compose';
 import type { Mailing } from '../mail/queue';
-import type { XmlLocationSettings } from '../joomla/update-xml/location';
+import type { XmlLocation } from '../joomla/update-xml/location';
 import type { Examined } from '../doctor/finding';
 import type { ProtectedFile } from '../packages/replace-file';
 
@@ -25,7 +25,7 @@ export interface ManageSettings {
   onFailed?: RecordContext['onFailed'];
   /** the values that mails use */
   letterhead: Letterhead;
-  updateXml: XmlLocationSettings;
+  updateXml: XmlLocation;
   /** the external address of the API; undefined if it is unknown */
   operatorUrl: string | undefined;
   /** files that no update XML replaces */

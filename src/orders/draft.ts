@@ -2,7 +2,7 @@ import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import type { Change, RenewableEnd, Ref } from './decision';
 import type { LicenseFacts, OrderFacts } from './facts';
 import { foldLine, notYet, type LineState } from './line-state';
-import type { LicenseContribution } from './license-state';
+import type { Contribution } from './license-state';
 import { matchLines } from './match-lines';
 import { lineEvents, type LineOutcome, type ReportedEvent } from './order-events';
 import { readEvents } from './refunds';
@@ -135,7 +135,7 @@ export function reportedEventsOf({ lines }: Pick<Draft, 'lines'>, events: OrderE
 const UNSTORED = 2 ** 52;
 
 /** Returns the part that one line of an order contributes to a licence. */
-export function partOf({ id, role, baseEndsAt }: Link, standing: LineState): LicenseContribution {
+export function partOf({ id, role, baseEndsAt }: Link, standing: LineState): Contribution {
   return { id: id < 0 ? UNSTORED - id : id, role, baseEndsAt, standing };
 }
 

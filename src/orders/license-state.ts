@@ -5,7 +5,7 @@ import { endOfTerms, isLater, type Term } from './paid-time';
 /** Computes the entitlement of a licence, its end and its holds, from the lines of all its orders. */
 
 /** The contribution of one order's line to a licence. */
-export interface LicenseContribution {
+export interface Contribution {
   role: 'issued' | 'renewed';
   /** the id of the link, which ascends in the order in which the orders reached the licence */
   id: number;
@@ -17,18 +17,14 @@ export interface LicenseContribution {
 type PartTerm = Term & { part: number };
 
 /** Reports whether a renewal is in force; a line that issued the licence always is. */
-export function isRenewalInForce({
-  role,
-  standing: { state, holds, isPaid, terms },
-}: LicenseContribution): boolean {
+export function isRenewalInForce({ role, standing: { state, holds, isPaid, terms } }: Contribution): boolean {
   if (role === 'issued') return true;
   return state !== 'none' && state !== 'cancelled' && holds.size === 0 && isPaid && terms.length > 0;
 }
 
 /** Returns the paid periods of a licence: those of the order that issued it, then those of the orders that renew it. */
-export function termsOf(parts: LicenseContribution[]): PartTerm[] {
-  const tagged = ({ id, standing }: LicenseContribution) =>
-    standing.terms.map((term) => ({ ...term, part: id }));
+export function termsOf(parts: Contribution[]): PartTerm[] {
+  const tagged = ({ id, standing }: Contribution) => standing.terms.map((term) => ({ ...term, part: id }));
   const renewed = parts
     .filter((part) => part.role === 'renewed' && isRenewalInForce(part))
     .flatMap(tagged)
@@ -40,7 +36,7 @@ export function termsOf(parts: LicenseContribution[]): PartTerm[] {
 }
 
 /** Returns the paid-through date that follows from a licence's orders; null if it never ends. */
-export function licenseEnd(parts: LicenseContribution[]): Date | null {
+export function licenseEnd(parts: Contribution[]): Date | null {
   const base = parts.some(({ role }) => role === 'issued')
     ? undefined
     : [...parts].sort((a, b) => a.id - b.id)[0]?.baseEndsAt;
@@ -48,7 +44,7 @@ export function licenseEnd(parts: LicenseContribution[]): Date | null {
 }
 
 /** Reports whether a subscription renews the licence automatically, and returns the grace period that its end then has. */
-export function renewalOf(parts: LicenseContribution[]): { renewsItself: boolean; graceDays: number } {
+export function renewalOf(parts: Contribution[]): { renewsItself: boolean; graceDays: number } {
   const renewing = parts.filter((part) => part.standing.renewsItself && isRenewalInForce(part));
   return {
     renewsItself: renewing.length > 0,
@@ -60,7 +56,7 @@ export function renewalOf(parts: LicenseContribution[]): { renewsItself: boolean
  * Returns the refunds and chargebacks that suspend a licence: the holds of its own order that no payment of a renewing
  * order has lifted. A refunded payment does not suspend it while another payment covers the time since.
  */
-export function holdsOf(parts: LicenseContribution[]): ReadonlyMap<OrderEventName, Date> {
+export function holdsOf(parts: Contribution[]): ReadonlyMap<OrderEventName, Date> {
   const issued = parts.find(({ role }) => role === 'issued')?.standing;
   if (issued === undefined) return new Map();
   const renewals = parts.filter((part) => part.role === 'renewed' && isRenewalInForce(part));

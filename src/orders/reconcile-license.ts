@@ -9,7 +9,7 @@ import {
   licenseEnd,
   renewalOf,
   termsOf,
-  type LicenseContribution,
+  type Contribution,
 } from './license-state';
 import { foldLine, notYet, type LineState } from './line-state';
 import { isUnknownRefund, type LicenseAction, type LineEvent, type ReportedEvent } from './order-events';
@@ -21,7 +21,7 @@ import { type Link, limitOf, meaningsOf, planOf, type Plans, type Sold } from '.
 export type Done = Exclude<LicenseAction, 'none' | 'waiting'>;
 
 /** The contribution of one order to a licence, with the plans of its line. */
-type PlannedPart = LicenseContribution & { plans: Plans };
+type PlannedPart = Contribution & { plans: Plans };
 
 export interface SettledLicense {
   done: Done[];
@@ -111,7 +111,7 @@ export function reconcileLicense(draft: Draft, given: Given): SettledLicense {
   return { done, standing: after, reason };
 }
 
-function withPlans(part: LicenseContribution, plans: Plans): PlannedPart {
+function withPlans(part: Contribution, plans: Plans): PlannedPart {
   return { ...part, plans };
 }
 
@@ -145,8 +145,8 @@ function chosenPlan(parts: PlannedPart[]): ChosenPlan {
 function endAfter(
   { graceDays, renewsItself }: LicenseFacts,
   paid: Date | null,
-  before: LicenseContribution[],
-  after: LicenseContribution[],
+  before: Contribution[],
+  after: Contribution[],
 ) {
   const [was, is] = [renewalOf(before), renewalOf(after)];
   const isOther = was.renewsItself !== is.renewsItself;
@@ -158,11 +158,7 @@ function endAfter(
 }
 
 /** Returns the paid-through date of the licence after the new events. */
-function nextEnd(
-  paid: Date | null,
-  before: LicenseContribution[],
-  after: LicenseContribution[],
-): Date | null {
+function nextEnd(paid: Date | null, before: Contribution[], after: Contribution[]): Date | null {
   const [from, to] = [licenseEnd(before), licenseEnd(after)];
   const [terms, termsWere] = [termsOf(after), termsOf(before)];
   const last = terms.at(-1);
@@ -213,8 +209,8 @@ function moveToState(
   link: Link,
   license: LicenseFacts,
   given: {
-    partsWere: LicenseContribution[];
-    parts: LicenseContribution[];
+    partsWere: Contribution[];
+    parts: Contribution[];
     after: LineState;
     isMoved: boolean;
   },

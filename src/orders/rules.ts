@@ -1,4 +1,4 @@
-import { invalidOrderError } from './message';
+import { orderError } from './message';
 import { ORDER_EVENTS, type Effect, type OrderEventName } from './order-events';
 
 /** The rules of a shop, which give each event its effect. */
@@ -61,12 +61,9 @@ export function storedRules(rules: OrderRules): string | null {
 export function requireRule(rule: string, effect: string, field: string): [RuleName, Effect] {
   const known = RULES.find((one) => one === rule);
   if (known === undefined)
-    throw invalidOrderError(
-      `There is no rule for "${rule}". There are rules for ${RULES.join(', ')}.`,
-      field,
-    );
+    throw orderError(`There is no rule for "${rule}". There are rules for ${RULES.join(', ')}.`, field);
   const allowed = effectsOf(known).find((one) => one === effect);
   if (allowed === undefined)
-    throw invalidOrderError(`"${known}" can be ${effectsOf(known).join(' or ')}, not "${effect}".`, field);
+    throw orderError(`"${known}" can be ${effectsOf(known).join(' or ')}, not "${effect}".`, field);
   return [known, allowed];
 }

@@ -1,7 +1,7 @@
 import { dayOf } from '../base/days';
-import type { XmlLocationSettings } from '../joomla/update-xml/location';
+import type { XmlLocation } from '../joomla/update-xml/location';
 import { readUpdateXmlState } from '../joomla/regenerate-update-xml';
-import { listCatalogueProducts } from '../licensing/catalogue';
+import { listCatalogue } from '../licensing/catalogue';
 import type { RefusingCode } from '../support/finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
@@ -53,7 +53,7 @@ export interface RefusedNow {
 }
 
 interface NeedsOptions {
-  home: XmlLocationSettings;
+  home: XmlLocation;
   /** mails that could not be delivered */
   failedMails: number;
   /** webhook receivers that were stopped */
@@ -128,13 +128,9 @@ function counted(
 }
 
 /** Finds versions that are published but missing in the update XML, for products whose XML is set up. */
-async function findNotOffered(
-  db: Db,
-  home: XmlLocationSettings,
-  language: OperatorLanguage,
-): Promise<ActionItem[]> {
+async function findNotOffered(db: Db, home: XmlLocation, language: OperatorLanguage): Promise<ActionItem[]> {
   const needs: ActionItem[] = [];
-  for (const { id, name, element } of await listCatalogueProducts(db)) {
+  for (const { id, name, element } of await listCatalogue(db)) {
     const forAll = element === null ? undefined : await findOffered(db, id);
     if (forAll === undefined) continue;
     const { state, offered } = await readUpdateXmlState(db, home, id);

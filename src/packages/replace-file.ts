@@ -63,7 +63,7 @@ export async function requireReplaceable(
   own: ProtectedFile[],
   kind: FileKind,
 ): Promise<void> {
-  await refuseProtectedFile(place, own);
+  await refuseProtected(place, own);
   const { path, target, there } = place;
   if (there?.isFile() && there.size > 0 && !kind.isOne(await readBeginning(path, target)))
     throw new OperatorError(
@@ -72,10 +72,7 @@ export async function requireReplaceable(
 }
 
 /** Refuses to overwrite a file that the installation needs. @throws OperatorError */
-export async function refuseProtectedFile(
-  { path, target }: OutputTarget,
-  own: ProtectedFile[],
-): Promise<void> {
+export async function refuseProtected({ path, target }: OutputTarget, own: ProtectedFile[]): Promise<void> {
   for (const one of own)
     if ((await resolveLinks(one.path)) === target)
       throw new OperatorError(`${path} was not written: it is ${one.what}. Name another file.`);

@@ -5,7 +5,7 @@ import { personOf } from '../mail/customer-profile';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { requireLabel } from '../licensing/fields';
 import { OperatorError } from '../licensing/operator-error';
-import { recordAndEnqueueEvents } from '../licensing/webhook-events';
+import { recordEvents } from '../licensing/webhook-events';
 import { queueMail, type Mailing } from '../mail/queue';
 import { customerDigest } from '../store/customer-digest';
 import {
@@ -175,7 +175,7 @@ async function moveSome(
   const own = locked.map(({ id }) => id);
   if (own.length === 0) return 0;
   await moveLicenses(trx, own, to);
-  await recordAndEnqueueEvents(
+  await recordEvents(
     trx,
     own.map((licenseId) => ({
       licenseId,

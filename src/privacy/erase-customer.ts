@@ -4,7 +4,7 @@ import { shortDigest } from '../base/digest';
 import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
-import { enqueueErasureWebhook, recordAndEnqueueEvents, type WebhookData } from '../licensing/webhook-events';
+import { enqueueErasureWebhook, recordEvents, type WebhookData } from '../licensing/webhook-events';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { Db, Transaction } from '../store/engine/database';
 import { deleteProfile, findProfile } from '../store/customer-profiles';
@@ -182,7 +182,7 @@ async function eraseFromLicenses(
   }
   await incrementRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
-    await recordAndEnqueueEvents(
+    await recordEvents(
       trx,
       licenses.map(({ id, metadata }) => ({
         licenseId: id,

@@ -1,4 +1,4 @@
-import { joomlaUpdateSites, readCatalogue } from '../licensing/bundles';
+import { updateSites, readCatalogue } from '../licensing/bundles';
 import { decideDownload } from '../licensing/download';
 import { canonicalKey, keyDigests } from '../licensing/core/keys';
 import type { Licensing } from '../licensing/licensing';
@@ -75,7 +75,7 @@ export async function readByKey(
       covered,
       coversAll: covered.length === catalogue.size,
       planOf: await findPlan(trx, found.license.plan.id),
-      entries: joomlaUpdateSites(catalogue, found.license.product.id),
+      entries: updateSites(catalogue, found.license.product.id),
       key: await findKeyByDigest(trx, keyDigest),
       founds: await lookUp(
         trx,

@@ -1,7 +1,7 @@
 import { listFollowers } from '../licensing/activations';
 import { readCatalogue } from '../licensing/bundles';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
-import { normalizeForEachType } from '../licensing/core/identifiers';
+import { normalizedForms } from '../licensing/core/identifiers';
 import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
 import { decideDownload, type DownloadFinders } from '../licensing/download';
 import { isSealedWith } from '../licensing/sealing';
@@ -298,9 +298,7 @@ function newestBefore(id: number | undefined): SiteOrder {
 function searchFor(q: string | undefined): Pick<SiteSearch, 'text' | 'identifiers'> {
   const text = q?.trim();
   if (!text) return {};
-  const identifiers = [...new Set(Object.values(normalizeForEachType(text)))].filter(
-    (one) => one !== undefined,
-  );
+  const identifiers = [...new Set(Object.values(normalizedForms(text)))].filter((one) => one !== undefined);
   return { text, identifiers };
 }
 

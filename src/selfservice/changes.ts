@@ -8,7 +8,7 @@ import { listFollowers } from '../licensing/activations';
 import { revealKey } from '../licensing/amend';
 import { isKeyActive, rekey } from '../licensing/license-keys';
 import { removeActivations } from '../licensing/core/ledger';
-import { recordAndEnqueueEvents } from '../licensing/webhook-events';
+import { recordEvents } from '../licensing/webhook-events';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isRefusal } from '../licensing/core/verdict';
@@ -73,7 +73,7 @@ export function freeMySite(
       { id: licenseId, keyDigest },
       [identifier],
       by,
-      recordAndEnqueueEvents,
+      recordEvents,
     );
     if (removed && isRefusal(removed))
       return { refused: 'ACTIVATION_HELD', heldUntil: removed.heldUntil ?? now };

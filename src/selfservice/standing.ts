@@ -8,12 +8,7 @@ import {
   type LiveStatus,
   type NextPayment,
 } from '../licensing/core/states';
-import {
-  licenseAsSeenByKey,
-  downloadsEntitledUntil,
-  judgeDownload,
-  judgeNewSite,
-} from '../licensing/core/verdict';
+import { licenseAsSeenByKey, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 import type { Entitlement, Slots } from '../texts/customers/standing';
 
 export interface LicenseStanding {
@@ -53,7 +48,7 @@ function readStanding(found: LicenseMatch, status: LiveStatus, now: Date): Entit
   const { license } = found;
   if (status === 'suspended') return { code: 'SUSPENDED' };
   if (status === 'expired') {
-    const stillDownloads = downloadsEntitledUntil(license, now) !== undefined;
+    const stillDownloads = entitledUntil(license, now) !== undefined;
     return { code: 'EXPIRED', endedAt: paidUntil(license), stillDownloads };
   }
   if (status !== 'active') return { code: 'WITHDRAWN' };

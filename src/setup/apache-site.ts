@@ -7,7 +7,7 @@ import {
   isManagedByTool,
   noEdits,
   type Insertion,
-  type WebServerSite,
+  type ServerSite,
   type SiteEdits,
 } from './site';
 
@@ -81,7 +81,7 @@ function wordsOf(lines: string[], name: string): string[] {
  * @param file the service's licensing.conf
  * @throws OperatorError that names the host, or the file that a tool writes
  */
-export function connectApache(dump: string, root: string, file: string, site: WebServerSite): SiteEdits {
+export function connectApache(dump: string, root: string, file: string, site: ServerSite): SiteEdits {
   const all = readVirtualHosts(dump);
   const chosen = hostsOf(all, site);
   const line = `Include ${file}`;
@@ -96,7 +96,7 @@ export function connectApache(dump: string, root: string, file: string, site: We
   return edits;
 }
 
-function hostsOf(all: VirtualHost[], { host, https, port }: WebServerSite): VirtualHost[] {
+function hostsOf(all: VirtualHost[], { host, https, port }: ServerSite): VirtualHost[] {
   const matches = (name: string) =>
     new RegExp(
       `^${name
@@ -169,7 +169,7 @@ function intoHost(
   host: VirtualHost,
   root: string,
   line: string,
-  site: WebServerSite,
+  site: ServerSite,
 ): Insertion | string {
   // Before the site's own Rewrite... and ProxyPass lines, which would otherwise receive the requests.
   if (!isManagedByTool(host.text)) return { path: host.file, ...insertAfter(host.text, host.open, line) };

@@ -9,7 +9,7 @@ import {
   isManagedByTool,
   noEdits,
   type Insertion,
-  type WebServerSite,
+  type ServerSite,
   type SiteEdits,
 } from './site';
 
@@ -125,7 +125,7 @@ function isRedirect(server: Server): boolean {
 }
 
 /** Returns the servers of the site's address: one, or several if the machine has several addresses. */
-function serversOf({ servers }: Configuration, main: string, { host, https, port }: WebServerSite): Server[] {
+function serversOf({ servers }: Configuration, main: string, { host, https, port }: ServerSite): Server[] {
   const named = servers
     .map((server) => ({ server, near: nearness(server, host), listening: listeningOf(server) }))
     .filter((one) => one.near !== undefined);
@@ -173,7 +173,7 @@ const PREFIX = '/api/index.php/v1/licensing/';
  * @param folder the folder of licensing.conf and upstream.conf
  * @throws OperatorError that names the host, or the file that a tool writes
  */
-export function connectNginx(main: string, folder: string, site: WebServerSite): SiteEdits {
+export function connectNginx(main: string, folder: string, site: ServerSite): SiteEdits {
   const configuration = readNginx(main);
   const servers = serversOf(configuration, main, site);
   const lacking = servers.filter(
@@ -206,7 +206,7 @@ const UNTIL_CONNECTED = 'map "" $licensing_file { default ""; }\n';
 /** An edit; a text is an instruction for the operator. */
 type Edit = Insertion | SiteEdits['files'][number] | string;
 
-function intoServer(configuration: Configuration, server: Server, line: string, site: WebServerSite): Edit {
+function intoServer(configuration: Configuration, server: Server, line: string, site: ServerSite): Edit {
   const text = configuration.texts.get(server.file) ?? '';
   if (!isManagedByTool(text)) return { path: server.file, ...insertAfter(text, server.block.open, line) };
   const own = server.directives.filter(
@@ -226,7 +226,7 @@ function intoServer(configuration: Configuration, server: Server, line: string, 
 }
 
 /** Reports whether only the site's servers include it. */
-function isOfSiteAlone({ servers }: Configuration, pattern: string, { host }: WebServerSite): boolean {
+function isOfSiteAlone({ servers }: Configuration, pattern: string, { host }: ServerSite): boolean {
   return servers
     .filter(({ directives }) => directives.some(({ include }) => include?.pattern === pattern))
     .every((server) => nearness(server, host) !== undefined);
@@ -237,7 +237,7 @@ function canHold(pattern: string): boolean {
   return /^[^*?[]+\/[^*?[/]*\*[^*?[/]*$/.test(pattern) && existsSync(dirname(pattern));
 }
 
-function beforeServer(configuration: Configuration, server: Server, line: string, site: WebServerSite): Edit {
+function beforeServer(configuration: Configuration, server: Server, line: string, site: ServerSite): Edit {
   const text = configuration.texts.get(server.file) ?? '';
   if (!isManagedByTool(text)) {
     const before = text.slice(0, server.start);
@@ -256,7 +256,7 @@ function beforeServer(configuration: Configuration, server: Server, line: string
   return { path: earlier.include.pattern.replace('*', '00-licensing'), text: `${line}\n` };
 }
 
-function byHand({ file }: Server, line: string, { host }: WebServerSite): string {
+function byHand({ file }: Server, line: string, { host }: ServerSite): string {
   return (
     `${file} has the server {} of ${host}, and says itself that a tool writes it anew, so a line in it would be lost. ` +
     `Give this line to that tool, in its field for additional nginx directives or in the file that it includes, and run this again:\n  ${line}`

@@ -1,7 +1,7 @@
 import { OperatorError } from '../licensing/operator-error';
 
 /** The site whose web server must forward requests to the service. */
-export interface WebServerSite {
+export interface ServerSite {
   host: string;
   https: boolean;
   port: number;
@@ -28,7 +28,7 @@ export function noEdits(): SiteEdits {
 }
 
 /** @param url such as `https://shop.example/joomla` */
-export function webServerSiteOf(url: URL): WebServerSite {
+export function serverSiteOf(url: URL): ServerSite {
   const https = url.protocol === 'https:';
   return { host: url.hostname.toLowerCase(), https, port: Number(url.port) || (https ? 443 : 80) };
 }

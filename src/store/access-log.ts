@@ -7,7 +7,7 @@ import {
   placeholders,
   rawExecute,
   rawQuery,
-  tableWithIndex,
+  tableBy,
 } from './engine/statements';
 import type { TimePlace } from './events';
 import { rowToFields, type RowOf } from './engine/row-fields';
@@ -135,7 +135,7 @@ export async function listAccesses(
     ...(ips ? ['ip'] : []),
     ...(licenseId === undefined ? [] : ['license_id']),
   ];
-  const query = db(tableWithIndex(db, 'access_log', ...(filtered === undefined ? [] : [filtered]), 'at'))
+  const query = db(tableBy(db, 'access_log', ...(filtered === undefined ? [] : [filtered]), 'at'))
     .orderBy([
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
@@ -165,7 +165,7 @@ export async function listAccessesNearby(db: Db, ips: string[], limit: number): 
     `${ips.map(() => ofAddress).join(' UNION ALL ')} ORDER BY at DESC, id DESC LIMIT ${limit}`,
     ips,
   );
-  const rows = await db(tableWithIndex(db, 'access_log'))
+  const rows = await db(tableBy(db, 'access_log'))
     .whereIn(
       'id',
       latest.map(({ id }) => id),
@@ -208,7 +208,7 @@ export async function listRequests(
     outcome,
   });
   const given = new Map(equal.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]])));
-  const query = db(tableWithIndex(db, 'access_log', ...(await indexOf(db, given)), 'at'))
+  const query = db(tableBy(db, 'access_log', ...(await indexOf(db, given)), 'at'))
     .orderBy([
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
@@ -234,7 +234,7 @@ async function indexOf(db: Db, given: Map<string, string | number>): Promise<str
   if (choices.length < 2) return choices[0] ?? [];
   for (const columns of choices) {
     const values = Object.fromEntries(columns.map((column) => [column, given.get(column)]));
-    const beyondFew = await db(tableWithIndex(db, 'access_log', ...columns, 'at'))
+    const beyondFew = await db(tableBy(db, 'access_log', ...columns, 'at'))
       .where(values)
       .offset(FEW)
       .limit(1)
@@ -329,7 +329,7 @@ const SITE_ACCESS_PAGE = 5_000;
 
 /** Yields all accesses since a given time, a few thousand rows at once, roughly in the order in which they arrived. */
 export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<SiteAccess[]> {
-  const [first] = await db(tableWithIndex(db, 'access_log', 'at'))
+  const [first] = await db(tableBy(db, 'access_log', 'at'))
     .where('at', '>=', toSqlTime(new Date(since.getTime() - ROW_LASTS_MS)))
     .orderBy([{ column: 'at' }, { column: 'id' }])
     .limit(1)
@@ -365,7 +365,7 @@ export async function findAccessAddress(
 
 /** Deletes a few entries older than `before` that the daily sums include. @returns how many it found; others may delete too */
 export async function pruneAccesses(db: Db, before: Date, limit: number): Promise<number> {
-  const ids = await db(tableWithIndex(db, 'access_log', 'at'))
+  const ids = await db(tableBy(db, 'access_log', 'at'))
     .where('at', '<', toSqlTime(before))
     .where('unsummed', 0)
     .orderBy('at')

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { AfterExpiry, Plan, PlanOptions, Product } from './columns/catalogue';
 import { isSqlite, table, type Db, type TableRow, type Transaction } from './engine/database';
-import { insertRows, rawQuery, tableWithIndex } from './engine/statements';
+import { insertRows, rawQuery, tableBy } from './engine/statements';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
 
 export type { AfterExpiry, Plan, PlanOptions, Product };
@@ -136,7 +136,7 @@ export async function lockPlan(trx: Transaction, id: number): Promise<Plan | und
 /** Locks all licences of a locked plan before anything is read, so that no client activates on them meanwhile. */
 export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<void> {
   // By id, the order in which all code locks several licences.
-  await trx(tableWithIndex(trx, 'licenses', 'plan_id'))
+  await trx(tableBy(trx, 'licenses', 'plan_id'))
     .where({ plan_id: id })
     .orderBy('id')
     .forUpdate()

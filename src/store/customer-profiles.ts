@@ -1,7 +1,7 @@
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields } from './engine/row-fields';
-import { tableWithIndex } from './engine/statements';
+import { tableBy } from './engine/statements';
 import { refreshWordsOf, refreshWordsOfCustomers } from './search-words';
 
 /** A customer's profile, one row for each address. */
@@ -136,7 +136,7 @@ export async function unnameCustomers(trx: Transaction, ids: number[]): Promise<
 
 async function findByDigests(db: Db, addresses: string[]): Promise<CustomerProfile[]> {
   if (addresses.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'customers', 'digest')).whereIn(
+  const rows = await db(tableBy(db, 'customers', 'digest')).whereIn(
     'digest',
     addresses.map((address) => customerDigest(address)),
   );

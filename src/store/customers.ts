@@ -1,7 +1,7 @@
 import { inChunks } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { table, type Db } from './engine/database';
-import { forceIndex, inListSql, orderedJoin, rawQuery, tableWithIndex } from './engine/statements';
+import { forceIndex, inListSql, orderedJoin, rawQuery, tableBy } from './engine/statements';
 import { fromSqlTime, toSqlTime } from './engine/time';
 import type { LicenseSearchText } from './licenses/license-filters';
 import { listSortedPositions } from './licenses/license-lists';
@@ -91,7 +91,7 @@ export async function sumCustomers(db: Db, addresses: string[], now: Date): Prom
 
 /** Finds the address of the customer with an id. */
 export async function findCustomerByDigest(db: Db, digest: string): Promise<string | undefined> {
-  const found = await db(tableWithIndex(db, 'licenses', 'customer_digest'))
+  const found = await db(tableBy(db, 'licenses', 'customer_digest'))
     .where({ customer_digest: digest })
     .limit(1)
     .pluck('customer');
@@ -100,7 +100,7 @@ export async function findCustomerByDigest(db: Db, digest: string): Promise<stri
 
 /** Finds the address of a customer whose orders have issued nothing. */
 export async function findBuyerByDigest(db: Db, digest: string): Promise<string | undefined> {
-  const found = await db(tableWithIndex(db, 'orders', 'customer_digest'))
+  const found = await db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: digest })
     .limit(1)
     .pluck('customer');
@@ -109,7 +109,7 @@ export async function findBuyerByDigest(db: Db, digest: string): Promise<string 
 
 /** Lists the ids of a customer's licences. */
 export async function findLicenseIdsOf(db: Db, address: string): Promise<number[]> {
-  return db(tableWithIndex(db, 'licenses', 'customer_digest'))
+  return db(tableBy(db, 'licenses', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
     .orderBy('id')
     .pluck('id');

@@ -1,7 +1,7 @@
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import { updateClaimedRow, claimOutboxRow, type OutboxRow } from './outbox';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { forceIndex, rawQuery, tableWithIndex } from './engine/statements';
+import { forceIndex, rawQuery, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { inTransaction } from './engine/transaction';
 
@@ -61,7 +61,7 @@ export async function claimDeliveries(
   const claimed: Delivery[] = [];
   for (let round = 0; round < MAX_ROUNDS && claimed.length < limit; round++) {
     const due = (
-      await db(tableWithIndex(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+      await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
         .where({ webhook_id: webhookId, kind: 'webhook' })
         .where('next_attempt_at', '<=', toSqlTime(now))
         .orderBy(['next_attempt_at', 'id'])
@@ -107,7 +107,7 @@ async function claimRows(db: Db, wanted: Place[], now: Date): Promise<Delivery[]
     const won = held.filter((row) => row.nextAttemptAt !== null && row.attempts === attempts.get(row.id));
     const ids = won.map(({ id }) => id);
     if (ids.length > 0)
-      await trx(tableWithIndex(trx, 'outbox'))
+      await trx(tableBy(trx, 'outbox'))
         .whereIn('id', ids)
         .update({
           ...fieldsToRow({ nextAttemptAt: until, attemptedAt: now }),
@@ -125,7 +125,7 @@ async function claimRows(db: Db, wanted: Place[], now: Date): Promise<Delivery[]
 
 /** Locks rows by known ids, because changes insert into the gaps that a search would lock. SQLite has one write lock. */
 async function lockRows(trx: Transaction, ids: number[], { skipLocked = false } = {}): Promise<Delivery[]> {
-  const rows = trx(tableWithIndex(trx, 'outbox')).whereIn('id', ids).orderBy('id');
+  const rows = trx(tableBy(trx, 'outbox')).whereIn('id', ids).orderBy('id');
   if (!isSqlite(trx)) rows.forUpdate();
   if (skipLocked && !isSqlite(trx)) rows.skipLocked();
   return (await rows).map(toDelivery);
@@ -178,7 +178,7 @@ export function recordOutcomes(
       return true;
     });
     for (const some of alike.values())
-      await trx(tableWithIndex(trx, 'outbox')).whereIn('id', some.ids).update(some.columns);
+      await trx(tableBy(trx, 'outbox')).whereIn('id', some.ids).update(some.columns);
     return isRecorded;
   });
 }
@@ -214,7 +214,7 @@ async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date):
   if (nextAttemptAt === null || nextAttemptAt <= now) return;
   const until = toSqlTime(nextAttemptAt);
   for (let after = { revision: -1, id: 0 }; ;) {
-    const rows = await db(tableWithIndex(db, 'outbox', 'webhook_id', 'lane', 'revision'))
+    const rows = await db(tableBy(db, 'outbox', 'webhook_id', 'lane', 'revision'))
       .where({ webhook_id: webhookId, lane, kind: 'webhook' })
       .where('revision', '>=', after.revision)
       .where((later) => later.where('revision', '>', after.revision).orWhere('id', '>', after.id))
@@ -248,7 +248,7 @@ export async function releaseLane(db: Db, { webhookId, lane }: Lane, now: Date):
 export async function resumeDeliveries(db: Db, webhookId: number, now: Date): Promise<void> {
   const beyond = toSqlTime(claimEnd(now));
   for (let ids: number[]; ;) {
-    ids = await db(tableWithIndex(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+    ids = await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
       .where({ webhook_id: webhookId })
       .where('next_attempt_at', '>', beyond)
       .orderBy('next_attempt_at')
@@ -281,7 +281,7 @@ export async function listDeliveries(
   webhookId: number,
   { after, limit }: { after: { at: string; id: number } | undefined; limit: number },
 ): Promise<Delivery[]> {
-  const query = db(tableWithIndex(db, 'outbox', 'webhook_id', 'created_at'))
+  const query = db(tableBy(db, 'outbox', 'webhook_id', 'created_at'))
     .where({ webhook_id: webhookId })
     .orderBy([
       { column: 'created_at', order: 'desc' },
@@ -299,7 +299,7 @@ export async function listWaitingDeliveries(
   webhookId: number,
   { after, limit }: { after: { at: string; id: number } | undefined; limit: number },
 ): Promise<Delivery[]> {
-  const query = db(tableWithIndex(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+  const query = db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
     .whereNotNull('next_attempt_at')
     .orderBy(['next_attempt_at', 'id'])
@@ -313,7 +313,7 @@ export async function listWaitingDeliveries(
 
 /** Counts the waiting rows of a receiver, up to `most`. */
 export async function countWaitingDeliveries(db: Db, webhookId: number, most: number): Promise<number> {
-  const waiting = db(tableWithIndex(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+  const waiting = db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
     .whereNotNull('next_attempt_at')
     .limit(most)
@@ -324,7 +324,7 @@ export async function countWaitingDeliveries(db: Db, webhookId: number, most: nu
 
 /** Returns when the oldest due row was due; undefined if no row is due. */
 export async function findOldestDue(db: Db, webhookId: number, now: Date): Promise<Date | undefined> {
-  const row = await db(tableWithIndex(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+  const row = await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
     .where('next_attempt_at', '<=', toSqlTime(now))
     .orderBy('next_attempt_at')
@@ -343,7 +343,7 @@ export async function listReceiversOfRows(db: Db): Promise<number[]> {
 
 /** Deletes a few rows of a deleted receiver. @returns how many */
 export async function deleteDeliveries(db: Db, webhookId: number, limit: number): Promise<number> {
-  const ids = await db(tableWithIndex(db, 'outbox', 'webhook_id', 'created_at'))
+  const ids = await db(tableBy(db, 'outbox', 'webhook_id', 'created_at'))
     .where({ webhook_id: webhookId })
     .limit(limit)
     .pluck('id');
@@ -359,7 +359,7 @@ export async function listDeliveriesOfLicenses(
   limit: number,
 ): Promise<Delivery[]> {
   if (licenseIds.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'outbox', 'license_id'))
+  const rows = await db(tableBy(db, 'outbox', 'license_id'))
     .whereIn('license_id', licenseIds)
     .whereNotNull('webhook_id')
     .where('id', '>', after)

@@ -7,7 +7,7 @@ import {
   orderedJoin,
   placeholders,
   rawQuery,
-  tableWithIndex,
+  tableBy,
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
@@ -85,7 +85,7 @@ export async function findEventsAt(
   trx: Transaction,
   { licenseId, at, actor, action }: Pick<LicenseEvent, 'licenseId' | 'at' | 'actor' | 'action'>,
 ): Promise<RecordedEvent[]> {
-  const rows = await trx(tableWithIndex(trx, 'events', ...licenseIndex('events')))
+  const rows = await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .where({ license_id: licenseId, at: toSqlTime(at), actor, action })
     .orderBy('id', 'desc');
   return rows.map(toEvent);
@@ -116,7 +116,7 @@ export async function listLatestEvents(
   licenseId: number,
   { after, limit }: { after?: TimePlace | undefined; limit: number },
 ): Promise<RecordedEvent[]> {
-  const query = db(tableWithIndex(db, 'events', ...licenseIndex('events')))
+  const query = db(tableBy(db, 'events', ...licenseIndex('events')))
     .where({ license_id: licenseId })
     .orderBy([
       { column: 'at', order: 'desc' },
@@ -136,7 +136,7 @@ export async function findEventsSince(
 ): Promise<Map<number, Pick<RecordedEvent, 'at' | 'before'>[]>> {
   const found = new Map<number, Pick<RecordedEvent, 'at' | 'before'>[]>();
   if (licenseIds.length === 0) return found;
-  const rows = await db(tableWithIndex(db, 'events', ...licenseIndex('events')))
+  const rows = await db(tableBy(db, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where('at', '>', toSqlTime(since))
     .where({ actor, action })

@@ -1,6 +1,6 @@
 import { chunksOf } from '../base/chunks';
 import type { Db, TableName } from './engine/database';
-import { idIndex, licenseIndex, tableWithIndex } from './engine/statements';
+import { idIndex, licenseIndex, tableBy } from './engine/statements';
 
 export type SqlValue = string | number | null;
 export type Row = Record<string, SqlValue>;
@@ -60,7 +60,7 @@ async function rowsBy(
   const index = name === 'order_events' ? [column, 'identity'] : [column];
   for (const some of chunksOf(owners)) {
     const ids = some.map(({ id }) => id as number);
-    const rows = db<Row, Row[]>(tableWithIndex(db, name, ...index))
+    const rows = db<Row, Row[]>(tableBy(db, name, ...index))
       .whereIn(column, ids)
       .orderBy('id');
     for (const row of await rows) {
@@ -83,7 +83,7 @@ async function readPage(
   // InnoDB appends the id to every index anyway.
   const ordered = order.filter((column) => column !== 'id');
   const index = 'license_id' in only ? licenseIndex(name) : ordered.length === 0 ? idIndex(name) : ordered;
-  const query = db<Row, Row[]>(tableWithIndex(db, name, ...index))
+  const query = db<Row, Row[]>(tableBy(db, name, ...index))
     .select(columns)
     .where(only)
     .orderBy([...order])

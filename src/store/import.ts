@@ -9,7 +9,7 @@ import {
   licenseIndex,
   placeholders,
   rawExecute,
-  tableWithIndex,
+  tableBy,
 } from './engine/statements';
 import { refreshWords } from './search-words';
 
@@ -56,7 +56,7 @@ const LONGER: Partial<Record<TableName, string[]>> = { releases: ['version'], sh
 
 function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
   const index = column === 'id' ? idIndex(name) : [column, ...(LONGER[name] ?? [])];
-  return db<Row, Row[]>(tableWithIndex(db, name, ...index)).whereIn(column, values as (string | number)[]);
+  return db<Row, Row[]>(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
 }
 
 /** MySQL plans every combination of licence and time; above 8 MB of plans it scans the whole table. */
@@ -65,7 +65,7 @@ const MAX_LICENSES = 50;
 /** Finds the events of these licences at these times, in every combination of both. */
 export function findEventRows(db: Db, licenseIds: number[], times: string[]): Promise<Row[]> {
   const find = (ids: number[]): Promise<Row[]> =>
-    db<Row, Row[]>(tableWithIndex(db, 'events', ...licenseIndex('events')))
+    db<Row, Row[]>(tableBy(db, 'events', ...licenseIndex('events')))
       .whereIn('license_id', ids)
       .whereIn('at', times);
   return inChunks(licenseIds, find, MAX_LICENSES);

@@ -1,7 +1,7 @@
 import { table, type Db, type Transaction } from './engine/database';
 import { insertInChunks } from './import';
 import { fieldsToRow, rowToFields } from './engine/row-fields';
-import { forceIndex, orderedJoin, placeholders, rawQuery, tableWithIndex } from './engine/statements';
+import { forceIndex, orderedJoin, placeholders, rawQuery, tableBy } from './engine/statements';
 import { customerDigest } from './customer-digest';
 
 /** An import run, which moves data from another system. */
@@ -90,7 +90,7 @@ export async function listImported(
   kind: ImportedKind,
   { after, limit }: { after: number; limit: number },
 ): Promise<number[]> {
-  return db(tableWithIndex(db, 'imported', 'import_id', 'kind', 'item_id'))
+  return db(tableBy(db, 'imported', 'import_id', 'kind', 'item_id'))
     .where({ import_id: importId, kind })
     .where('item_id', '>', after)
     .orderBy('item_id')

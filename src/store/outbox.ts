@@ -4,14 +4,7 @@ import { chunksOf } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { databaseIdentity, table, type Db, type FullName, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import {
-  forceIndex,
-  insertCounted,
-  insertRows,
-  inListSql,
-  rawQuery,
-  tableWithIndex,
-} from './engine/statements';
+import { forceIndex, insertCounted, insertRows, inListSql, rawQuery, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { afterCommit } from './engine/transaction';
 
@@ -134,7 +127,7 @@ export async function claimOutboxRow(
   until: Date,
 ): Promise<OutboxRow | undefined> {
   for (;;) {
-    const due = await db(tableWithIndex(db, 'outbox', 'kind', 'next_attempt_at'))
+    const due = await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
       .where({ kind })
       .where('next_attempt_at', '<=', toSqlTime(now))
       .orderBy(['next_attempt_at', 'id'])
@@ -193,7 +186,7 @@ export async function setErrorOnDueRows(
   lastError: string,
   limit: number,
 ): Promise<void> {
-  const ids = await db(tableWithIndex(db, 'outbox', 'kind', 'next_attempt_at'))
+  const ids = await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
     .where({ kind })
     .where('next_attempt_at', '<=', toSqlTime(now))
     .whereNull('last_error')
@@ -220,7 +213,7 @@ export async function listOutboxOfLicense(
   licenseId: number,
   { before, limit }: { before: number | undefined; limit: number },
 ): Promise<OutboxRow[]> {
-  const query = db(tableWithIndex(db, 'outbox', 'license_id'))
+  const query = db(tableBy(db, 'outbox', 'license_id'))
     .where({ license_id: licenseId, kind })
     .orderBy('id', 'desc')
     .limit(limit);
@@ -309,7 +302,7 @@ export async function findLatestOutboxRow(
   type: string,
   licenseId: number,
 ): Promise<OutboxRow | undefined> {
-  const row = await db(tableWithIndex(db, 'outbox', 'license_id'))
+  const row = await db(tableBy(db, 'outbox', 'license_id'))
     .where({ license_id: licenseId, type })
     .orderBy('id', 'desc')
     .first();
@@ -323,7 +316,7 @@ export async function findMailsOfOrder(
   type: string,
   limit: number,
 ): Promise<OutboxRow[]> {
-  const rows = await db(tableWithIndex(db, 'outbox', 'order_id'))
+  const rows = await db(tableBy(db, 'outbox', 'order_id'))
     .where({ order_id: orderId, type })
     .orderBy('id', 'desc')
     .limit(limit);
@@ -342,9 +335,7 @@ export async function listOutbox(
     { column: 'id', order: 'desc' },
   ];
   if (!failed)
-    return (await rows(tableWithIndex(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(
-      rowToFields,
-    );
+    return (await rows(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(rowToFields);
   const waiting = rows(table(db, 'outbox')).whereNotNull('next_attempt_at').whereNotNull('last_error');
   const found = [
     ...(await listOpenFailures(db, { since: new Date(0) }, limit)),
@@ -367,7 +358,7 @@ const MAX_FAILURES = 1_000;
 
 /** Counts the rows of a kind that were due before a time and are not sent: no sender has handled them since. */
 export async function countOverdue(db: Db, kind: OutboxKind, before: Date): Promise<number> {
-  const [row] = await db<object>(tableWithIndex(db, 'outbox', 'kind', 'next_attempt_at'))
+  const [row] = await db<object>(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
     .where({ kind })
     .where('next_attempt_at', '<', toSqlTime(before))
     .count<{ rows: number }[]>({ rows: '*' });
@@ -382,7 +373,7 @@ export async function findByDedupKeys(db: Db, names: string[]): Promise<Set<stri
 
 /** Deletes a few rows of a kind that are older than `before` and no longer attempted. @returns how many */
 export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit: number): Promise<number> {
-  const ids = await db(tableWithIndex(db, 'outbox', 'kind', 'created_at'))
+  const ids = await db(tableBy(db, 'outbox', 'kind', 'created_at'))
     .where({ kind })
     .where('created_at', '<', toSqlTime(before))
     .orderBy('created_at')
@@ -404,7 +395,7 @@ export async function moveWaitingMails(
 
 /** Assigns the mails of an address to another address. Their recipients stay unchanged. */
 export async function moveMails(trx: Transaction, from: string, to: string): Promise<void> {
-  await trx(tableWithIndex(trx, 'outbox', 'recipient_digest', 'created_at'))
+  await trx(tableBy(trx, 'outbox', 'recipient_digest', 'created_at'))
     .where({ recipient_digest: customerDigest(from) })
     .update({ recipient_digest: customerDigest(to) });
 }
@@ -427,13 +418,13 @@ export async function deleteOutboxOf(
 ): Promise<number> {
   const ids = new Set<number>();
   if (licenseIds.length > 0)
-    for (const id of await db(tableWithIndex(db, 'outbox', 'license_id'))
+    for (const id of await db(tableBy(db, 'outbox', 'license_id'))
       .whereIn('license_id', licenseIds)
       .where({ kind: 'mail' })
       .pluck('id'))
       ids.add(id);
   if (addresses.length > 0)
-    for (const id of await db(tableWithIndex(db, 'outbox', 'recipient_digest', 'created_at'))
+    for (const id of await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
       .whereIn('recipient_digest', addresses.map(customerDigest))
       .pluck('id'))
       ids.add(id);

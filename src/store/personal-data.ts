@@ -5,7 +5,7 @@ import { typedColumns } from './columns/kinds';
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type TableName, type TableRow, type Transaction } from './engine/database';
 import type { Row, SqlValue } from './export';
-import { idIndex, licenseIndex, tableWithIndex } from './engine/statements';
+import { idIndex, licenseIndex, tableBy } from './engine/statements';
 import { refreshWords, refreshWordsOf } from './search-words';
 
 /** Every column that can hold typed text. */
@@ -95,7 +95,7 @@ export async function findTextRows(
   // MySQL cannot compare an ASCII column with other characters.
   const lower = (column: string) =>
     isSqlite(db) ? `LOWER(${column})` : `LOWER(CONVERT(${column} USING utf8mb4))`;
-  const query = db<Row, Row[]>(tableWithIndex(db, name, ...(only ? licenseIndex(name) : idIndex(name))))
+  const query = db<Row, Row[]>(tableBy(db, name, ...(only ? licenseIndex(name) : idIndex(name))))
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit);
@@ -117,7 +117,7 @@ export async function findMetadataEvents(
   limit: number,
 ): Promise<Row[]> {
   const metadata = '%"metadata":%';
-  return trx<Row, Row[]>(tableWithIndex(trx, 'events', ...licenseIndex('events')))
+  return trx<Row, Row[]>(tableBy(trx, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where('id', '>', after)
     .where((any) => any.where('before_json', 'like', metadata).orWhere('after_json', 'like', metadata))
@@ -127,11 +127,11 @@ export async function findMetadataEvents(
 
 /** Finds the orders of an address by its digest, and the orders that issued or renewed licences. It reads by indexes. */
 export async function findOrderIds(db: Db, address: string, licenseIds: number[]): Promise<number[]> {
-  const own = await db(tableWithIndex(db, 'orders', 'customer_digest'))
+  const own = await db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
     .pluck('id');
   const ofLicenses = await inChunks(licenseIds, (ids) =>
-    db(tableWithIndex(db, 'order_licenses', 'license_id'))
+    db(tableBy(db, 'order_licenses', 'license_id'))
       .whereIn('license_id', ids)
       .pluck('order_id'),
   );
@@ -142,7 +142,7 @@ export async function findOrderIds(db: Db, address: string, licenseIds: number[]
 export async function findMessageIds(db: Db, orderIds: number[]): Promise<number[]> {
   return ascending(
     await inChunks(orderIds, (ids) =>
-      db(tableWithIndex(db, 'shop_messages', 'order_id'))
+      db(tableBy(db, 'shop_messages', 'order_id'))
         .whereIn('order_id', ids)
         .pluck('id'),
     ),
@@ -151,11 +151,11 @@ export async function findMessageIds(db: Db, orderIds: number[]): Promise<number
 
 /** Finds mails about licences or to addresses, and webhook messages about the licences. */
 export async function findOutboxIds(db: Db, addresses: string[], licenseIds: number[]): Promise<number[]> {
-  const ofAddresses = await db(tableWithIndex(db, 'outbox', 'recipient_digest', 'created_at'))
+  const ofAddresses = await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
     .whereIn('recipient_digest', addresses.map(customerDigest))
     .pluck('id');
   const ofLicenses = await inChunks(licenseIds, (ids) =>
-    db(tableWithIndex(db, 'outbox', 'license_id'))
+    db(tableBy(db, 'outbox', 'license_id'))
       .whereIn('license_id', ids)
       .pluck('id'),
   );
@@ -214,7 +214,7 @@ export async function setTexts(
 ): Promise<void> {
   const digest =
     'customer' in changes ? { customer_digest: customerDigest(changes.customer as string | null) } : {};
-  await trx(tableWithIndex(trx, name, ...idIndex(name)))
+  await trx(tableBy(trx, name, ...idIndex(name)))
     .whereIn('id', ids)
     .where(seen)
     .update({ ...changes, ...digest });
@@ -225,16 +225,16 @@ export async function setTexts(
 
 /** Removes IP addresses of licences from activations, checks, accesses and history, and the sites that accesses reported. */
 export async function removeIps(trx: Transaction, licenseIds: number[]): Promise<void> {
-  await trx(tableWithIndex(trx, 'licenses')).whereIn('id', licenseIds).update({ last_check_ip: null });
-  await trx(tableWithIndex(trx, 'activations', ...licenseIndex('activations')))
+  await trx(tableBy(trx, 'licenses')).whereIn('id', licenseIds).update({ last_check_ip: null });
+  await trx(tableBy(trx, 'activations', ...licenseIndex('activations')))
     .whereIn('license_id', licenseIds)
     .whereNotNull('ip')
     .update({ ip: null });
-  await trx(tableWithIndex(trx, 'access_log', ...licenseIndex('access_log')))
+  await trx(tableBy(trx, 'access_log', ...licenseIndex('access_log')))
     .whereIn('license_id', licenseIds)
     .where(isPersonalAccess)
     .update({ ip: null, site: null, installed_version: null });
-  await trx(tableWithIndex(trx, 'events', ...licenseIndex('events')))
+  await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where('actor', 'like', 'customer:%')
     .update({ actor: 'customer' });
@@ -251,11 +251,11 @@ export async function countPersonalRows(
 ): Promise<{ requests: number; changes: number }> {
   const counts = { requests: 0, changes: 0 };
   for (const id of licenseIds) {
-    const [requests] = await db(tableWithIndex(db, 'access_log', ...licenseIndex('access_log')))
+    const [requests] = await db(tableBy(db, 'access_log', ...licenseIndex('access_log')))
       .where({ license_id: id })
       .where(isPersonalAccess)
       .count({ n: '*' });
-    const [changes] = await db(tableWithIndex(db, 'events', ...licenseIndex('events')))
+    const [changes] = await db(tableBy(db, 'events', ...licenseIndex('events')))
       .where({ license_id: id })
       .where('actor', 'like', 'customer:%')
       .count({ n: '*' });
@@ -267,17 +267,17 @@ export async function countPersonalRows(
 
 /** Removes the labels of licences' keys, which may name people, including their history. */
 export async function removeKeyLabels(trx: Transaction, licenseIds: number[]): Promise<void> {
-  await trx(tableWithIndex(trx, 'license_keys', 'license_id'))
+  await trx(tableBy(trx, 'license_keys', 'license_id'))
     .whereIn('license_id', licenseIds)
     .whereNotNull('label')
     .update({ label: null });
   await refreshWords(trx, licenseIds);
-  const events = await trx(tableWithIndex(trx, 'events', ...licenseIndex('events')))
+  const events = await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where((any) => any.where('before_json', 'like', LABEL).orWhere('after_json', 'like', LABEL))
     .select<{ id: number; before_json: Json; after_json: Json }[]>('id', 'before_json', 'after_json');
   for (const { id, before_json, after_json } of events)
-    await trx(tableWithIndex(trx, 'events'))
+    await trx(tableBy(trx, 'events'))
       .where({ id })
       .update({ before_json: withoutLabel(before_json), after_json: withoutLabel(after_json) });
 }

@@ -1,6 +1,6 @@
 import { table, type Db } from './engine/database';
 import { rowToFields, type RowOf } from './engine/row-fields';
-import { tableWithIndex } from './engine/statements';
+import { tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** A licence whose customer may be reminded that it ends. */
@@ -26,7 +26,7 @@ export async function listEnds(
   place: Pick<EndingLicense, 'id' | 'expiresAt'> | undefined,
   limit: number,
 ): Promise<EndingLicense[]> {
-  const query = db(tableWithIndex(db, 'licenses', 'expires_at'))
+  const query = db(tableBy(db, 'licenses', 'expires_at'))
     .where('expires_at', '>', toSqlTime(after))
     .where('expires_at', '<=', toSqlTime(upTo))
     .where({ status: 'active', renews_itself: 0 })

@@ -10,7 +10,7 @@ import {
   placeholders,
   rawExecute,
   rawQuery,
-  tableWithIndex,
+  tableBy,
 } from './engine/statements';
 
 /** Sums of the ends of licences and of their states over time, and the licences that were not renewed. */
@@ -80,7 +80,7 @@ export async function listSummedEvents(
 ): Promise<SummedEvent[]> {
   const found: SummedEvent[] = [];
   for (const ids of chunksOf(licenseIds, BATCH_SIZE)) {
-    const query = trx(tableWithIndex(trx, 'events', ...licenseIndex('events')))
+    const query = trx(tableBy(trx, 'events', ...licenseIndex('events')))
       .whereIn('license_id', ids)
       .whereIn('action', [...actions])
       .select('id', 'license_id', 'at', 'action', 'before_json', 'after_json', 'unsummed');

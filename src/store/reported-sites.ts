@@ -1,7 +1,7 @@
 import { inChunks } from '../base/chunks';
 import { isSqlite, table, type Db } from './engine/database';
 import { rowToFields } from './engine/row-fields';
-import { placeholders, rawExecute, rawQuery, tableWithIndex } from './engine/statements';
+import { placeholders, rawExecute, rawQuery, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** Reported sites: what customers' sites report with a download, and the networks that downloaded with each key. */
@@ -108,7 +108,7 @@ export async function countReportedVersions(
   db: Db,
   productId: number,
 ): Promise<{ version: string; count: number }[]> {
-  const rows = await db(tableWithIndex(db, 'told_sites', 'product_id', 'version', 'first_at'))
+  const rows = await db(tableBy(db, 'told_sites', 'product_id', 'version', 'first_at'))
     .where({ product_id: productId })
     .groupBy('version')
     .select<{ version: string; n: number | string }[]>('version', db.raw('COUNT(*) AS n'));
@@ -122,7 +122,7 @@ export async function findReportedVersion(
   versions: string[],
   n: number,
 ): Promise<Date | undefined> {
-  const row = await db(tableWithIndex(db, 'told_sites', 'product_id', 'version', 'first_at'))
+  const row = await db(tableBy(db, 'told_sites', 'product_id', 'version', 'first_at'))
     .where({ product_id: productId })
     .whereIn('version', versions)
     .orderBy('first_at')
@@ -150,7 +150,7 @@ export async function listReportedSites(
 ): Promise<ReportedSite[]> {
   const order = isDown ? 'desc' : 'asc';
   const further = isDown ? '<' : '>';
-  const query = db(tableWithIndex(db, 'told_sites', 'product_id', 'at'))
+  const query = db(tableBy(db, 'told_sites', 'product_id', 'at'))
     .where({ product_id: productId })
     .whereNotIn('version', without)
     .orderBy([
@@ -177,7 +177,7 @@ export async function listSitesWithVersion(
   productId: number,
   { version, after, limit }: { version: string; after?: ReportedSiteCursor | undefined; limit: number },
 ): Promise<ReportedSite[]> {
-  const query = db(tableWithIndex(db, 'told_sites', 'product_id', 'version', 'first_at'))
+  const query = db(tableBy(db, 'told_sites', 'product_id', 'version', 'first_at'))
     .where({ product_id: productId, version })
     .orderBy([
       { column: 'first_at', order: 'desc' },
@@ -204,7 +204,7 @@ export async function listReportedSitesOf(
   limit?: number,
 ): Promise<ReportedSite[]> {
   return inChunks(licenseIds, async (ids) => {
-    const query = db(tableWithIndex(db, 'told_sites'))
+    const query = db(tableBy(db, 'told_sites'))
       .whereIn('license_id', ids)
       .orderBy([
         { column: 'at', order: 'desc' },
@@ -220,7 +220,7 @@ export async function listReportedSitesOf(
 export async function listNetworksOf(db: Db, licenseIds: number[]): Promise<KeyNetwork[]> {
   const keyIds = await keysOf(db, licenseIds);
   if (keyIds.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'key_networks'))
+  const rows = await db(tableBy(db, 'key_networks'))
     .whereIn('key_id', keyIds)
     .orderBy([{ column: 'key_id' }, { column: 'network' }]);
   return rows.map(rowToFields);
@@ -228,7 +228,7 @@ export async function listNetworksOf(db: Db, licenseIds: number[]): Promise<KeyN
 
 async function keysOf(db: Db, licenseIds: number[]): Promise<number[]> {
   if (licenseIds.length === 0) return [];
-  return db(tableWithIndex(db, 'license_keys', 'license_id'))
+  return db(tableBy(db, 'license_keys', 'license_id'))
     .whereIn('license_id', licenseIds)
     .pluck('id');
 }
@@ -262,7 +262,7 @@ export async function countNetworks(db: Db, keyIds: number[], since: Date): Prom
 
 /** Deletes some of the networks that a key has above MAX_NETWORKS. Any will do, because no list distinguishes them. */
 export async function forgetNetworksBeyond(db: Db, keyId: number): Promise<void> {
-  const beyond = await db(tableWithIndex(db, 'key_networks'))
+  const beyond = await db(tableBy(db, 'key_networks'))
     .where({ key_id: keyId })
     .orderBy('network')
     .offset(MAX_NETWORKS)
@@ -290,7 +290,7 @@ export async function listSpreading(
   limit: number,
   licenseId?: number,
 ): Promise<SpreadingKey[]> {
-  const rows = await db(tableWithIndex(db, 'spreading_keys', licenseId === undefined ? 'at' : 'license_id'))
+  const rows = await db(tableBy(db, 'spreading_keys', licenseId === undefined ? 'at' : 'license_id'))
     .where(licenseId === undefined ? {} : { license_id: licenseId })
     .where('at', '>=', toSqlTime(since))
     .orderBy([
@@ -319,17 +319,17 @@ export async function pruneReportedSites(
   before: { sites: Date; networks: Date },
   limit: number,
 ): Promise<number> {
-  const sites = await db(tableWithIndex(db, 'told_sites', 'at'))
+  const sites = await db(tableBy(db, 'told_sites', 'at'))
     .where('at', '<', toSqlTime(before.sites))
     .limit(limit)
     .select('license_id', 'product_id', 'site');
   for (const one of sites) await db(table(db, 'told_sites')).where(one).delete();
-  const networks = await db(tableWithIndex(db, 'key_networks', 'at'))
+  const networks = await db(tableBy(db, 'key_networks', 'at'))
     .where('at', '<', toSqlTime(before.networks))
     .limit(limit)
     .select('key_id', 'network');
   for (const one of networks) await db(table(db, 'key_networks')).where(one).delete();
-  const spreading = await db(tableWithIndex(db, 'spreading_keys', 'at'))
+  const spreading = await db(tableBy(db, 'spreading_keys', 'at'))
     .where('at', '<', toSqlTime(before.networks))
     .limit(limit)
     .pluck('key_id');

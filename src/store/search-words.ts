@@ -4,7 +4,7 @@ import type { EventAction } from './events';
 import { rowToFields } from './engine/row-fields';
 import { inTransaction } from './engine/transaction';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
-import { idIndex, placeholders, rawExecute, rawQuery, tableWithIndex } from './engine/statements';
+import { idIndex, placeholders, rawExecute, rawQuery, tableBy } from './engine/statements';
 
 export { numberWord, wordsOf } from '../../migrations/search-words';
 
@@ -22,7 +22,7 @@ export async function listWords(db: Db, licenseIds: number[]): Promise<SearchWor
   const words: SearchWord[] = [];
   for (const ids of chunksOf(licenseIds))
     words.push(
-      ...(await db(tableWithIndex(db, 'search_words'))
+      ...(await db(tableBy(db, 'search_words'))
         .whereIn('license_id', ids)
         .orderBy(['license_id', 'word'])
         .select({ licenseId: 'license_id', word: 'word' })),
@@ -92,18 +92,15 @@ export async function refreshWordsOf(
 ): Promise<void> {
   for (const some of chunksOf(ids)) {
     if (of === 'customers') {
-      await refreshWordsOfCustomers(
-        trx,
-        await trx(tableWithIndex(trx, of)).whereIn('id', some).pluck('digest'),
-      );
+      await refreshWordsOfCustomers(trx, await trx(tableBy(trx, of)).whereIn('id', some).pluck('digest'));
       continue;
     }
     const licenseIds =
       of === 'license_keys'
-        ? await trx(tableWithIndex(trx, of, ...idIndex(of)))
+        ? await trx(tableBy(trx, of, ...idIndex(of)))
             .whereIn('id', some)
             .pluck('license_id')
-        : await trx(tableWithIndex(trx, 'order_licenses', 'order_id'))
+        : await trx(tableBy(trx, 'order_licenses', 'order_id'))
             .whereIn('order_id', some)
             .pluck('license_id');
     await refreshWords(trx, licenseIds);
@@ -113,7 +110,7 @@ export async function refreshWordsOf(
 /** Updates the words of the licences of customers whose names have changed. */
 export async function refreshWordsOfCustomers(trx: Transaction, digests: string[]): Promise<void> {
   const ids = await inChunks(digests, (some) =>
-    trx(tableWithIndex(trx, 'licenses', 'customer_digest'))
+    trx(tableBy(trx, 'licenses', 'customer_digest'))
       .whereIn('customer_digest', some)
       .pluck<number[]>('id'),
   );

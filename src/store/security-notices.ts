@@ -1,7 +1,7 @@
 import type { LicenseTerms } from './licenses/licenses';
 import { table, type Db, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { placeholders, rawQuery, tableWithIndex } from './engine/statements';
+import { placeholders, rawQuery, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** The progress of queueing the mails about a security release. */
@@ -48,7 +48,7 @@ export async function findNotice(db: Db, releaseId: number): Promise<SecurityNot
 
 /** Lists the releases whose mails are not all queued. */
 export async function listUnfinishedNotices(db: Db): Promise<number[]> {
-  return db(tableWithIndex(db, 'security_notices', 'done_at'))
+  return db(tableBy(db, 'security_notices', 'done_at'))
     .whereNull('done_at')
     .orderBy('release_id')
     .pluck('release_id');
@@ -89,7 +89,7 @@ export async function listNoticeLicenses(
   after: number,
   limit: number,
 ): Promise<NoticeLicense[]> {
-  const rows = await db(tableWithIndex(db, 'licenses', 'plan_id', 'status', 'id', 'expires_at'))
+  const rows = await db(tableBy(db, 'licenses', 'plan_id', 'status', 'id', 'expires_at'))
     .where({ plan_id: planId, status: 'active' })
     .where('id', '>', after)
     .whereNotNull('customer')

@@ -7,7 +7,7 @@ import {
   placeholders,
   rawExecute,
   rawQuery,
-  tableWithIndex,
+  tableBy,
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
@@ -72,7 +72,7 @@ export async function findUnsummed(
   after: number,
   limit: number,
 ): Promise<number[]> {
-  const query = db(tableWithIndex(db, name, 'unsummed'))
+  const query = db(tableBy(db, name, 'unsummed'))
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit);
@@ -309,7 +309,7 @@ export async function addLicenseMonths(trx: Transaction, months: LicenseMonth[])
 
 /** Lists a licence's months with any download or refusal, starting with a given month. */
 export async function listLicenseMonths(db: Db, licenseId: number, from: string): Promise<LicenseMonth[]> {
-  const rows = await db(tableWithIndex(db, 'license_months'))
+  const rows = await db(tableBy(db, 'license_months'))
     .where({ license_id: licenseId })
     .where('month', '>=', from)
     .orderBy('month');
@@ -318,7 +318,7 @@ export async function listLicenseMonths(db: Db, licenseId: number, from: string)
 
 /** Deletes a few rows of months before a given month. @returns how many were found */
 export async function pruneLicenseMonths(db: Db, before: string, limit: number): Promise<number> {
-  const found = await db(tableWithIndex(db, 'license_months', 'month'))
+  const found = await db(tableBy(db, 'license_months', 'month'))
     .where('month', '<', before)
     .orderBy(['month', 'license_id'])
     .limit(limit)

@@ -2,7 +2,7 @@ import type { WorksNowState } from './finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
-import type { RequestHistoryEntry } from './request-history';
+import type { HistoryEntry } from './request-history';
 import { inWords } from './sentences';
 import type { GroupedFindings } from './grouped-findings';
 import type { WhyAnswer } from './why';
@@ -37,9 +37,9 @@ interface WorksNowOptions {
 }
 
 /** @param happened all entries of the answer (`whatHappened`). @returns null if no single licence is known */
-export function summarizeCurrentAccess(
+export function currentAccess(
   answer: GroupedFindings,
-  happened: RequestHistoryEntry[],
+  happened: HistoryEntry[],
   options: WorksNowOptions,
 ): CurrentAccess | null {
   const { now } = answer;
@@ -82,7 +82,7 @@ export function summarizeCurrentAccess(
 }
 
 /** Reports whether the licence's own state has ended this refusal. */
-function isOver({ code, worksAgain }: RequestHistoryEntry): boolean {
+function isOver({ code, worksAgain }: HistoryEntry): boolean {
   return (
     code === 'ACTIVE_AGAIN' || code === 'PUBLISHED_SINCE' || code === 'COVERED_SINCE' || worksAgain !== null
   );
@@ -90,7 +90,7 @@ function isOver({ code, worksAgain }: RequestHistoryEntry): boolean {
 
 function updatesLine(
   answer: GroupedFindings,
-  again: RequestHistoryEntry[],
+  again: HistoryEntry[],
   { language, now, zone }: WorksNowOptions,
 ): Line {
   const { allowed, code, sentence } = (answer.now as NonNullable<WhyAnswer['now']>).updates;
@@ -134,7 +134,7 @@ function statusOf({ stop }: GroupedFindings): LiveStatus | null {
 
 function fullNote(
   now: NonNullable<WhyAnswer['now']>,
-  refused: RequestHistoryEntry[],
+  refused: HistoryEntry[],
   { language, now: at, zone }: WorksNowOptions,
 ): string | null {
   if (now.new_site.code !== 'ACTIVATION_LIMIT_REACHED') return null;

@@ -61,8 +61,8 @@ export function explainAskedKey(
   if (slots !== null)
     findings.push(
       used >= slots
-        ? finding('KEY_SLOTS_FULL', slotFactsOfKey(known), { action: raiseLimit(license, known) })
-        : finding('KEY_SLOTS', slotFactsOfKey(known)),
+        ? finding('KEY_SLOTS_FULL', keySlots(known), { action: raiseLimit(license, known) })
+        : finding('KEY_SLOTS', keySlots(known)),
     );
   return findings;
 }
@@ -81,13 +81,13 @@ export function keyFullCause(known: KeyWithSuccessor, license: License, place: S
   const { activationLimit: activation_limit, activationsUsed: activations_used } = license;
   return cause(
     'KEY_SLOTS_FULL',
-    { ...slotFactsOfKey(known), license: { activation_limit, activations_used }, place },
+    { ...keySlots(known), license: { activation_limit, activations_used }, place },
     raiseLimit(license, known),
   );
 }
 
 /** Returns the slots of a key that has its own limit. */
-export function slotFactsOfKey(known: KeyWithSuccessor) {
+export function keySlots(known: KeyWithSuccessor) {
   const { id, label, activationLimit } = successorOrSelf(known);
   return { key_id: id, label, activation_limit: activationLimit ?? 0, activations_used: known.used };
 }

@@ -1,4 +1,4 @@
-import { downloadsEntitledUntil } from '../licensing/core/verdict';
+import { entitledUntil } from '../licensing/core/verdict';
 import { liveStatus, nextPayment, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
@@ -26,11 +26,7 @@ export function explainLicense(license: License, circumstances: LicenseCase): Fi
   if (included.length > 0) findings.push(finding('COVERS', { product_id: product.id, includes }));
   if (liveStatus(license, now) === 'active' && activationLimit !== 0 && activationsUsed >= activationLimit)
     findings.push(
-      finding(
-        'SLOTS_FULL',
-        { license_id: id, ...slotFactsOfLicense(license) },
-        { action: raiseLimit(license) },
-      ),
+      finding('SLOTS_FULL', { license_id: id, ...licenseSlots(license) }, { action: raiseLimit(license) }),
     );
   findings.push(...explainFreeSites(free, holders));
   if (latestVersion === undefined && !includedPublished)
@@ -95,7 +91,7 @@ function explainState(license: License, { now, stopped, refusedSince, failedPaym
   if (status === 'active')
     return finding('ACTIVE', {
       ...of,
-      ...slotFactsOfLicense(license),
+      ...licenseSlots(license),
       activation_type: plan.activationType,
       expires_at,
       next_payment: nextPayment(license, now),
@@ -110,7 +106,7 @@ function explainState(license: License, { now, stopped, refusedSince, failedPaym
         payment_failed_at,
         refused_since: refusedSince.times,
         refused_more: refusedSince.isMore,
-        still_downloads: downloadsEntitledUntil(license, now) !== undefined,
+        still_downloads: entitledUntil(license, now) !== undefined,
       },
       { since: expires_at, count: refusedSince.times, action: reactivationAction(license, now) },
     );
@@ -151,7 +147,7 @@ export function reactivationAction(license: License, now: Date): RemedyAction | 
   }
 }
 
-export function slotFactsOfLicense({ activationLimit, activationsUsed }: License) {
+export function licenseSlots({ activationLimit, activationsUsed }: License) {
   return { activation_limit: activationLimit, activations_used: activationsUsed };
 }
 

@@ -1,10 +1,6 @@
 import { domainToUnicode } from 'node:url';
 import { chunksOf } from '../base/chunks';
-import {
-  normalizeForEachType,
-  type ActivationType,
-  type NormalizedForms,
-} from '../licensing/core/identifiers';
+import { normalizedForms, type ActivationType, type NormalizedForms } from '../licensing/core/identifiers';
 import { storedCustomer } from '../licensing/customer-email';
 import { parseKeyHint } from '../licensing/core/keys';
 import { findAccessesWith, lastAccessId, type LoggedAccess } from '../store/access-log';
@@ -47,7 +43,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
 }
 
 async function findLicensesByIdentifier(db: Db, text: string, limit: number): Promise<License[]> {
-  const spelled = normalizeForEachType(text);
+  const spelled = normalizedForms(text);
   const identifiers = [...new Set(Object.values(spelled))].filter((one) => one !== undefined);
   if (identifiers.length === 0) return [];
   const activations = await findActivationsOf(db, identifiers, limit);
@@ -86,7 +82,7 @@ export async function findLogged(
   text: string,
   { limit, searched = LATEST_ACCESSES }: { limit: number; searched?: number },
 ): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
-  const spelled = normalizeForEachType(text);
+  const spelled = normalizedForms(text);
   const { domain, seat } = spelled;
   // The log stores identifiers as clients sent them.
   const texts = uniqueNonNull([
@@ -101,7 +97,7 @@ export async function findLogged(
   const types = new Map(licenses.map(({ id, plan }) => [id, plan.activationType as ActivationType]));
   const accesses = alike
     .filter(({ identifier, licenseId }) =>
-      isSameIdentifier(spelled, normalizeForEachType(identifier ?? ''), types.get(licenseId ?? 0)),
+      isSameIdentifier(spelled, normalizedForms(identifier ?? ''), types.get(licenseId ?? 0)),
     )
     .slice(0, limit);
   const named = new Set(accesses.map(({ licenseId }) => licenseId));

@@ -1,11 +1,11 @@
-import { joomlaUpdateSites, joomlaUpdateSiteNames, readCatalogue } from '../licensing/bundles';
+import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findProduct } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import type { License } from '../store/licenses/licenses';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { writeReply, type Reply } from './reply';
 import { groupFindings } from './grouped-findings';
-import { buildRequestHistory } from './request-history';
+import { requestHistory } from './request-history';
 import { explain, type WhyOptions } from './why';
 
 /** Returns the answer to a licence's customer, for its page. @param options the options of `explain`, and of the mail */
@@ -28,14 +28,14 @@ export async function readyAnswer(
   const { now, language } = options;
   const sorted = groupFindings(await explain(db, `id:${license.id}`, options));
   const { activationType } = license.plan;
-  const happened = buildRequestHistory(sorted, {
+  const happened = requestHistory(sorted, {
     language,
     now,
     zone,
     activationType,
     keyHints: [license.keyHint],
   });
-  const entries = joomlaUpdateSiteNames(joomlaUpdateSites(await readCatalogue(db), license.product.id));
+  const entries = updateSiteNames(updateSites(await readCatalogue(db), license.product.id));
   const product = await findProduct(db, license.product.id);
   return writeReply(sorted, happened, {
     language: customerLanguage,

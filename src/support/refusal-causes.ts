@@ -4,15 +4,15 @@ import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfText } from '../licensing/ip-addresses';
 import { isKeyActive } from '../licensing/license-keys';
 import { offeredVersion } from '../licensing/updates';
-import { downloadsEntitledUntil } from '../licensing/core/verdict';
+import { entitledUntil } from '../licensing/core/verdict';
 import { liveStatus, paidUntil, type LiveStatus } from '../licensing/core/states';
 import { lastSeenAt, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/licenses/activations';
 import type { EventAction } from '../store/events';
 import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
-import { successorOrSelf, endedKeyCause, keyFullCause, slotFactsOfKey as slotsOfKey } from './explain-keys';
-import { raiseLimit, reactivationAction, slotFactsOfLicense } from './explain-license';
+import { successorOrSelf, endedKeyCause, keyFullCause, keySlots as slotsOfKey } from './explain-keys';
+import { raiseLimit, reactivationAction, licenseSlots } from './explain-license';
 import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
 import { isOfDownload } from '../texts/operators/support';
@@ -139,8 +139,7 @@ function unusable(access: LoggedAccess, license: License, known: CaseState): Cau
       was,
       still: status === was && !movedSince,
       expires_at: timeOf(paidUntil(license)),
-      older_versions:
-        isOfDownload(access.endpoint) && downloadsEntitledUntil(license, known.now) !== undefined,
+      older_versions: isOfDownload(access.endpoint) && entitledUntil(license, known.now) !== undefined,
     },
     reactivationAction(license, known.now),
   );
@@ -190,7 +189,7 @@ function slotRefused(access: LoggedAccess, license: License, known: CaseState): 
   const byOtherKey = otherKeys(access, license, known);
   if (byOtherKey) return byOtherKey;
   const license_status = liveStatus(license, now);
-  const slots = { ...slotFactsOfLicense(license), license_status, key: null, place: null };
+  const slots = { ...licenseSlots(license), license_status, key: null, place: null };
   // A free slot or a retry would not help.
   if (license_status !== 'active')
     return isFull ? cause('SLOTS_FULL', slots) : cause('NOT_ACTIVATED', { license_status });

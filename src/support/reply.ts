@@ -4,7 +4,7 @@ import type { FindingCode } from './finding-model';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { STOPPING_EVENTS, type ReplyCase, type ReplyFacts } from '../texts/customers/reply';
 import { readOrderReason } from '../texts/order-reason';
-import type { RequestHistoryEntry } from './request-history';
+import type { HistoryEntry } from './request-history';
 import type { GroupedFindings } from './grouped-findings';
 
 /** The mail that answers a refused customer, without a command, an IP address or a whole key. The functions are pure. */
@@ -18,7 +18,7 @@ interface ReplyOptions {
   product?: { renewUrl: string | null; supportUrl: string | null } | undefined;
   /** the address from the licence's plan */
   upgradeUrl?: string | null | undefined;
-  /** the update sites that Joomla lists for the licence (`joomlaUpdateSites`); by default the name of its product */
+  /** the update sites that Joomla lists for the licence (`updateSites`); by default the name of its product */
   entries?: string | undefined;
   /** the customer's page; undefined: none */
   myUrl?: string | undefined;
@@ -38,11 +38,7 @@ export interface Reply {
 }
 
 /** @param happened the entries of the answer's requests, newest first (`whatHappened`) */
-export function writeReply(
-  answer: GroupedFindings,
-  happened: RequestHistoryEntry[],
-  options: ReplyOptions,
-): Reply {
+export function writeReply(answer: GroupedFindings, happened: HistoryEntry[], options: ReplyOptions): Reply {
   const { language, license, product, shopName, now, myUrl } = options;
   const { greeting, closing, subject, ask, page, cases } = CUSTOMERS[language].reply;
   const replyCase = options.isAddress ? 'unknown_address' : caseOf(answer, happened, license, now);
@@ -81,7 +77,7 @@ export function writeReply(
 
 function caseOf(
   { now, meant }: GroupedFindings,
-  happened: RequestHistoryEntry[],
+  happened: HistoryEntry[],
   license: License | undefined,
   at: Date,
 ): ReplyCase {

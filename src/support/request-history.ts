@@ -8,7 +8,7 @@ import type { RequestFinding, GroupedFindings } from './grouped-findings';
 
 /** The recorded requests of a licence, described for its page. The functions are pure. */
 
-export interface RequestHistoryEntry {
+export interface HistoryEntry {
   /** the time of the latest request */
   at: Date;
   /** the time of the first one; equal to `at` for a single request */
@@ -67,13 +67,13 @@ export interface WhatHappenedOptions {
 }
 
 /** Describes the recorded requests of an answer, newest first. Equal ones are one entry, unless a success is between them. */
-export function buildRequestHistory(
+export function requestHistory(
   { requests, licenseId }: Pick<GroupedFindings, 'requests' | 'licenseId'>,
   options: WhatHappenedOptions,
-): RequestHistoryEntry[] {
+): HistoryEntry[] {
   const groups: RequestFinding[][] = [];
   let open = new Map<string, RequestFinding[]>();
-  let kind: RequestHistoryEntry['kind'] | undefined;
+  let kind: HistoryEntry['kind'] | undefined;
   for (const one of requests) {
     // Refusals before and after a success are separate entries.
     if (kind !== kindOf(one)) open = new Map();
@@ -94,7 +94,7 @@ function toEntry(
   newestFirst: RequestFinding[],
   licenseId: number | null,
   options: WhatHappenedOptions,
-): RequestHistoryEntry {
+): HistoryEntry {
   const { language, now, zone, activationType = 'domain' } = options;
   const { whatHappened: texts, language: written } = OPERATORS[language];
   const [latest] = group as [RequestFinding];
@@ -140,7 +140,7 @@ function since(first: Date, at: Date, { language, zone, now }: WhatHappenedOptio
     : written.moment(first, zone, now);
 }
 
-function kindOf({ code, facts }: RequestFinding): RequestHistoryEntry['kind'] {
+function kindOf({ code, facts }: RequestFinding): HistoryEntry['kind'] {
   if (facts.request.outcome !== 'ok') return 'refused';
   return code === 'CHECKED' ? 'checked' : 'granted';
 }
@@ -170,7 +170,7 @@ function partsOf(
     activationType,
     near,
   }: { language: OperatorLanguage; activationType: string; near: NearKey | null },
-): NonNullable<RequestHistoryEntry['parts']> {
+): NonNullable<HistoryEntry['parts']> {
   const { code } = finding;
   const facts = formatFactsForPage(finding.facts, language);
   const because = near

@@ -3,13 +3,13 @@ import type { Db } from '../store/engine/database';
 import { explainAccesses } from './explain-accesses';
 import { loadCaseState } from './load-case-state';
 import { isOfRequest } from './grouped-findings';
-import { buildRequestHistory, type RequestHistoryEntry, type WhatHappenedOptions } from './request-history';
+import { requestHistory, type HistoryEntry, type WhatHappenedOptions } from './request-history';
 import { renderFinding } from './why';
 
 /** An entry of the access log with its description for a list of requests. */
 export interface DescribedRequest {
   access: LoggedAccess;
-  told: RequestHistoryEntry;
+  told: HistoryEntry;
 }
 
 type TellOptions = Pick<WhatHappenedOptions, 'language' | 'now' | 'zone'>;
@@ -27,7 +27,7 @@ export async function describeRequests(
     const requests = explainAccesses([access], known)
       .map((one) => renderFinding(one, options.language))
       .filter(isOfRequest);
-    return buildRequestHistory(
+    return requestHistory(
       { licenseId: null, requests: requests.reverse() },
       { ...options, ...(activationType === undefined ? {} : { activationType }) },
     ).map((told) => ({ access, told }));

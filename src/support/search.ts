@@ -1,6 +1,6 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { storedCustomer } from '../licensing/customer-email';
-import { normalizeForEachType } from '../licensing/core/identifiers';
+import { normalizedForms } from '../licensing/core/identifiers';
 import { canonicalAddress } from '../licensing/ip-addresses';
 import {
   parseKeyHint,
@@ -228,9 +228,7 @@ async function withFoundAs(
   const { foundAs } = OPERATORS[language].found;
   const email = storedCustomer(text);
   const hint = parseKeyHint(text);
-  const identifiers = [...new Set(Object.values(normalizeForEachType(text)))].filter(
-    (one) => one !== undefined,
-  );
+  const identifiers = [...new Set(Object.values(normalizedForms(text)))].filter((one) => one !== undefined);
   const activations =
     identifiers.length === 0 ? [] : await findActivationsOf(db, identifiers, 2 * MAX_FOUND + 1);
   const activated = new Set(activations.map(({ licenseId }) => licenseId));

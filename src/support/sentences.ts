@@ -1,4 +1,4 @@
-import { toDisplayFormWithAscii } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { SupportTexts } from '../texts/operators/support';
@@ -64,7 +64,7 @@ export function formatFactsForPage<Facts extends object>(facts: Facts, language:
 /** Writes sites in both forms, and reasons and actors as text. */
 export function inWords<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   return rewritten(facts, (name, value) => {
-    if (SITES.has(name)) return toDisplayFormWithAscii(value);
+    if (SITES.has(name)) return withAsciiForm(value);
     if (name === 'reason') return reasonInWords(value, OPERATORS[language]);
     return name === 'actor' ? value.replace(/^(?:operator|token|shop):/, '') : value;
   });

@@ -16,14 +16,14 @@ import {
   tally,
   type ImportJob,
 } from './import-job';
-import { errorAtLine, type NumberedRecord } from './record-reader';
+import { errorAtLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 /** Imports products. They are matched by id, because customers' sites use addresses that contain it. */
-export async function importProducts(job: ImportJob, records: NumberedRecord<'product'>[]): Promise<void> {
+export async function importProducts(job: ImportJob, records: Numbered<'product'>[]): Promise<void> {
   const ids = records.map(({ value }) => value.id);
   const existing = new Map((await findRows(job.trx, 'products', 'id', ids)).map((row) => [row.id, row]));
-  const added: NumberedRecord<'product'>[] = [];
+  const added: Numbered<'product'>[] = [];
   for (const record of records) {
     const { line, value } = record;
     job.products.add(value.id);
@@ -117,7 +117,7 @@ export async function importBundles(job: ImportJob): Promise<void> {
 }
 
 /** Imports plans. They are matched by product and name; the id decides between plans with one name. */
-export async function importPlans(job: ImportJob, records: NumberedRecord<'plan'>[]): Promise<void> {
+export async function importPlans(job: ImportJob, records: Numbered<'plan'>[]): Promise<void> {
   const named = (productId: number, name: string) => `${productId} ${name}`;
   for (const { line, value } of records) {
     if (!job.products.has(value.product_id))
@@ -190,8 +190,8 @@ async function findPlanId(job: ImportJob, plan: RecordOf<'plan'>): Promise<numbe
 }
 
 /** Imports releases, matched by product and version. The package of a published version never changes, unlike a draft's. */
-export async function importReleases(job: ImportJob, records: NumberedRecord<'release'>[]): Promise<void> {
-  const added: NumberedRecord<'release'>[] = [];
+export async function importReleases(job: ImportJob, records: Numbered<'release'>[]): Promise<void> {
+  const added: Numbered<'release'>[] = [];
   const productIds = [...new Set(records.map(({ value }) => value.product_id))].sort((a, b) => a - b);
   // This lock keeps other publishers of these products waiting, so that no version is stored twice in two spellings.
   if (job.writes) for (const id of productIds) await lockProduct(job.trx, id);
@@ -255,7 +255,7 @@ function releaseChanges(here: RecordOf<'release'>, there: RecordOf<'release'>): 
   );
 }
 
-async function lookAtPackage(job: ImportJob, { line, value }: NumberedRecord<'release'>): Promise<void> {
+async function lookAtPackage(job: ImportJob, { line, value }: Numbered<'release'>): Promise<void> {
   const { packagesFrom, packagesDir, dryRun } = job.options;
   if (packagesFrom === undefined) {
     if (needsPackage(value.state) && !(await statPackage(packagesDir, value.sha256)))

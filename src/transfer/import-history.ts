@@ -3,11 +3,11 @@ import { findEventRows, findRows } from '../store/import';
 import { recordRefusals } from '../store/refusals';
 import { fromSqlTime } from '../store/engine/time';
 import { insertNew, localKeyId, localLicenseId, DRY_RUN_ID, tally, type ImportJob } from './import-job';
-import type { NumberedRecord } from './record-reader';
+import type { Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 /** Imports events. They have no key, so equal events are counted, and inserted up to the file's count. */
-export async function importEvents(job: ImportJob, records: NumberedRecord<'event'>[]): Promise<void> {
+export async function importEvents(job: ImportJob, records: Numbered<'event'>[]): Promise<void> {
   await importCounted(job, 'event', records, {
     keyIds: ({ value }) => [value.before, value.after].flatMap((one) => keyIdsOf(one).map(([, id]) => id)),
     toRow: ({ line, value }) => ({
@@ -53,7 +53,7 @@ function withPlanHere(job: ImportJob, json: Json): Json {
 }
 
 /** Imports access records, which are counted like events. */
-export async function importAccesses(job: ImportJob, records: NumberedRecord<'access'>[]): Promise<void> {
+export async function importAccesses(job: ImportJob, records: Numbered<'access'>[]): Promise<void> {
   await importCounted(job, 'access', records, {
     keyIds: ({ value }) => (value.key_id === null ? [] : [value.key_id]),
     toRow: ({ line, value }) => ({
@@ -76,8 +76,8 @@ export async function importAccesses(job: ImportJob, records: NumberedRecord<'ac
 
 interface Counting<T extends 'event' | 'access'> {
   /** Returns the ids in the file of the keys that a record contains */
-  keyIds: (record: NumberedRecord<T>) => number[];
-  toRow: (record: NumberedRecord<T>) => Row;
+  keyIds: (record: Numbered<T>) => number[];
+  toRow: (record: Numbered<T>) => Row;
   /** Finds the rows that may be equal to these */
   find: (rows: Row[]) => Promise<Row[]>;
   /** Receives the rows that were inserted */
@@ -87,10 +87,10 @@ interface Counting<T extends 'event' | 'access'> {
 async function importCounted<T extends 'event' | 'access'>(
   job: ImportJob,
   type: T,
-  records: NumberedRecord<T>[],
+  records: Numbered<T>[],
   { keyIds, toRow: toRowHere, find, added: afterwards }: Counting<T>,
 ): Promise<void> {
-  const count = async (entries: { record: NumberedRecord<T>; row: Row }[]) => {
+  const count = async (entries: { record: Numbered<T>; row: Row }[]) => {
     const found = job.empty[type] ? [] : await find(entries.map(({ row }) => row));
     const here = new Map<string, number>();
     for (const row of found) {

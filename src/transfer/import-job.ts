@@ -4,7 +4,7 @@ import type { Transaction } from '../store/engine/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
 import { keepRemark, type GroupedWarning } from './lines';
-import { errorAtLine, type NumberedRecord } from './record-reader';
+import { errorAtLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
 export interface ImportOptions {
@@ -156,8 +156,8 @@ export function recordConflict(job: ImportJob, type: RecordType, line: number, m
 export async function insertNew<T extends RecordType>(
   job: ImportJob,
   type: T,
-  records: NumberedRecord<T>[],
-  extra: (record: NumberedRecord<T>) => Row = () => ({}),
+  records: Numbered<T>[],
+  extra: (record: Numbered<T>) => Row = () => ({}),
 ): Promise<void> {
   tally(job, type, 'new', records.length);
   if (!job.writes || records.length === 0) return;

@@ -3,7 +3,7 @@ import type { Row } from '../store/export';
 import { insertCountedInChunks, updateRows } from '../store/import';
 import { moveActivations } from '../store/licenses/license-keys';
 import { DRY_RUN_ID, type ImportJob } from './import-job';
-import { errorAtLine, type NumberedRecord } from './record-reader';
+import { errorAtLine, type Numbered } from './record-reader';
 import { toRow, type KeyRecord, type RecordOf } from './records';
 
 type LicenseRecord = RecordOf<'license'>;
@@ -24,7 +24,7 @@ interface KeyMerge {
 }
 
 /** Checks that the keys of a licence in the file fit together. @throws OperatorError when they do not */
-export function checkImportedKeys(job: ImportJob, { line, value }: NumberedRecord<'license'>): void {
+export function checkImportedKeys(job: ImportJob, { line, value }: Numbered<'license'>): void {
   const byId = new Map(value.keys.map((key) => [key.id, key]));
   const main = byId.get(value.main_key_id);
   if (main === undefined) throw errorAtLine(line, 'the main key of this licence is not among its keys');

@@ -36,13 +36,13 @@ import {
   type MergedKeys,
 } from './import-keys';
 import { noteLine } from './lines';
-import { errorAtLine, type NumberedRecord } from './record-reader';
+import { errorAtLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
-type MatchedLicense = NumberedRecord<'license'> & { here: RecordOf<'license'> | undefined };
+type MatchedLicense = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
 
 /** Imports licences. They are matched by key digests: any key in the file with any key here. */
-export async function importLicenses(job: ImportJob, records: NumberedRecord<'license'>[]): Promise<void> {
+export async function importLicenses(job: ImportJob, records: Numbered<'license'>[]): Promise<void> {
   for (const record of records) checkLicense(job, record);
   const values = records.map(({ value }) => value);
   const digests = values.flatMap(({ keys }) => keys.map(({ key_digest }) => key_digest));
@@ -105,7 +105,7 @@ async function readLicenses(
   return new Map(rows.map((row) => [row.id as number, fromRow('license', row)]));
 }
 
-function checkLicense(job: ImportJob, { line, value }: NumberedRecord<'license'>): void {
+function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): void {
   // Exports from before addresses were required may contain another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
   if (!job.plans.has(value.plan_id)) throw errorAtLine(line, `the file has no plan ${value.plan_id}`);
@@ -267,10 +267,7 @@ async function changeLicenses(job: ImportJob, differing: MatchedLicense[]): Prom
  * activation that uses a slot here becomes free if the file says so, as when its production site is activated, but
  * never the reverse. A hold is only extended.
  */
-export async function importActivations(
-  job: ImportJob,
-  records: NumberedRecord<'activation'>[],
-): Promise<void> {
+export async function importActivations(job: ImportJob, records: Numbered<'activation'>[]): Promise<void> {
   const entries: ActivationEntry[] = records.map((record) => {
     const { line, value } = record;
     if (job.activationsOf.license !== value.license_id)
@@ -364,7 +361,7 @@ async function insertActivationsOf(job: ImportJob, added: ActivationEntry[]): Pr
 }
 
 interface ActivationEntry {
-  record: NumberedRecord<'activation'>;
+  record: Numbered<'activation'>;
   licenseId: number;
 }
 

@@ -14,15 +14,15 @@ import {
   type ImportJob,
 } from './import-job';
 import { keepRemark } from './lines';
-import { errorAtLine, type NumberedRecord } from './record-reader';
+import { errorAtLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type OrderLicenseRecord, type RecordOf } from './records';
 
 /** Imports shops. They are matched by name. Settings come from the file; a secret here is kept unless the file has one. */
-export async function importShops(job: ImportJob, records: NumberedRecord<'shop'>[]): Promise<void> {
+export async function importShops(job: ImportJob, records: Numbered<'shop'>[]): Promise<void> {
   const { secret, withoutSealedKeys } = job.options;
   const names = records.map(({ value }) => value.name);
   const here = new Map((await findRows(job.trx, 'shops', 'name', names)).map((row) => [row.name, row]));
-  const added: NumberedRecord<'shop'>[] = [];
+  const added: Numbered<'shop'>[] = [];
   for (const record of records) {
     const { line, value } = record;
     if (withoutSealedKeys) Object.assign(value, { secret_sealed: null, api_key_sealed: null });
@@ -65,7 +65,7 @@ export async function importShops(job: ImportJob, records: NumberedRecord<'shop'
 }
 
 /** Leaves out an API key. It is not sealed together with its site, so a file could send it to another site. */
-function leaveKeyOut({ report }: ImportJob, { line, value }: NumberedRecord<'shop'>): void {
+function leaveKeyOut({ report }: ImportJob, { line, value }: Numbered<'shop'>): void {
   value.api_key_sealed = null;
   report.leftOutCount++;
   keepRemark(
@@ -85,7 +85,7 @@ function differing(here: Row, there: Row): Row {
 }
 
 /** Imports the plans that shops' articles sell. They are matched by article and plan. */
-export async function importSkus(job: ImportJob, records: NumberedRecord<'sku'>[]): Promise<void> {
+export async function importSkus(job: ImportJob, records: Numbered<'sku'>[]): Promise<void> {
   const nameOf = ({ awaited, plan_id: plan }: Pick<RecordOf<'sku'>, 'awaited' | 'plan_id'>) =>
     `${awaited} ${plan}`;
   const found = job.empty.sku
@@ -94,7 +94,7 @@ export async function importSkus(job: ImportJob, records: NumberedRecord<'sku'>[
         ...new Set(records.map(({ value }) => value.awaited)),
       ]);
   const here = new Map(found.map((row) => fromRow('sku', row)).map((one) => [nameOf(one), one]));
-  const added: NumberedRecord<'sku'>[] = [];
+  const added: Numbered<'sku'>[] = [];
   for (const record of records) {
     const { line, value } = record;
     if (!job.plans.has(value.plan_id)) throw errorAtLine(line, `the file has no plan ${value.plan_id}`);
@@ -116,13 +116,13 @@ function planHere(job: ImportJob, id: number): number {
  * Imports orders. They are matched by shop and number. An order's effect follows from all its events, so an order with
  * different events here and in the file is a conflict.
  */
-export async function importOrders(job: ImportJob, records: NumberedRecord<'order'>[]): Promise<void> {
+export async function importOrders(job: ImportJob, records: Numbered<'order'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.order ? [] : await findRows(job.trx, 'orders', 'digest', digests);
   const here = new Map(
     (await withOrderRows(job.trx, found)).map((row) => [row.digest, fromRow('order', row)]),
   );
-  const added: NumberedRecord<'order'>[] = [];
+  const added: Numbered<'order'>[] = [];
   for (const record of records) {
     const { line, value } = record;
     checkOrder(job, record);
@@ -149,7 +149,7 @@ function identities({ events }: RecordOf<'order'>): string {
     .join();
 }
 
-function checkOrder(job: ImportJob, { line, value }: NumberedRecord<'order'>): void {
+function checkOrder(job: ImportJob, { line, value }: Numbered<'order'>): void {
   const lines = new Set(value.lines.map(({ id }) => id));
   for (const { license_id, line_id } of value.licenses) {
     localLicenseId(job, line, license_id);
@@ -161,7 +161,7 @@ function checkOrder(job: ImportJob, { line, value }: NumberedRecord<'order'>): v
 }
 
 /** Inserts orders. Empty tables keep the file's ids; otherwise the database assigns new ones. */
-async function insertOrders(job: ImportJob, added: NumberedRecord<'order'>[]): Promise<void> {
+async function insertOrders(job: ImportJob, added: Numbered<'order'>[]): Promise<void> {
   const { trx } = job;
   const keepsIds = job.empty.order;
   const own = ({ id, ...row }: Row): Row => (keepsIds ? { id: id as number, ...row } : row);
@@ -172,8 +172,8 @@ async function insertOrders(job: ImportJob, added: NumberedRecord<'order'>[]): P
   if (keepsIds) await insertInChunks(trx, 'orders', rows);
   else
     for (const [i, id] of (await insertCountedInChunks(trx, 'orders', rows)).entries())
-      job.orders.set((added[i] as NumberedRecord<'order'>).value.id, id);
-  const orderOf = ({ value }: NumberedRecord<'order'>) => job.orders.get(value.id) as number;
+      job.orders.set((added[i] as Numbered<'order'>).value.id, id);
+  const orderOf = ({ value }: Numbered<'order'>) => job.orders.get(value.id) as number;
   const lines = added.flatMap((record) =>
     record.value.lines.map((one) => ({
       id: one.id,
@@ -263,11 +263,11 @@ function plansHere(job: ImportJob, { base, had, upgrades, ...others }: OrderLice
 }
 
 /** Imports shop links. They are matched by digest. An existing link keeps its target, but an address follows the file. */
-export async function importShopLinks(job: ImportJob, records: NumberedRecord<'shop_link'>[]): Promise<void> {
+export async function importShopLinks(job: ImportJob, records: Numbered<'shop_link'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.shop_link ? [] : await findRows(job.trx, 'shop_links', 'digest', digests);
   const here = new Map(found.map((row) => [row.digest, fromRow('shop_link', row)]));
-  const added: NumberedRecord<'shop_link'>[] = [];
+  const added: Numbered<'shop_link'>[] = [];
   for (const record of records) {
     const { digest, kind, target } = record.value;
     const match = here.get(digest);
@@ -279,11 +279,11 @@ export async function importShopLinks(job: ImportJob, records: NumberedRecord<'s
 }
 
 /** Imports customers. They are matched by address, and their data comes from the file. */
-export async function importCustomers(job: ImportJob, records: NumberedRecord<'customer'>[]): Promise<void> {
+export async function importCustomers(job: ImportJob, records: Numbered<'customer'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.customer ? [] : await findRows(job.trx, 'customers', 'digest', digests);
   const here = new Map(found.map((row) => [row.digest, row]));
-  const added: NumberedRecord<'customer'>[] = [];
+  const added: Numbered<'customer'>[] = [];
   for (const record of records) {
     const row = here.get(record.value.digest);
     if (row === undefined) {

@@ -2,11 +2,11 @@ import { findRows } from '../store/import';
 import { settingRevision } from '../store/settings';
 import { changeRow, insertNew, tally, type ImportJob } from './import-job';
 import { keepRemark } from './lines';
-import type { NumberedRecord } from './record-reader';
+import type { Numbered } from './record-reader';
 import { fromRow } from './records';
 
 /** Imports settings. They are matched by name, and the file's values win. Reports those that a seller could not set here. */
-export async function importSettings(job: ImportJob, all: NumberedRecord<'setting'>[]): Promise<void> {
+export async function importSettings(job: ImportJob, all: Numbered<'setting'>[]): Promise<void> {
   const { report, options } = job;
   const records = all.filter(({ line, value: { name, value } }) => {
     const fault = options.settingFault(name, value);
@@ -17,7 +17,7 @@ export async function importSettings(job: ImportJob, all: NumberedRecord<'settin
   });
   const names = records.map(({ value }) => value.name);
   const here = new Map((await findRows(job.trx, 'settings', 'name', names)).map((row) => [row.name, row]));
-  const added: NumberedRecord<'setting'>[] = [];
+  const added: Numbered<'setting'>[] = [];
   for (const record of records) {
     const { name, value } = record.value;
     const row = here.get(name);

@@ -3,7 +3,7 @@ import { isSealedWith } from '../licensing/sealing';
 import type { Row } from '../store/export';
 import { deleteRow, findRows } from '../store/import';
 import { changeRow, recordConflict, hasChanges, insertNew, tally, type ImportJob } from './import-job';
-import { errorAtLine, type NumberedRecord } from './record-reader';
+import { errorAtLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 type KeyRecord = RecordOf<'signing_key'>;
@@ -13,10 +13,7 @@ type KeyRecord = RecordOf<'signing_key'>;
  * here that has never signed: `init` made it before the former installation was imported. The older key signs, so that
  * customers' software continues to accept signatures.
  */
-export async function importSigningKeys(
-  job: ImportJob,
-  records: NumberedRecord<'signing_key'>[],
-): Promise<void> {
+export async function importSigningKeys(job: ImportJob, records: Numbered<'signing_key'>[]): Promise<void> {
   for (const { line, value } of records) checkKey(job, line, value);
   const kids = records.map(({ value }) => value.kid);
   const here = new Map(
@@ -25,7 +22,7 @@ export async function importSigningKeys(
       fromRow('signing_key', row),
     ]),
   );
-  const added: NumberedRecord<'signing_key'>[] = [];
+  const added: Numbered<'signing_key'>[] = [];
   for (const record of records) {
     const { line, value } = record;
     const match = here.get(value.kid);

@@ -10,14 +10,14 @@ import {
   type RecordType,
 } from './records';
 
-export interface NumberedRecord<T extends RecordType> {
+export interface Numbered<T extends RecordType> {
   line: number;
   value: RecordOf<T>;
 }
 
 export interface Batch<T extends RecordType> {
   type: T;
-  records: NumberedRecord<T>[];
+  records: Numbered<T>[];
 }
 export type AnyBatch = { [T in RecordType]: Batch<T> }[RecordType];
 
@@ -35,7 +35,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   const counts = Object.fromEntries(RECORD_TYPES.map((type) => [type, 0])) as Record<RecordType, number>;
   let version = FORMAT_VERSION;
   let state: 'header' | 'records' | 'footer' = 'header';
-  let batch: { type: RecordType; records: NumberedRecord<RecordType>[]; bytes: number } | undefined;
+  let batch: { type: RecordType; records: Numbered<RecordType>[]; bytes: number } | undefined;
   let last = 0;
   for await (const { line, text } of readLines(source)) {
     last = line;
@@ -139,11 +139,7 @@ function readType(
 }
 
 /** Checks the export's order, which puts duplicates next to each other. */
-function checkOrder(
-  type: RecordType,
-  before: NumberedRecord<RecordType>,
-  record: NumberedRecord<RecordType>,
-): void {
+function checkOrder(type: RecordType, before: Numbered<RecordType>, record: Numbered<RecordType>): void {
   const { order } = RECORDS[type];
   for (const name of order) {
     const [a, b] = [field(before, name), field(record, name)];
@@ -154,11 +150,11 @@ function checkOrder(
   throw errorAtLine(record.line, `records of the type ${type} must ascend by ${order.join(', ')}, each once`);
 }
 
-function sameGroup(type: RecordType, a: NumberedRecord<RecordType>, b: NumberedRecord<RecordType>): boolean {
+function sameGroup(type: RecordType, a: Numbered<RecordType>, b: Numbered<RecordType>): boolean {
   return GROUPS[type]?.every((name) => field(a, name) === field(b, name)) ?? false;
 }
 
-function field(record: NumberedRecord<RecordType>, name: string): string | number {
+function field(record: Numbered<RecordType>, name: string): string | number {
   return (record.value as unknown as Record<string, string | number>)[name] as string | number;
 }
 

@@ -7,7 +7,7 @@ import { addPlan, changePlanLimit, editPlan, removePlan } from '../../src/licens
 import { addKey } from '../../src/licensing/license-keys';
 import { setKey } from '../../src/store/licenses/license-keys';
 import { createLedger } from '../../src/licensing/core/ledger';
-import { recordAndEnqueueEvents } from '../../src/licensing/webhook-events';
+import { recordEvents } from '../../src/licensing/webhook-events';
 import { publishRelease } from '../../src/packages/releases';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
@@ -246,7 +246,7 @@ test.each<[string, (trx: Transaction, license: License) => Promise<unknown>]>([
   const claim = { keyDigest: license.keyDigest, identifier, actor: context.actor, now: context.now };
   const added = await whileHeld(
     given,
-    () => createLedger(db, recordAndEnqueueEvents).override(claim),
+    () => createLedger(db, recordEvents).override(claim),
     (trx) => change(trx, license),
   );
   // As a domain it would be example.com.

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { regenerateUpdateXml, readUpdateXmlState } from '../../src/joomla/regenerate-update-xml';
 import { publish, type JoomlaPublishRequest } from '../../src/joomla/publish';
 import { setUpdateXmlOptions } from '../../src/joomla/update-xml/options';
-import type { XmlLocationSettings } from '../../src/joomla/update-xml/location';
+import type { XmlLocation } from '../../src/joomla/update-xml/location';
 import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { OperatorError } from '../../src/licensing/operator-error';
@@ -30,7 +30,7 @@ const SERVER = `${SITE}/licensing-updates/pkg_example.xml`;
 
 describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   let service: TestService;
-  let home: XmlLocationSettings;
+  let home: XmlLocation;
   let nextId = 100;
   beforeAll(async () => {
     service = await startTestService(await settings());

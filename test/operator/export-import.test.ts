@@ -10,7 +10,7 @@ import { keyDigest } from '../../src/licensing/core/keys';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
 import {
   addSigningKey,
-  listSigningKeysInUse,
+  listKeysInUse,
   openSigningKey,
   retireSigningKey,
 } from '../../src/licensing/signing-keys';
@@ -719,7 +719,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     await importJson(other, file, '--without-sealed-keys');
     expect((await contents(other.db)).key.filter(({ key_sealed }) => key_sealed !== null)).toEqual([]);
     // What they have signed still counts, and they sign no more.
-    const keysThere = await listSigningKeysInUse(other.db);
+    const keysThere = await listKeysInUse(other.db);
     expect(keysThere.map(({ kid, sealed, state }) => [kid, sealed, state])).toEqual([
       ['2026-1', null, 'retired'],
       ['2026-2', null, 'retired'],
@@ -744,7 +744,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     for (let i = 0; i < 3; i++) await addSigningKey(to.db, secret, context);
     const { records } = await importJson(to, file);
     expect(records.signing_key).toMatchObject({ new: 2, conflicting: 0 });
-    const keys = await listSigningKeysInUse(to.db);
+    const keys = await listKeysInUse(to.db);
     expect(keys.map(({ kid, state }) => `${kid} ${state}`)).toEqual([
       ...['2026-1 retired', '2026-2 current', '2026-3 next'],
     ]);
@@ -753,7 +753,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
 
     await retireSigningKey(to.db, '2026-2', { compromised: true }, context);
     expect((await importJson(to, file)).records.signing_key).toMatchObject({ new: 0, same: 2, changed: 0 });
-    const states = (await listSigningKeysInUse(to.db)).map(({ state }) => state);
+    const states = (await listKeysInUse(to.db)).map(({ state }) => state);
     expect(states).toEqual(['retired', 'retired', 'current']);
 
     const other = await place(kind);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { createLedger, type Ledger } from '../../src/licensing/core/ledger';
-import { recordAndEnqueueEvents } from '../../src/licensing/webhook-events';
+import { recordEvents } from '../../src/licensing/webhook-events';
 import { keyDigest } from '../../src/licensing/core/keys';
 import { setMetadata } from '../../src/licensing/amend';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
@@ -251,7 +251,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
     it('is raised by the number of changes that one transaction makes', async () => {
       const [one, other] = [await giveLicense(db, 1), await giveLicense(db, 1)];
-      const ledger: Ledger = createLedger(db, recordAndEnqueueEvents);
+      const ledger: Ledger = createLedger(db, recordEvents);
       const claim = ({ key }: TestLicense, identifier: string, name?: string) => ({
         ...{ keyDigest: keyDigest(key), identifier, actor: 'operator:test', now: new Date() },
         ...(name === undefined ? {} : { name }),

@@ -7,7 +7,7 @@ import type { Examined } from '../../src/doctor/finding';
 import { OPERATORS } from '../../src/texts/operators/languages';
 import { readConfig, type Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
-import { listSigningKeysInUse } from '../../src/licensing/signing-keys';
+import { listKeysInUse } from '../../src/licensing/signing-keys';
 import { table, type Db } from '../../src/store/engine/database';
 import { startManaged, type Managed } from '../support/manage';
 import { operator } from '../support/operator';
@@ -143,7 +143,7 @@ describe('over HTTP', () => {
       state: 'retired',
     });
     const text = JSON.stringify(await read.all('/signing-keys'));
-    const [{ sealed } = { sealed: null }] = await listSigningKeysInUse(service.db);
+    const [{ sealed } = { sealed: null }] = await listKeysInUse(service.db);
     expect(text).not.toContain(sealed);
   });
 

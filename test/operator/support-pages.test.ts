@@ -16,8 +16,8 @@ import { listActionItems, refusalsByReason } from '../../src/overview/action-ite
 import { remedyOf } from '../../src/support/remedy';
 import { writeReply, type Reply } from '../../src/support/reply';
 import { groupFindings } from '../../src/support/grouped-findings';
-import { summarizeCurrentAccess, type CurrentAccess } from '../../src/support/current-access';
-import { buildRequestHistory, type RequestHistoryEntry } from '../../src/support/request-history';
+import { currentAccess, type CurrentAccess } from '../../src/support/current-access';
+import { requestHistory, type HistoryEntry } from '../../src/support/request-history';
 import { explain, type WhyAnswer } from '../../src/support/why';
 import { packageFileName } from '../../src/packages/package-files';
 import { insertAccesses } from '../../src/store/access-log';
@@ -146,7 +146,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
 
   interface Told {
     answer: WhyAnswer;
-    happened: RequestHistoryEntry[];
+    happened: HistoryEntry[];
     reply: Reply;
     remedy: ReturnType<typeof remedyOf>;
     works: CurrentAccess;
@@ -157,7 +157,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await written();
     const answer = await explain(service.db, about, asked(language, now));
     const license = (await findLicense(service.db, id))!;
-    const happened = buildRequestHistory(groupFindings(answer), {
+    const happened = requestHistory(groupFindings(answer), {
       language,
       now,
       zone: ZONE,
@@ -173,7 +173,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       shopName: 'Example Shop Ltd',
     });
     const remedy = remedyOf(groupFindings(answer), { license, planDuration: '1y', language, now });
-    const works = summarizeCurrentAccess(groupFindings(answer), happened, {
+    const works = currentAccess(groupFindings(answer), happened, {
       license,
       language,
       now,
@@ -250,7 +250,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ]);
     expect(de.happened[0]?.sentence).toBe('Update abgelehnt: Die Lizenz ist am 12.11.2026 abgelaufen.');
     expect(
-      buildRequestHistory(groupFindings(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
+      requestHistory(groupFindings(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
     ).toHaveLength(1);
     expect(en.remedy.remedy).toMatchObject({
       type: 'renew',
@@ -454,10 +454,7 @@ Example Shop Ltd`,
     const sorted = groupFindings(await explain(service.db, `id:${id}`, asked('en', NOW)));
     expect(sorted.nearby.map(({ code }) => code)).toEqual(['UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED']);
     expect(
-      buildRequestHistory(
-        { requests: sorted.nearby, licenseId: id },
-        { language: 'en', now: NOW, zone: ZONE },
-      )[2],
+      requestHistory({ requests: sorted.nearby, licenseId: id }, { language: 'en', now: NOW, zone: ZONE })[2],
     ).toMatchObject({
       sentence:
         'Update refused: too many requests from this address. Only the first of each minute is recorded.',
@@ -468,7 +465,7 @@ Example Shop Ltd`,
         const requests = sorted.nearby.filter((one) => one.code === code);
         const answer = { ...sorted, now: null, requests, meant: undefined };
         const options = { language, now: NOW, license: undefined };
-        const happened = buildRequestHistory(answer, { ...options, zone: ZONE });
+        const happened = requestHistory(answer, { ...options, zone: ZONE });
         const reply = writeReply(answer, happened, options);
         expect(reply.case).toBe(code === 'NO_KEY' ? 'no_key' : 'too_many_requests');
         expectPlain(reply.body);
@@ -527,7 +524,7 @@ Example Shop Ltd`,
     for (const language of OPERATOR_LANGUAGES) {
       const found = await search(wrong, language);
       if (found.kind !== 'none') throw new Error('It must not be found.');
-      const happened = buildRequestHistory(groupFindings(found.answer), { language, now: NOW, zone: ZONE });
+      const happened = requestHistory(groupFindings(found.answer), { language, now: NOW, zone: ZONE });
       expect(happened).toMatchObject([{ count: 1, client: { ip } }]);
       const license = found.licenses[0]?.license;
       const reply = writeReply(groupFindings(found.answer), happened, { language, now: NOW, license });

@@ -5,10 +5,10 @@ import {
   includedProducts,
   includesNone,
   normalizeIncludes,
-  joomlaUpdateSites,
+  updateSites,
   firstBundleListing,
   namesOf,
-  joomlaUpdateSiteNames,
+  updateSiteNames,
   withIncludes,
   type Catalogue,
   type Includes,
@@ -72,7 +72,7 @@ test.each<[string, id: number, catalogue: Catalogue, entries: number[]]>([
   ],
   ['a product that does not exist', 99, SHOP, []],
 ])('entries in Joomla: %s', (_, id, catalogue, entries) => {
-  expect(ids(joomlaUpdateSites(catalogue, id))).toEqual(entries);
+  expect(ids(updateSites(catalogue, id))).toEqual(entries);
 });
 
 test.each<[string, id: number, Includes, reason: string | undefined, field?: string]>([
@@ -119,8 +119,8 @@ test.each<[string, Product, Includes]>([
 
 test('names for people, of 20 at most in a mail', () => {
   const many = Array.from({ length: 21 }, (_, i) => ({ name: `P${i}` }));
-  expect(joomlaUpdateSiteNames(many.slice(0, 2))).toBe('P0, P1');
-  expect(joomlaUpdateSiteNames(many.slice(0, 20))).not.toContain('...');
-  expect(joomlaUpdateSiteNames(many)).toMatch(/^P0, .*, P19, \.\.\.$/);
+  expect(updateSiteNames(many.slice(0, 2))).toBe('P0, P1');
+  expect(updateSiteNames(many.slice(0, 20))).not.toContain('...');
+  expect(updateSiteNames(many)).toMatch(/^P0, .*, P19, \.\.\.$/);
   expect(namesOf([product(GALLERY), product(FORMS)])).toBe('P42 (42), P43 (43)');
 });

@@ -5,7 +5,7 @@ import {
   licenseEnd,
   renewalOf,
   termsOf,
-  type LicenseContribution,
+  type Contribution,
 } from '../../src/orders/license-state';
 import { foldLine, type LineState, type Meanings } from '../../src/orders/line-state';
 import { byTime, type LineEvent, type OrderEventName } from '../../src/orders/order-events';
@@ -899,7 +899,7 @@ describe('licences of a line that an upgrade gives more', () => {
 });
 
 describe('a licence of two orders', () => {
-  const part = (id: number, role: LicenseContribution['role'], given: Given[]): LicenseContribution => ({
+  const part = (id: number, role: Contribution['role'], given: Given[]): Contribution => ({
     ...{ id, role, baseEndsAt: day(30) },
     standing: foldLine(events(given), meanings({ renews: role === 'renewed' })),
   });
@@ -977,7 +977,7 @@ describe('a licence of two orders', () => {
     ['refunded', 20, 'b'],
   ]);
 
-  it.each<[string, LicenseContribution[], number[]]>([
+  it.each<[string, Contribution[], number[]]>([
     [
       'the order that issued it, then the others by time',
       [renewed(3, 20), renewed(2, 25), issued()],
@@ -992,7 +992,7 @@ describe('a licence of two orders', () => {
     expect(termsOf(parts).map(({ part: id }) => id)).toEqual(ids);
   });
 
-  it.each<[string, LicenseContribution[], number | null]>([
+  it.each<[string, Contribution[], number | null]>([
     ['the end before the first renewal is known', [renewed(2, 10)], 60],
     ['the first of two', [{ ...renewed(3, 20), baseEndsAt: day(50) }, renewed(2, 10)], 90],
     ['a licence for life', [{ ...renewed(2, 10), baseEndsAt: null }], null],
@@ -1001,7 +1001,7 @@ describe('a licence of two orders', () => {
     expect(dayOf(licenseEnd(parts))).toBe(end);
   });
 
-  it.each<[string, LicenseContribution[], [OrderEventName, number][]]>([
+  it.each<[string, Contribution[], [OrderEventName, number][]]>([
     [
       'a renewal alone',
       [

@@ -4,7 +4,7 @@ import {
   licenseAsSeenByKey,
   refusalWithKey,
   coversRelease,
-  downloadsEntitledUntil,
+  entitledUntil,
   isRefusal,
   judgeActivation,
   judgeDeactivation,
@@ -333,7 +333,7 @@ test.each<[string, Differences, expected: Date | undefined]>([
   ['one in its grace', { endsAt: AFTER, graceDays: 14, afterExpiry: 'last_release' }, undefined],
   ['a suspended one', { endsAt: BEFORE, afterExpiry: 'last_release', status: 'suspended' }, undefined],
 ])('the releases that an ended licence downloads: %s', (_, different, expected) => {
-  expect(downloadsEntitledUntil(match(different)!.license, NOW)).toEqual(expected);
+  expect(entitledUntil(match(different)!.license, NOW)).toEqual(expected);
 });
 
 test.each<[Refusal['refused'], keyId: number]>([

@@ -5,7 +5,7 @@ import { apacheFile } from '../../src/cli/apache-file';
 import { readConfig } from '../../src/settings/config';
 import { connectApache } from '../../src/setup/apache-site';
 import { connectNginx } from '../../src/setup/nginx-site';
-import { webServerSiteOf, type SiteEdits } from '../../src/setup/site';
+import { serverSiteOf, type SiteEdits } from '../../src/setup/site';
 import { connectSite, disconnectSite } from '../../src/setup/web-server';
 import { runOrThrow } from '../../src/setup/machine';
 import { makeCertificate } from '../support/certificates';
@@ -273,7 +273,7 @@ http {
     const own = join(files, 'licensing.conf');
     writeFileSync(own, readFileSync(own, 'utf8').replaceAll('/var/log/nginx/', `${at.folder}/logs/`));
     const check = [NGINX, '-t', '-q', '-e', `${at.folder}/logs/start.log`, '-p', at.folder, '-c', conf];
-    return { at, conf, check, plan: () => connectNginx(conf, files, webServerSiteOf(urlOf(kind, at))) };
+    return { at, conf, check, plan: () => connectNginx(conf, files, serverSiteOf(urlOf(kind, at))) };
   }
 
   test.each(KINDS)('$name', async (kind) => {
@@ -538,7 +538,7 @@ IncludeOptional sites-enabled/*.conf
         await runOrThrow([...check, '-D', 'DUMP_VHOSTS']),
         at.folder,
         own,
-        webServerSiteOf(urlOf(kind, at)),
+        serverSiteOf(urlOf(kind, at)),
       );
     return { at, conf, check, plan };
   }

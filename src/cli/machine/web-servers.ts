@@ -3,7 +3,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { connectApache } from '../../setup/apache-site';
 import { runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { connectNginx } from '../../setup/nginx-site';
-import { webServerSiteOf, type SiteEdits } from '../../setup/site';
+import { serverSiteOf, type SiteEdits } from '../../setup/site';
 import { NGINX_FILES } from './place';
 
 /** The web server that serves the site's address. */
@@ -68,7 +68,7 @@ async function findNginx(url: URL): Promise<WebServer | undefined> {
     reload: reloadOf('nginx'),
     file: '',
     modules: { missing: [], enable: undefined },
-    plan: () => Promise.resolve(connectNginx(main, NGINX_FILES, webServerSiteOf(url))),
+    plan: () => Promise.resolve(connectNginx(main, NGINX_FILES, serverSiteOf(url))),
   };
 }
 
@@ -104,12 +104,7 @@ async function findApache(url: URL): Promise<WebServer | undefined> {
         enable: (await exitsWithZero(['which', 'a2enmod'])) ? 'a2enmod' : undefined,
       },
       plan: async () =>
-        connectApache(
-          await runOrThrow([control, '-t', '-D', 'DUMP_VHOSTS']),
-          root,
-          file,
-          webServerSiteOf(url),
-        ),
+        connectApache(await runOrThrow([control, '-t', '-D', 'DUMP_VHOSTS']), root, file, serverSiteOf(url)),
     };
   }
   return undefined;

@@ -5,7 +5,7 @@ import type { StoredResponse } from '../../access/idempotency';
 import type { Db } from '../../licensing/licensing';
 import { sendJson } from '../answers';
 import type { Context, Middleware, RequestState } from '../context';
-import { clientGone, withRequestDeadline } from '../faults';
+import { clientGone, withDeadline } from '../faults';
 import { OPERATOR_LANGUAGES, type OperatorLanguage } from '../../texts/operators/languages';
 import type { Limiter } from '../limits/rate-limit';
 import { isSameOrigin } from '../same-origin';
@@ -77,7 +77,7 @@ function endpoint(
         },
       };
       const work = perform(operation, request, given, dependencies);
-      const written = await (operation.hasDeadline ? withRequestDeadline(ctx, work) : work);
+      const written = await (operation.hasDeadline ? withDeadline(ctx, work) : work);
       if (operation.sendsFile === undefined) send(ctx, written);
       else sendFile(ctx, operation.sendsFile, (written.body as { data: FileAnswer }).data);
     } catch (error) {

@@ -3,7 +3,7 @@ import { foldedDigest, keyDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
 import type { DownloadAttempt, DownloadLimiter, DownloadOutcome, Reservation } from './download-limiter';
-import { withRequestDeadline } from '../faults';
+import { withDeadline } from '../faults';
 import type { RateLimitResult, Limiter } from './rate-limit';
 import { readDownloadKey, readQuery } from '../requests';
 import { createKeyedSemaphore } from './keyed-semaphore';
@@ -69,7 +69,7 @@ async function turnOf(
   taking: Promise<(() => void) | undefined>,
 ): Promise<(() => void) | undefined> {
   try {
-    return await withRequestDeadline(ctx, taking);
+    return await withDeadline(ctx, taking);
   } catch {
     void taking.then((endTurn) => endTurn?.());
     return undefined;

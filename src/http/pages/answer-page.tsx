@@ -1,7 +1,7 @@
 import { OperationError } from '../../operations/kit/failures';
 import type { Context, Middleware } from '../context';
 import { isCoded } from '../../base/errors';
-import { withRequestDeadline } from '../faults';
+import { withDeadline } from '../faults';
 import { isSameOrigin } from '../same-origin';
 import type { AcquirePermit } from '../limits/keyed-semaphore';
 import { refusalOf } from './act';
@@ -71,9 +71,7 @@ export function answerPage<Call extends PageCall>(
         return;
       }
       const work = Promise.resolve(handle(confirmed, form));
-      const answer = await (route.hasDeadline === false || route.upload
-        ? work
-        : withRequestDeadline(ctx, work));
+      const answer = await (route.hasDeadline === false || route.upload ? work : withDeadline(ctx, work));
       if ('csv' in answer) {
         // Keep the turn, because the rows are read while the file is sent.
         ctx.res.once('close', endTurn);

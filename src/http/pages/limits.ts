@@ -3,7 +3,7 @@ import { sendText } from '../answers';
 import type { Context } from '../context';
 import { CodedError, isCoded } from '../../base/errors';
 import { CUSTOMERS } from '../../texts/customers/languages';
-import { withRequestDeadline } from '../faults';
+import { withDeadline } from '../faults';
 import type { Limiter } from '../limits/rate-limit';
 import { readSessionCookie } from '../session-cookies';
 import type { AcquirePermit } from '../limits/keyed-semaphore';
@@ -35,7 +35,7 @@ export async function acquireSessionPermit(
   const { allowed, retryAfter } = await limiter('my_sessions', session);
   if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
   const taking = takeTurn(session);
-  const endTurn = await withRequestDeadline(ctx, taking).catch(() => {
+  const endTurn = await withDeadline(ctx, taking).catch(() => {
     void taking.then((end) => end?.());
     return undefined;
   });

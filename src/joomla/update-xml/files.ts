@@ -11,7 +11,7 @@ import {
 import { compareVersions } from '../../licensing/versions';
 import { CHANGELOG_XML, changelogBeside } from '../changelog';
 import { descendants, ownText, parseXml } from '../xml';
-import { requireWritableTarget } from './location';
+import { requireTarget } from './location';
 
 /** Reads and writes the files of a product's update XML, in an order that never takes back an offered version. */
 
@@ -74,7 +74,7 @@ export async function writeXmlFiles(files: XmlFiles, own: ProtectedFile[]): Prom
         .filter(([, there]) => isStillOffered(there) === isLast)
         .map(([bucket]) => bucketPath(out, bucket)),
     );
-  const place = await requireWritableTarget(out, own);
+  const place = await requireTarget(out, own);
   const log = await inspectTarget(changelogBeside(out));
   await requireReplaceable(log, own, CHANGELOG_XML);
   // Make it readable for the web server, and never writable for all users. The operator may restrict other readers.

@@ -3,7 +3,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
 import { typeOfElement, type ExtensionClient, type ExtensionType } from '../extension-types';
 import { defaultClient, readBaseUrl, validateFolder } from './validate-options';
-import type { XmlLocationSettings } from './location';
+import type { XmlLocation } from './location';
 import { readSavedOptions } from './saved-options';
 
 /** A product as sites have installed it: the columns of Joomla's #__extensions, and the site from which it is downloaded. */
@@ -29,7 +29,7 @@ export async function readInstalledProduct(
   db: Db,
   productId: number,
   baseUrl: string | undefined,
-  { publicUrl }: Pick<XmlLocationSettings, 'publicUrl'>,
+  { publicUrl }: Pick<XmlLocation, 'publicUrl'>,
 ): Promise<InstalledProduct> {
   const { id, name, element } = await requireProduct(db, productId);
   if (element === null)

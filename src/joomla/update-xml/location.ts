@@ -10,10 +10,10 @@ import {
 import { listUpdateXmlSettings, type Product } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
 import type { Formerly } from '../formerly/addresses';
-import { readSavedOptions, type SavedXmlOptions } from './saved-options';
+import { readSavedOptions, type SavedOptions } from './saved-options';
 
 /** The default folder of update XMLs, and the parts of their URLs. */
-export interface XmlLocationSettings {
+export interface XmlLocation {
   /** LICENSING_XML_DIR */
   xmlDir: string;
   /** LICENSING_PUBLIC_URL; without it, XMLs without a file of their own are not written */
@@ -34,7 +34,7 @@ export const XML_PATH = '/licensing-updates/';
 export async function locateUpdateXml(
   db: Db,
   { id, element }: Pick<Product, 'id' | 'element'>,
-  home: XmlLocationSettings,
+  home: XmlLocation,
 ): Promise<{ out: string; url: string | null } | undefined> {
   if (element === null) return undefined;
   const { out, file = `${element}.xml`, baseUrl } = await readSavedOptions(db, id);
@@ -47,7 +47,7 @@ export async function locateUpdateXml(
 export function addressOf(
   out: string,
   baseUrl: string | undefined,
-  { xmlDir, publicUrl, joomlaRoot }: XmlLocationSettings,
+  { xmlDir, publicUrl, joomlaRoot }: XmlLocation,
 ): string | null {
   if (dirname(out) === xmlDir)
     return publicUrl === undefined ? null : publicUrl + XML_PATH + encodeURIComponent(basename(out));
@@ -61,8 +61,8 @@ export function addressOf(
 export async function homeFile(
   db: Db,
   { id, element }: { id: number; element: string },
-  remembered: SavedXmlOptions,
-  home: XmlLocationSettings | undefined,
+  remembered: SavedOptions,
+  home: XmlLocation | undefined,
 ): Promise<string | undefined> {
   if (home?.publicUrl === undefined) return undefined;
   // Remove folders, because imported values may be any text.
@@ -70,7 +70,7 @@ export async function homeFile(
   const file = basename(`${element}.xml`);
   const out = join(home.xmlDir, file);
   const taken = (await listUpdateXmlSettings(db)).find(({ productId, json }) => {
-    const other = JSON.parse(json) as SavedXmlOptions;
+    const other = JSON.parse(json) as SavedOptions;
     return productId !== id && (other.out ?? (other.file && join(home.xmlDir, other.file))) === out;
   });
   if (taken === undefined) return file;
@@ -87,7 +87,7 @@ const UPDATE_XML: FileKind = {
 };
 
 /** Checks whether the file may be replaced. @throws OperatorError */
-export async function requireWritableTarget(out: string, own: ProtectedFile[]): Promise<OutputTarget> {
+export async function requireTarget(out: string, own: ProtectedFile[]): Promise<OutputTarget> {
   const place = await inspectTarget(out);
   const { there } = place;
   // Refuse a device or a pipe, which a file would break.

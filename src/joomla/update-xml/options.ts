@@ -17,8 +17,8 @@ import {
   refusedOption,
   validateFolder,
   validateInfoUrl,
-  validateTargetPlatform,
-  validatePhpVersion,
+  validatePlatform,
+  validatePhp,
 } from './validate-options';
 import {
   DATABASES,
@@ -26,7 +26,7 @@ import {
   readSavedOptions,
   mergeOptions,
   type DatabaseMinimums,
-  type SavedXmlOptions,
+  type SavedOptions,
 } from './saved-options';
 
 /** The options of a product's update XML as JSON in snake_case; null for the default. */
@@ -106,15 +106,15 @@ function refuseUnknown(field: string, value: unknown, known: readonly string[]):
     throw refusedOption(field, `It must be one of ${known.join(', ')}.`);
 }
 
-function refuseOptions(options: SavedXmlOptions, element: string | null): void {
+function refuseOptions(options: SavedOptions, element: string | null): void {
   const type = options.type ?? (element === null ? undefined : (typeOfElement(element) ?? 'package'));
   const { targetPlatform, phpMinimum, infoUrl, folder = '', supportedDatabases = {} } = options;
   if (type !== undefined) {
     if (options.client === undefined) defaultClient(type);
     validateFolder(type, folder);
   }
-  if (targetPlatform !== undefined) validateTargetPlatform(targetPlatform);
-  if (phpMinimum !== undefined) validatePhpVersion(phpMinimum);
+  if (targetPlatform !== undefined) validatePlatform(targetPlatform);
+  if (phpMinimum !== undefined) validatePhp(phpMinimum);
   if (infoUrl !== undefined) validateInfoUrl(infoUrl);
   for (const [name, version] of Object.entries(supportedDatabases))
     if (!(DATABASES as readonly string[]).includes(name) || !/^[0-9][0-9A-Za-z.+-]*$/.test(version))
@@ -128,16 +128,16 @@ function refuseOptions(options: SavedXmlOptions, element: string | null): void {
 async function withTag(
   db: Db,
   productId: number,
-  versions: NonNullable<SavedXmlOptions['versions']>,
-  { targetPlatform, phpMinimum, supportedDatabases }: SavedXmlOptions,
+  versions: NonNullable<SavedOptions['versions']>,
+  { targetPlatform, phpMinimum, supportedDatabases }: SavedOptions,
   tag: Stability | null,
-): Promise<SavedXmlOptions['versions']> {
+): Promise<SavedOptions['versions']> {
   const [highest] = await listPublishedVersions(db, productId);
   if (highest === undefined) {
     if (tag === null) return versions;
     throw refusedOption('tag', 'It is of the highest published version, and none is published.');
   }
-  const known: NonNullable<SavedXmlOptions['versions']>[string] = versions[highest] ?? {
+  const known: NonNullable<SavedOptions['versions']>[string] = versions[highest] ?? {
     targetPlatform: targetPlatform ?? DEFAULT_TARGET_PLATFORM,
     phpMinimum: phpMinimum ?? DEFAULT_PHP_MINIMUM,
     supportedDatabases: supportedDatabases ?? {},

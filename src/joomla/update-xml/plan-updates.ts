@@ -13,7 +13,7 @@ import {
   DATABASES,
   readSavedOptions,
   type DatabaseMinimums,
-  type SavedXmlOptions,
+  type SavedOptions,
   type Requirements,
   type UpdateXmlSettings,
 } from './saved-options';
@@ -39,7 +39,7 @@ export interface BlockedVersions {
 export function planUpdates(
   releases: Release[],
   settings: UpdateXmlSettings,
-  remembered: SavedXmlOptions,
+  remembered: SavedOptions,
   { tag, allowDowngrade }: Pick<UpdateXmlInput, 'tag' | 'allowDowngrade'>,
   share = FULL_ROLLOUT,
 ): { updates: PlannedUpdate[]; considered: PlannedUpdate[]; heldBack: BlockedVersions | undefined } {
@@ -70,7 +70,7 @@ function updatesThatMatter(
   releases: Release[],
   withdrawn: Release[],
   settings: UpdateXmlSettings,
-  { versions = {} }: SavedXmlOptions,
+  { versions = {} }: SavedOptions,
   { tag, share }: { tag: Stability | undefined; share: number },
 ): PlannedUpdate[] {
   const proper = [...releases, ...withdrawn].filter(({ version }) => !isPrerelease(version));
@@ -96,7 +96,7 @@ function updatesThatMatter(
 function withdrawnUpdate(
   release: Release,
   { targetPlatform, phpMinimum, supportedDatabases }: UpdateXmlSettings,
-  { versions = {} }: SavedXmlOptions,
+  { versions = {} }: SavedOptions,
   allowDowngrade = false,
 ): PlannedUpdate {
   const { version } = release;

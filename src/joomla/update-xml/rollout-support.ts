@@ -9,7 +9,7 @@ import { listReleases, FULL_ROLLOUT, type Release } from '../../store/releases';
 import { readUpdateXmlState } from '../regenerate-update-xml';
 import { fetchAsJoomla } from '../updater/fetch';
 import { ASSUMED_JOOMLA } from '../updater/try';
-import { locateUpdateXml, type XmlLocationSettings } from './location';
+import { locateUpdateXml, type XmlLocation } from './location';
 
 /** Staged rollouts: checks whether the web server can offer a version to a share of the addresses. */
 
@@ -24,7 +24,7 @@ const ANSWER_MS = 3_000;
  */
 export async function requireRolloutSupport(
   db: Db,
-  home: XmlLocationSettings,
+  home: XmlLocation,
   productId: number,
   percent: number | undefined,
 ): Promise<void> {
@@ -70,7 +70,7 @@ export async function requireRolloutSupport(
  */
 export async function stageRelease(
   db: Db,
-  home: XmlLocationSettings,
+  home: XmlLocation,
   { productId, version, state }: Release,
   percent: number,
 ): Promise<Release> {

@@ -29,7 +29,7 @@ export interface UpdateXmlSettings extends Requirements {
 }
 
 /** The stored data of a product: the options so far, and each version's requirements when it was last considered. */
-export interface SavedXmlOptions extends Partial<UpdateXmlSettings> {
+export interface SavedOptions extends Partial<UpdateXmlSettings> {
   /**
    * The name in LICENSING_XML_DIR, if it was written without `out`. A new element does not change it, because
    * customers' sites request this name.
@@ -39,8 +39,8 @@ export interface SavedXmlOptions extends Partial<UpdateXmlSettings> {
 }
 
 /** Returns the stored data, which are empty before the first `update-xml write`. */
-export async function readSavedOptions(db: Db, productId: number): Promise<SavedXmlOptions> {
-  return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as SavedXmlOptions;
+export async function readSavedOptions(db: Db, productId: number): Promise<SavedOptions> {
+  return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as SavedOptions;
 }
 
 /** Stores the site's address for the update XML, like `update-xml write --base-url`. @throws OperatorError */
@@ -54,7 +54,7 @@ export function saveBaseUrl(db: Db, productId: number, text: string): Promise<vo
 }
 
 /** Merges new settings into stored ones. An empty text clears one. Defaults are not stored, as their sources change. */
-export function mergeOptions(before: SavedXmlOptions, given: object): SavedXmlOptions {
+export function mergeOptions(before: SavedOptions, given: object): SavedOptions {
   const now = Object.entries(given).filter(([, value]) => value !== undefined);
   const said = Object.entries({ ...before, ...Object.fromEntries(now) });
   return Object.fromEntries(said.filter(([, value]) => value !== ''));

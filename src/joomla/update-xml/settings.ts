@@ -11,14 +11,14 @@ import {
   readBaseUrl,
   validateFolder,
   validateInfoUrl,
-  validateTargetPlatform,
-  validatePhpVersion,
+  validatePlatform,
+  validatePhp,
 } from './validate-options';
-import { homeFile, type XmlLocationSettings } from './location';
+import { homeFile, type XmlLocation } from './location';
 import {
   DEFAULT_PHP_MINIMUM,
   readSavedOptions,
-  type SavedXmlOptions,
+  type SavedOptions,
   type UpdateXmlSettings,
 } from './saved-options';
 
@@ -41,12 +41,12 @@ export async function readSettings(
   productId: number,
   given: UpdateXmlInput,
   cwd: string,
-  home: XmlLocationSettings | undefined,
+  home: XmlLocation | undefined,
 ): Promise<{
   product: KnownProduct;
   settings: UpdateXmlSettings;
   file: string | undefined;
-  remembered: SavedXmlOptions;
+  remembered: SavedOptions;
   isTypeAssumed: boolean;
 }> {
   const product = await requireProduct(db, productId);
@@ -93,7 +93,7 @@ export async function readSettings(
 
 function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: UpdateXmlSettings): void {
   validateFolder(type, folder);
-  validateTargetPlatform(targetPlatform);
-  validatePhpVersion(phpMinimum);
+  validatePlatform(targetPlatform);
+  validatePhp(phpMinimum);
   validateInfoUrl(infoUrl);
 }

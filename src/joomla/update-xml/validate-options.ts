@@ -50,7 +50,7 @@ export function validateFolder(type: ExtensionType, folder: string): void {
     throw refusedOption('folder', `Only plugins have a folder; Joomla would not find a ${type} with one.`);
 }
 
-export function validatePhpVersion(phpMinimum: string): void {
+export function validatePhp(phpMinimum: string): void {
   if (!isPhpVersion(phpMinimum))
     throw refusedOption('php_minimum', `"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
 }
@@ -65,7 +65,7 @@ export function validateInfoUrl(infoUrl: string): void {
 }
 
 /** Refuses a target platform that is not a regular expression, or matches a Joomla version by accident. */
-export function validateTargetPlatform(pattern: string): void {
+export function validatePlatform(pattern: string): void {
   const refuse = (message: string) => refusedOption('target_platform', message);
   const found = findPatternFault(pattern);
   switch (found?.fault) {

@@ -11,13 +11,8 @@ import { inTransaction } from '../../store/engine/transaction';
 import { renderChangelog, changelogBeside } from '../changelog';
 import { ROLLOUT_BUCKETS, removeBucketFiles, writeXmlFiles, type XmlFiles } from './files';
 import { planUpdates, type BlockedVersions, type PlannedUpdate } from './plan-updates';
-import { addressOf, findOrphanedFile, requireWritableTarget, type XmlLocationSettings } from './location';
-import {
-  mergeOptions,
-  type SavedXmlOptions,
-  type Requirements,
-  type UpdateXmlSettings,
-} from './saved-options';
+import { addressOf, findOrphanedFile, requireTarget, type XmlLocation } from './location';
+import { mergeOptions, type SavedOptions, type Requirements, type UpdateXmlSettings } from './saved-options';
 import { renderUpdateXml } from './render';
 import { readSettings, type UpdateXmlInput, type KnownProduct } from './settings';
 
@@ -55,7 +50,7 @@ export function writeUpdateXml(
   given: UpdateXmlInput,
   cwd: string,
   own: ProtectedFile[] = [],
-  home?: XmlLocationSettings,
+  home?: XmlLocation,
 ): Promise<WrittenXml> {
   return inTransaction(db, async (trx) => {
     await lockProduct(trx, productId);
@@ -63,7 +58,7 @@ export function writeUpdateXml(
     const { product, out, url, xml, remember, remembered } = planned;
     const place = await asNamed(given, async () => {
       if (planned.file !== undefined) await makeFolder(dirname(out));
-      const found = await requireWritableTarget(out, own);
+      const found = await requireTarget(out, own);
       await writeXmlFiles(planned.files, own);
       return found;
     });
@@ -97,10 +92,10 @@ export async function requireUpdateXmlSettings(
   given: UpdateXmlInput,
   cwd: string,
   own: ProtectedFile[],
-  home?: XmlLocationSettings,
+  home?: XmlLocation,
 ): Promise<void> {
   const { settings } = await readSettings(db, productId, given, cwd, home);
-  await asNamed(given, () => requireWritableTarget(settings.out, own));
+  await asNamed(given, () => requireTarget(settings.out, own));
 }
 
 /** Runs work as root only for a file that root names now. The service writes a file that was named earlier. */
@@ -113,8 +108,8 @@ interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
   /** the name in LICENSING_XML_DIR; undefined if the file is elsewhere */
   file: string | undefined;
   files: XmlFiles;
-  remembered: SavedXmlOptions;
-  remember: SavedXmlOptions;
+  remembered: SavedOptions;
+  remember: SavedOptions;
 }
 
 /** Returns what `writeUpdateXml` would write now. @throws OperatorError */
@@ -123,7 +118,7 @@ export async function planUpdateXml(
   productId: number,
   given: UpdateXmlInput,
   cwd: string,
-  home: XmlLocationSettings | undefined,
+  home: XmlLocation | undefined,
 ): Promise<PlannedXml> {
   const known = await readSettings(db, productId, given, cwd, home);
   const { product, settings, remembered, file } = known;
@@ -198,7 +193,7 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
 function alone(
   release: Release,
   settings: UpdateXmlSettings,
-  { versions = {} }: SavedXmlOptions,
+  { versions = {} }: SavedOptions,
 ): PlannedUpdate {
   const { targetPlatform, phpMinimum, supportedDatabases, tag } = {
     ...settings,
@@ -225,12 +220,12 @@ async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean
 }
 
 function toRemember(
-  { versions: known = {}, ...before }: SavedXmlOptions,
+  { versions: known = {}, ...before }: SavedOptions,
   { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: UpdateXmlInput,
-  place: Pick<SavedXmlOptions, 'out' | 'file'>,
+  place: Pick<SavedOptions, 'out' | 'file'>,
   planned: PlannedUpdate[],
   offered: PlannedUpdate[],
-): SavedXmlOptions {
+): SavedOptions {
   // The first plan has every version; a version is in several plans while it is rolled out.
   const once = [...new Map(planned.toReversed().map((update) => [update.release.version, update])).values()];
   const inOrder = once.sort((a, b) => compareVersions(b.release.version, a.release.version));

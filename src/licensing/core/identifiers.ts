@@ -32,7 +32,7 @@ export function normalizeIdentifier(type: string, text: string): string | undefi
 export type NormalizedForms = Record<ActivationType, string | undefined>;
 
 /** Normalises an identifier for every type, for requests whose licence, and so its activation type, is not known yet. */
-export function normalizeForEachType(text: string): NormalizedForms {
+export function normalizedForms(text: string): NormalizedForms {
   const domain = normalizeIdentifier('domain', text);
   // Skip the other types in the usual case: a canonical host name has the same form for all of them.
   if (domain === text) return { domain, seat: domain, device: domain, instance: domain };
@@ -45,7 +45,7 @@ export function normalizeForEachType(text: string): NormalizedForms {
  * the first form alone, because all its letters may look like others (`аррӏе.com`).
  * @param identifier in its stored form, or as a client sent it
  */
-export function toDisplayFormWithAscii(identifier: string): string {
+export function withAsciiForm(identifier: string): string {
   const isSent = /^[^\s@]+\.[^\s@]+$/.test(identifier) && /[^ -~]/.test(identifier);
   const stored = (isSent ? normalizeIdentifier('domain', identifier) : undefined) ?? identifier;
   const written = isSent ? identifier : toDisplayForm(identifier);

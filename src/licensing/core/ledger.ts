@@ -15,7 +15,7 @@ import {
   lockLicenses,
   adjustSlotCounts,
   recordChecks,
-  takeSlotsWithinLimit,
+  takeFreeSlots,
   type Check,
 } from '../../store/licenses/licenses';
 import { inTransaction, tryTransaction } from '../../store/engine/transaction';
@@ -37,7 +37,7 @@ import { refusalWithKey, type Refusal } from './verdict';
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
  * commits. Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the
- * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeSlotsWithinLimit` are a second guard.
+ * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeFreeSlots` are a second guard.
  */
 export interface Ledger {
   /** Takes a slot for an identifier (docs/contract.md, 6.2); none if the identifier is already activated. */
@@ -67,7 +67,7 @@ const ASK_FIRST_MS = 60_000;
 const LANES_SHARE = 0.4;
 
 /**
- * @param recordChanges `createClientHistory` for clients, `recordAndEnqueueEvents` for the operator
+ * @param recordChanges `createClientHistory` for clients, `recordEvents` for the operator
  * @param clock the time under the lock, by which a key may have ended; by default the time of the request
  */
 export function createLedger(
@@ -253,7 +253,7 @@ async function store(
   { removed, added, renamed, freed, held, taken, moved, counts }: SlotChanges,
 ): Promise<void> {
   if (removed.length > 0) await deleteActivations(trx, removed);
-  await takeSlotsWithinLimit(trx, taken, counts);
+  await takeFreeSlots(trx, taken, counts);
   await adjustSlotCounts(trx, moved, counts);
   if (added.length > 0) await insertActivations(trx, added);
   for (const { licenseId, identifier, name } of renamed)

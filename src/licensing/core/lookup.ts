@@ -8,7 +8,7 @@ import {
   type Terms,
 } from '../../store/licenses/license-lookup';
 import { foldedDigest, isKey } from './keys';
-import { normalizeForEachType, type ActivationType, type NormalizedForms } from './identifiers';
+import { normalizedForms, type ActivationType, type NormalizedForms } from './identifiers';
 
 export interface LookupQuery {
   keyDigest: string;
@@ -72,7 +72,7 @@ export async function lookUp(
 /** Returns a query's identifier as each activation type spells it; undefined if it is missing or is the key itself. */
 export function spellingsOf({ identifier, key, isStored }: LookupQuery): NormalizedForms | undefined {
   if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
-  if (!isStored) return normalizeForEachType(identifier);
+  if (!isStored) return normalizedForms(identifier);
   return { domain: identifier, device: identifier, seat: identifier, instance: identifier };
 }
 

@@ -148,7 +148,7 @@ export function judgeValidation(
 
 /**
  * Decides whether a licence may download the product that it was looked up with (docs/contract.md, 8). The callers then
- * call `downloadsEntitledUntil` and `judgeRelease`.
+ * call `entitledUntil` and `judgeRelease`.
  */
 export function judgeDownload(
   found: LicenseMatch | undefined,
@@ -159,7 +159,7 @@ export function judgeDownload(
   const { license, activation, covered } = found;
   const status = liveStatus(license, now);
   if (isStopped(status)) return { refused: 'LICENSE_INACTIVE', license };
-  if (status === 'expired' && downloadsEntitledUntil(license, now) === undefined)
+  if (status === 'expired' && entitledUntil(license, now) === undefined)
     return { refused: 'LICENSE_EXPIRED', license };
   if (!covered) return { refused: 'PRODUCT_MISMATCH', license };
   if (identifierGiven && activation === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
@@ -179,7 +179,7 @@ export function coversRelease(
 ): boolean {
   const status = liveStatus(license, now);
   if (isStopped(status)) return false;
-  const until = downloadsEntitledUntil(license, now);
+  const until = entitledUntil(license, now);
   if (until === undefined) return status === 'active';
   return publishedAt !== null && publishedAt <= until;
 }
@@ -189,7 +189,7 @@ export function coversRelease(
  * (docs/contract.md, 8.3).
  * @returns undefined for a licence that may download every release, or none
  */
-export function downloadsEntitledUntil(license: EndTerms, now: Date): Date | undefined {
+export function entitledUntil(license: EndTerms, now: Date): Date | undefined {
   if (license.plan.afterExpiry !== 'last_release' || liveStatus(license, now) !== 'expired') return undefined;
   return paidUntil(license) ?? undefined;
 }
@@ -204,7 +204,7 @@ export function judgeRelease(
   now: Date,
 ): Release | Refusal {
   if (release?.state !== 'published') return { refused: 'DOWNLOAD_NOT_FOUND', license };
-  const until = downloadsEntitledUntil(license, now);
+  const until = entitledUntil(license, now);
   if (until !== undefined && (release.publishedAt === null || release.publishedAt > until))
     return { refused: 'LICENSE_EXPIRED', license };
   return release;

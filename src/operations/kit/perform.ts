@@ -44,7 +44,7 @@ export interface OperationInput {
   body: object;
 }
 
-export interface OperationDependencies {
+export interface OperationDeps {
   db: Db;
   now: () => Date;
   settings: ManageSettings;
@@ -55,7 +55,7 @@ export async function perform(
   operation: Operation,
   request: OperationRequest,
   given: OperationInput,
-  { db, now, settings }: OperationDependencies,
+  { db, now, settings }: OperationDeps,
 ): Promise<StoredResponse> {
   const { caller, path, once, readSent, language, gone, onProgress, followXml } = request;
   const readInput = () => {

@@ -9,7 +9,7 @@ import type { Content, ExternalIdLink, ParsedEvent } from '../parsed-message';
 import type { InboundWebhook, ShopAdapter } from './adapter';
 import { renewalEventOf } from './renewal';
 import { secretsOfChoice } from './secrets';
-import { matchesAnySignature } from './signature';
+import { matchesAny } from './signature';
 
 const { secretLook, secretFault } = secretsOfChoice(
   'The secret is the passphrase that you typed at Digistore24.',
@@ -37,7 +37,7 @@ export const digistore24: ShopAdapter = {
     const signature = form.get('sha_sign')?.toUpperCase() ?? '';
     // Accept both signatures, because Digistore24's own sample signs the values after HTML decoding.
     const right = [signatureOf(form, secret, (value) => value), signatureOf(form, secret, decodeHTMLStrict)];
-    return matchesAnySignature(right, signature) ? 'right' : 'wrong';
+    return matchesAny(right, signature) ? 'right' : 'wrong';
   },
 
   parse(delivery) {

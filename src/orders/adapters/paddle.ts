@@ -16,7 +16,7 @@ import { renewalEventOf } from './renewal';
 import type { Content, ExternalIdLink, OrderReference, ParsedEvent, ParsedLine } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
-import { FIVE_MINUTES_MS, hmac, matchesAnySignature, isFresh, headerParts } from './signature';
+import { FIVE_MINUTES_MS, hmac, matchesAny, isFresh, headerParts } from './signature';
 
 /**
  * Paddle Billing (https://developer.paddle.com/webhooks/about/overview) signs with `Paddle-Signature:
@@ -33,7 +33,7 @@ export const paddle: ShopAdapter = {
     const signature = header('paddle-signature') ?? '';
     const [seconds = ''] = headerParts(signature, ';', 'ts');
     const signed = Buffer.concat([Buffer.from(`${seconds}:`), body]);
-    if (!matchesAnySignature(headerParts(signature, ';', 'h1'), hmac(signed, secret, 'hex'))) return 'wrong';
+    if (!matchesAny(headerParts(signature, ';', 'h1'), hmac(signed, secret, 'hex'))) return 'wrong';
     return isFresh(seconds, now, TRIED_FOR_MS) ? 'right' : 'old';
   },
 

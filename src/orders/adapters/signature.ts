@@ -18,7 +18,7 @@ export function signedIn(name: string, encoding: BinaryToTextEncoding): ShopAdap
 }
 
 /** Reports whether one of several signatures is right. A sender sends several while its secret is being changed. */
-export function matchesAnySignature(given: string[], right: string): boolean {
+export function matchesAny(given: string[], right: string): boolean {
   return given.some((one) => isEqual(one, right));
 }
 

@@ -17,7 +17,7 @@ import type { Content, ExternalIdLink, ParsedEvent, ParsedLine } from '../parsed
 import type { ShopAdapter } from './adapter';
 import { renewalEventOf } from './renewal';
 import { secretsLike } from './secrets';
-import { hmac, matchesAnySignature, isFresh, headerParts } from './signature';
+import { hmac, matchesAny, isFresh, headerParts } from './signature';
 
 /**
  * Stripe (https://docs.stripe.com/api/events/types, /webhooks/signature, /currencies) signs with `Stripe-Signature:
@@ -33,7 +33,7 @@ export const stripe: ShopAdapter = {
     const signature = header('stripe-signature') ?? '';
     const [seconds = ''] = headerParts(signature, ',', 't');
     const signed = Buffer.concat([Buffer.from(`${seconds}.`), body]);
-    if (!matchesAnySignature(headerParts(signature, ',', 'v1'), hmac(signed, secret, 'hex'))) return 'wrong';
+    if (!matchesAny(headerParts(signature, ',', 'v1'), hmac(signed, secret, 'hex'))) return 'wrong';
     return isFresh(seconds, now) ? 'right' : 'old';
   },
 

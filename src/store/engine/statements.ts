@@ -101,11 +101,7 @@ export function forceIndex(db: Db, name: TableName, ...columns: string[]): strin
 }
 
 /** Returns a table with an index hint (`forceIndex`) for the query builder. It is not a text, but has the type of the name. */
-export function tableWithIndex<Name extends TableName>(
-  db: Db,
-  name: Name,
-  ...columns: string[]
-): FullName<Name> {
+export function tableBy<Name extends TableName>(db: Db, name: Name, ...columns: string[]): FullName<Name> {
   return db.raw(table(db, name) + forceIndex(db, name, ...columns)) as unknown as FullName<Name>;
 }
 

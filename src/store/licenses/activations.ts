@@ -9,7 +9,7 @@ import {
   orderedJoin,
   placeholders,
   rawQuery,
-  tableWithIndex,
+  tableBy,
 } from '../engine/statements';
 
 export interface Activation {
@@ -85,7 +85,7 @@ export async function findActivationsOf(
   identifiers: string[],
   limit: number,
 ): Promise<Pick<Activation, 'licenseId' | 'identifier'>[]> {
-  const rows = await db(tableWithIndex(db, 'activations', 'identifier', 'license_id'))
+  const rows = await db(tableBy(db, 'activations', 'identifier', 'license_id'))
     .whereIn('identifier', identifiers)
     .orderBy('license_id')
     .limit(limit)
@@ -95,7 +95,7 @@ export async function findActivationsOf(
 
 /** Lists a licence's activations in the order in which they were activated. */
 export async function listActivations(db: Db, licenseId: number): Promise<StoredActivation[]> {
-  const rows = await db(tableWithIndex(db, 'activations', ...licenseIndex('activations')))
+  const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
     .orderBy('id');
   return rows.map(rowToFields);
@@ -121,7 +121,7 @@ export async function listActivationsAfter(
   licenseId: number,
   { after, limit }: { after: string | undefined; limit: number },
 ): Promise<StoredActivation[]> {
-  const query = db(tableWithIndex(db, 'activations', ...licenseIndex('activations')))
+  const query = db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
     .orderBy('identifier')
     .limit(limit);
@@ -158,7 +158,7 @@ export async function searchActivations(
   { text, identifiers = [], id, order: { column, isDown, after } = NEWEST, limit }: SiteSearch,
 ): Promise<StoredActivation[]> {
   if (licenseIds.length === 0) return [];
-  const query = db(tableWithIndex(db, 'activations', ...licenseIndex('activations')))
+  const query = db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .whereIn('license_id', licenseIds)
     .orderBy(column, isDown ? 'desc' : 'asc')
     .limit(limit);
@@ -194,7 +194,7 @@ export async function listNewestActivations(
     [...licenseIds, each],
   );
   const totals = new Map(newest.map(({ id, total }) => [id, total]));
-  const rows = await db(tableWithIndex(db, 'activations'))
+  const rows = await db(tableBy(db, 'activations'))
     .whereIn('id', [...totals.keys()])
     .orderBy('id', 'desc');
   for (const row of rows) {
@@ -213,7 +213,7 @@ export async function listIdentifiersOfKey(
   limit: number,
 ): Promise<string[]> {
   const index = keyId === null ? licenseIndex('activations') : ['key_id', 'free'];
-  return db(tableWithIndex(db, 'activations', ...index))
+  return db(tableBy(db, 'activations', ...index))
     .where({ license_id: licenseId, key_id: keyId })
     .orderBy('id', 'desc')
     .limit(limit)
@@ -222,7 +222,7 @@ export async function listIdentifiersOfKey(
 
 /** Lists a licence's first activations without a slot. */
 export async function listFree(db: Db, licenseId: number, limit: number): Promise<Activation[]> {
-  const rows = await db(tableWithIndex(db, 'activations', ...licenseIndex('activations')))
+  const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId, free: 1 })
     .orderBy('id')
     .limit(limit);
@@ -238,7 +238,7 @@ export async function findActivationsOfSites(db: Db, pairs: SitePair[]): Promise
   for (const { licenseId, site } of pairs)
     found.push(
       ...(
-        await db(tableWithIndex(db, 'activations', 'license_id', 'site'))
+        await db(tableBy(db, 'activations', 'license_id', 'site'))
           .where({ license_id: licenseId, site })
           .orderBy('id')
       ).map(rowToFields),

@@ -1,5 +1,5 @@
 import { table, type Db } from '../engine/database';
-import { forceIndex, licenseIndex, orderedJoin, rawQuery, tableWithIndex } from '../engine/statements';
+import { forceIndex, licenseIndex, orderedJoin, rawQuery, tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
 /** A page of one customer's licences, with those that need attention first. */
@@ -74,7 +74,7 @@ export async function findCustomerLicenses(
 
 /** Lists the ids of a customer's oldest licences, by reading only the index. */
 export async function findCustomerLicenseIds(db: Db, customer: string, most: number): Promise<number[]> {
-  return db(tableWithIndex(db, 'licenses', 'customer'))
+  return db(tableBy(db, 'licenses', 'customer'))
     .where({ customer })
     .orderBy('id')
     .limit(most)

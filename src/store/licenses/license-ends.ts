@@ -1,6 +1,6 @@
 import { type Db } from '../engine/database';
 import { rowToFields, type RowOf } from '../engine/row-fields';
-import { tableWithIndex } from '../engine/statements';
+import { tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
 export interface LicenseEnd {
@@ -16,7 +16,7 @@ export async function listLicenseEnds(
   limit: number,
 ): Promise<LicenseEnd[]> {
   const from = place === undefined ? toSqlTime(after) : toSqlTime(place.expiresAt);
-  const query = db(tableWithIndex(db, 'licenses', 'expires_at'))
+  const query = db(tableBy(db, 'licenses', 'expires_at'))
     .where('expires_at', place === undefined ? '>' : '>=', from)
     .where('expires_at', '<=', toSqlTime(upTo))
     .where({ status: 'active' })

@@ -8,7 +8,7 @@ import {
   placeholders,
   rawExecute,
   rawQuery,
-  tableWithIndex,
+  tableBy,
 } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 import { refreshWords, refreshWordsOf } from '../search-words';
@@ -44,7 +44,7 @@ export async function listKeys(
   licenseId: number,
   { after, limit }: { after?: number | undefined; limit?: number } = {},
 ): Promise<LicenseKey[]> {
-  const query = db(tableWithIndex(db, 'license_keys', 'license_id'))
+  const query = db(tableBy(db, 'license_keys', 'license_id'))
     .where({ license_id: licenseId })
     .orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
@@ -55,7 +55,7 @@ export async function listKeys(
 /** Lists the keys of some licences that have not ended, oldest first. */
 export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Promise<LicenseKey[]> {
   if (licenseIds.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'license_keys', 'license_id'))
+  const rows = await db(tableBy(db, 'license_keys', 'license_id'))
     .whereIn('license_id', licenseIds)
     .whereRaw('(ends_at IS NULL OR ends_at > ?)', [toSqlTime(now)])
     .orderBy('id');
@@ -64,16 +64,13 @@ export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Pro
 
 export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {
   if (ids.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn(
-    'id',
-    ids,
-  );
+  const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn('id', ids);
   return rows.map(rowToFields);
 }
 
 export async function findKeysByDigests(db: Db, digests: string[]): Promise<LicenseKey[]> {
   if (digests.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : []))).whereIn(
+  const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : []))).whereIn(
     'key_digest',
     digests,
   );
@@ -88,7 +85,7 @@ export async function findKeysByHints(
   limit: number,
 ): Promise<LicenseKey[]> {
   const query = db(
-    patterns.length === 0 ? tableWithIndex(db, 'license_keys', 'key_hint') : table(db, 'license_keys'),
+    patterns.length === 0 ? tableBy(db, 'license_keys', 'key_hint') : table(db, 'license_keys'),
   )
     .orderByRaw('CASE WHEN UPPER(key_hint) = ? THEN 0 ELSE 1 END, license_id', [seen.toUpperCase()])
     .limit(limit);
@@ -101,7 +98,7 @@ export async function findKeysByHints(
 
 /** Finds licences by the beginning of a key, as `keyStart` returns it. */
 export async function findLicenseIdsByKeyStart(db: Db, start: string, limit: number): Promise<number[]> {
-  return db(tableWithIndex(db, 'license_keys', 'key_start'))
+  return db(tableBy(db, 'license_keys', 'key_start'))
     .where({ key_start: start })
     .limit(limit)
     .pluck('license_id');
@@ -113,7 +110,7 @@ export async function listLabels(
   licenseIds: number[],
   hint: string | undefined,
 ): Promise<Pick<LicenseKey, 'licenseId' | 'label' | 'keyHint'>[]> {
-  const rows = await db(tableWithIndex(db, 'license_keys', 'license_id'))
+  const rows = await db(tableBy(db, 'license_keys', 'license_id'))
     .whereIn('license_id', licenseIds)
     .where((any) => any.whereNotNull('label').orWhere('key_hint', hint ?? ''))
     .select('license_id', 'label', 'key_hint');
@@ -156,7 +153,7 @@ export async function findKeysByFoldedDigests(
   digests: string[],
 ): Promise<Pick<LicenseKey, 'keyDigest' | 'foldedDigest' | 'licenseId'>[]> {
   if (digests.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'license_keys', 'folded_digest'))
+  const rows = await db(tableBy(db, 'license_keys', 'folded_digest'))
     .whereIn('folded_digest', digests)
     .select('key_digest', 'folded_digest', 'license_id');
   return rows.map(rowToFields);
@@ -201,7 +198,7 @@ export async function replaceKey(
   licenseId: number,
   { from, to }: { from: number; to: number },
 ): Promise<void> {
-  await trx(tableWithIndex(trx, 'license_keys', 'license_id'))
+  await trx(tableBy(trx, 'license_keys', 'license_id'))
     .where({ license_id: licenseId, replaced_by: from })
     .update({ replaced_by: to });
   await setKey(trx, from, { replacedBy: to });
@@ -239,7 +236,7 @@ export async function transferKey(
 
 /** Assigns a key's activations to another key. @param to null: the main key */
 export async function moveActivations(trx: Transaction, from: number, to: number | null): Promise<void> {
-  await trx(tableWithIndex(trx, 'activations', 'key_id', 'free'))
+  await trx(tableBy(trx, 'activations', 'key_id', 'free'))
     .where({ key_id: from })
     .update({ key_id: to });
 }

@@ -1,5 +1,5 @@
 import { table, type Db } from '../engine/database';
-import { licenseIndex, tableWithIndex } from '../engine/statements';
+import { licenseIndex, tableBy } from '../engine/statements';
 
 export type LicenseUse = 'activated' | 'downloaded' | 'ordered' | 'changed';
 
@@ -14,14 +14,14 @@ export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<numbe
     for (const { license_id: id } of found) if (id !== null && !used.has(id)) used.set(id, how);
   };
   note(
-    await db(tableWithIndex(db, 'events', ...licenseIndex('events')))
+    await db(tableBy(db, 'events', ...licenseIndex('events')))
       .whereIn('license_id', ids)
       .where('action', 'activate')
       .distinct('license_id'),
     'activated',
   );
   note(
-    await db(tableWithIndex(db, 'access_log', ...licenseIndex('access_log')))
+    await db(tableBy(db, 'access_log', ...licenseIndex('access_log')))
       .whereIn('license_id', ids)
       .where({ endpoint: 'download', outcome: 'ok' })
       .distinct('license_id'),
@@ -29,13 +29,13 @@ export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<numbe
   );
   note(await db(table(db, 'told_sites')).whereIn('license_id', ids).distinct('license_id'), 'downloaded');
   note(
-    await db(tableWithIndex(db, 'order_licenses', 'license_id'))
+    await db(tableBy(db, 'order_licenses', 'license_id'))
       .whereIn('license_id', ids)
       .distinct('license_id'),
     'ordered',
   );
   note(
-    await db(tableWithIndex(db, 'events', ...licenseIndex('events')))
+    await db(tableBy(db, 'events', ...licenseIndex('events')))
       .whereIn('license_id', ids)
       .whereNot('action', 'import')
       .distinct('license_id'),
@@ -50,7 +50,7 @@ export async function listKeyDigests(
   ids: number[],
 ): Promise<{ licenseId: number; keyDigest: string }[]> {
   if (ids.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'license_keys', ...licenseIndex('license_keys')))
+  const rows = await db(tableBy(db, 'license_keys', ...licenseIndex('license_keys')))
     .whereIn('license_id', ids)
     .select('license_id', 'key_digest');
   return rows.map((row) => ({ licenseId: row.license_id, keyDigest: row.key_digest }));

@@ -16,7 +16,7 @@ import {
   placeholders,
   rawExecute,
   rawQuery,
-  tableWithIndex,
+  tableBy,
 } from '../engine/statements';
 import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import { refreshWords } from '../search-words';
@@ -112,7 +112,7 @@ export async function findLicenseByReference(db: Db, reference: string): Promise
 /** Finds which of these references are used by licences. */
 export function findUsedReferences(db: Db, references: string[]): Promise<string[]> {
   return inChunks(references, (some): Promise<string[]> =>
-    db(tableWithIndex(db, 'licenses', 'reference'))
+    db(tableBy(db, 'licenses', 'reference'))
       .whereIn('reference', some)
       .pluck<string[]>('reference'),
   );
@@ -122,7 +122,7 @@ export function findUsedReferences(db: Db, references: string[]): Promise<string
 export async function findOwners(db: Db, digests: string[]): Promise<Map<string, number>> {
   const owners = new Map<string, number>();
   for (const some of chunksOf(digests)) {
-    const rows = await db(tableWithIndex(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
+    const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
       .whereIn('key_digest', some)
       .select('license_id', 'key_digest');
     for (const row of rows) owners.set(row.key_digest, row.license_id);
@@ -148,7 +148,7 @@ export async function findLicensesOfCustomers(
   limit: number,
 ): Promise<License[]> {
   // The ids are read first, by the customer index: with the join, the server may scan all licences by id.
-  const query = db(tableWithIndex(db, 'licenses', 'customer'))
+  const query = db(tableBy(db, 'licenses', 'customer'))
     .orderBy('customer')
     .limit(limit);
   if ('among' in which) query.whereIn('customer', which.among);
@@ -263,7 +263,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
 
 /** Moves locked licences to another customer, as one change of each. */
 export async function moveLicenses(trx: Transaction, ids: number[], customer: string): Promise<void> {
-  await trx(tableWithIndex(trx, 'licenses'))
+  await trx(tableBy(trx, 'licenses'))
     .whereIn('id', ids)
     .increment('revision', 1)
     .update({ customer, customer_digest: customerDigest(customer) });
@@ -277,7 +277,7 @@ export async function listIdsWithLimit(
   activationLimit: number,
   { after, limit }: { after: number; limit: number },
 ): Promise<number[]> {
-  return db(tableWithIndex(db, 'licenses', 'plan_id'))
+  return db(tableBy(db, 'licenses', 'plan_id'))
     .where({ plan_id: planId, activation_limit: activationLimit })
     .where('id', '>', after)
     .orderBy('id')
@@ -291,7 +291,7 @@ export async function countLicensesOnPlans(
   planIds: number[],
   activationLimit?: number,
 ): Promise<Map<number, number>> {
-  const query = db(tableWithIndex(db, 'licenses', 'plan_id'))
+  const query = db(tableBy(db, 'licenses', 'plan_id'))
     .whereIn('plan_id', planIds)
     .groupBy('plan_id');
   if (activationLimit !== undefined) query.where({ activation_limit: activationLimit });
@@ -318,7 +318,7 @@ export async function incrementRevisions(trx: Transaction, changes: Map<number, 
  * Adds to the used slots, by licence id, and raises each revision by its number of changes, by default 1.
  * @throws if fewer slots are free; a last safeguard, since the caller has checked
  */
-export async function takeSlotsWithinLimit(
+export async function takeFreeSlots(
   trx: Transaction,
   slots: Map<number, number>,
   changes = new Map<number, number>(),
@@ -339,7 +339,7 @@ export async function takeSlotsWithinLimit(
 
 /**
  * Adds to the used slots, or with a negative number frees them, regardless of the limit. Counters never go below 0.
- * Raises the revisions as `takeSlotsWithinLimit` does.
+ * Raises the revisions as `takeFreeSlots` does.
  */
 export async function adjustSlotCounts(
   trx: Transaction,

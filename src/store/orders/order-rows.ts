@@ -1,6 +1,6 @@
 import { table, type Db } from '../engine/database';
 import { rowToFields } from '../engine/row-fields';
-import { tableWithIndex } from '../engine/statements';
+import { tableBy } from '../engine/statements';
 import { findEvents } from '../events';
 import {
   findOrdersByDigest,
@@ -20,7 +20,7 @@ export async function listLinks(
   ids: number[],
 ): Promise<OrderLicense[]> {
   if (ids.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'order_licenses', by))
+  const rows = await db(tableBy(db, 'order_licenses', by))
     .whereIn(by, ids)
     .orderBy('id');
   return rows.map(rowToFields);
@@ -29,7 +29,7 @@ export async function listLinks(
 /** Lists the events of orders, in the order of their arrival. */
 export async function listEventsOf(db: Db, orderIds: number[]): Promise<OrderEvent[]> {
   if (orderIds.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'order_events', 'order_id', 'identity'))
+  const rows = await db(tableBy(db, 'order_events', 'order_id', 'identity'))
     .whereIn('order_id', orderIds)
     .orderBy('id');
   return rows.map(toOrderEvent);

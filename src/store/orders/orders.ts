@@ -3,7 +3,7 @@ import { inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
 import { customerDigest } from '../customer-digest';
 import { fieldsToRow, rowToFields, type FieldsOf, type RowOf } from '../engine/row-fields';
-import { insertCounted, insertRows, tableWithIndex } from '../engine/statements';
+import { insertCounted, insertRows, tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 import { refreshWords, refreshWordsOf } from '../search-words';
 import { addMoney } from './money';
@@ -121,7 +121,7 @@ export async function findOrder(db: Db, by: { id: number } | { digest: string })
 /** Finds orders by their digests, without a lock. */
 export async function findOrdersByDigest(db: Db, digests: string[]): Promise<Order[]> {
   if (digests.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'orders', 'digest')).whereIn('digest', digests);
+  const rows = await db(tableBy(db, 'orders', 'digest')).whereIn('digest', digests);
   return rows.map(toOrder);
 }
 
@@ -145,7 +145,7 @@ export async function lockOrder(trx: Transaction, id: number): Promise<Order | u
 
 /** Lists the ids of an address's orders, by an index. */
 export async function findOrderIdsOf(db: Db, address: string): Promise<number[]> {
-  return db(tableWithIndex(db, 'orders', 'customer_digest'))
+  return db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
     .orderBy('id')
     .pluck<number[]>('id');
@@ -153,7 +153,7 @@ export async function findOrderIdsOf(db: Db, address: string): Promise<number[]>
 
 /** Moves the address's orders among these to another address. From then on they are locked, by id. */
 export async function moveOrders(trx: Transaction, ids: number[], from: string, to: string): Promise<void> {
-  await trx(tableWithIndex(trx, 'orders'))
+  await trx(tableBy(trx, 'orders'))
     .whereIn('id', ids)
     .where({ customer: from })
     .update({ customer: to, customer_digest: customerDigest(to) });
@@ -186,7 +186,7 @@ export async function setOrderEvent(
 }
 
 export async function listOrderEvents(db: Db, orderId: number): Promise<OrderEvent[]> {
-  const rows = await db(tableWithIndex(db, 'order_events', 'order_id', 'identity'))
+  const rows = await db(tableBy(db, 'order_events', 'order_id', 'identity'))
     .where({ order_id: orderId })
     .orderBy('id');
   return rows.map(toOrderEvent);
@@ -201,7 +201,7 @@ export function toOrderEvent(row: RowOf<OrderEvent>): OrderEvent {
 /** Lists the events of orders that have an amount. */
 export async function listMoneyEvents(db: Db, orderIds: number[]): Promise<OrderEvent[]> {
   return rowsOf(orderIds, (some) =>
-    db(tableWithIndex(db, 'order_events', 'order_id', 'identity'))
+    db(tableBy(db, 'order_events', 'order_id', 'identity'))
       .whereIn('order_id', some)
       .whereNotNull('amount'),
   );
@@ -215,7 +215,7 @@ export async function insertOrderLines(trx: Transaction, lines: Omit<OrderLine, 
 /** Lists the lines of orders, by id. */
 export async function listOrderLines(db: Db, orderIds: number[]): Promise<OrderLine[]> {
   return rowsOf(orderIds, (some) =>
-    db(tableWithIndex(db, 'order_lines', 'order_id'))
+    db(tableBy(db, 'order_lines', 'order_id'))
       .whereIn('order_id', some)
       .orderBy('id'),
   );
@@ -246,7 +246,7 @@ export async function insertOrderLicenses(
 /** Lists the licences of orders, in the order in which they were issued or renewed. */
 export async function listOrderLicenses(db: Db, orderIds: number[]): Promise<OrderLicense[]> {
   return rowsOf(orderIds, (some) =>
-    db(tableWithIndex(db, 'order_licenses', 'order_id'))
+    db(tableBy(db, 'order_licenses', 'order_id'))
       .whereIn('order_id', some)
       .orderBy('id'),
   );
@@ -254,7 +254,7 @@ export async function listOrderLicenses(db: Db, orderIds: number[]): Promise<Ord
 
 /** Lists what orders did to a licence, oldest first. */
 export async function findOrderLicenses(db: Db, licenseId: number): Promise<OrderLicense[]> {
-  const rows = await db(tableWithIndex(db, 'order_licenses', 'license_id'))
+  const rows = await db(tableBy(db, 'order_licenses', 'license_id'))
     .where({ license_id: licenseId })
     .orderBy('id');
   return rows.map(rowToFields);
@@ -300,7 +300,7 @@ export interface OrderFilter {
 
 /** Assigns some orders of a shop to a token's name. @returns whether there may be more */
 export async function giveOrders(db: Db, shop: string, owner: string, limit: number): Promise<boolean> {
-  const ids = await db(tableWithIndex(db, 'orders', 'shop'))
+  const ids = await db(tableBy(db, 'orders', 'shop'))
     .where({ shop })
     .where((query) => query.whereNull('owner').orWhereNot({ owner }))
     .limit(limit)
@@ -316,7 +316,7 @@ export async function listOrders(
   { after, limit, isDown = true }: { after?: number | undefined; limit: number; isDown?: boolean },
 ): Promise<Order[]> {
   const { withoutAddress, ...columns } = filter;
-  const query = db(tableWithIndex(db, 'orders', ...indexOf(filter)))
+  const query = db(tableBy(db, 'orders', ...indexOf(filter)))
     .orderBy('id', isDown ? 'desc' : 'asc')
     .limit(limit);
   for (const [column, value] of Object.entries(columns) as [keyof typeof columns, string | undefined][])
@@ -336,7 +336,7 @@ function indexOf({ shop, number, state, owner, withoutAddress }: OrderFilter): s
 
 /** Returns the condition for orders whose shop mails keys, with a licence in force and no address. Tests have no `mail`. */
 function lacksAddress(db: Db): Knex.QueryCallback {
-  const issued = db(tableWithIndex(db, 'order_licenses', 'order_id'))
+  const issued = db(tableBy(db, 'order_licenses', 'order_id'))
     .whereRaw(`order_id = ${table(db, 'orders')}.id`)
     .where({ role: 'issued', state: 'active' })
     .select(db.raw('1'));
@@ -345,14 +345,14 @@ function lacksAddress(db: Db): Knex.QueryCallback {
 
 /** Counts orders whose keys could not be mailed because the address is missing, up to `most`. */
 export async function countWithoutAddress(db: Db, most: number, shop?: string): Promise<number> {
-  const orders = db(tableWithIndex(db, 'orders', 'mail', 'customer_digest')).where(lacksAddress(db));
+  const orders = db(tableBy(db, 'orders', 'mail', 'customer_digest')).where(lacksAddress(db));
   if (shop !== undefined) orders.where({ shop });
   return (await orders.limit(most).pluck('id')).length;
 }
 
 /** Counts the waiting orders of each shop, by shop. */
 export async function countWaitingOrders(db: Db): Promise<{ shop: string; orders: number }[]> {
-  return db(tableWithIndex(db, 'orders', 'state'))
+  return db(tableBy(db, 'orders', 'state'))
     .where({ state: 'waiting' })
     .groupBy('shop')
     .orderBy('shop')
@@ -365,7 +365,7 @@ export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
     .whereNotNull('s.created_by')
     .where('s.created_at', '<', toSqlTime(before))
     .whereNotExists(
-      db(tableWithIndex(db, 'orders', 'shop'))
+      db(tableBy(db, 'orders', 'shop'))
         .whereRaw('shop = s.name')
         .select(db.raw('1')),
     )
@@ -384,7 +384,7 @@ export async function findShopsWithoutBilling(db: Db): Promise<string[]> {
     .where({ event: 'payment_failed', is_test: 0 })
     .distinct()
     .pluck('order_id');
-  const shops = await db(tableWithIndex(db, 'orders'))
+  const shops = await db(tableBy(db, 'orders'))
     .whereIn('id', failed.slice(-MAX_FAILED))
     .distinct()
     .pluck('shop');
@@ -399,7 +399,7 @@ export async function listWaiting(
   db: Db,
   { shop, after, limit }: { shop: string; after: number; limit: number },
 ): Promise<number[]> {
-  return db(tableWithIndex(db, 'orders', 'shop', 'state'))
+  return db(tableBy(db, 'orders', 'shop', 'state'))
     .where({ shop })
     .whereIn('state', ['waiting', 'failed'])
     .where('id', '>', after)
@@ -413,7 +413,7 @@ export async function listRetried(
   db: Db,
   { after, limit, now }: { after: number; limit: number; now: Date },
 ): Promise<number[]> {
-  return db(tableWithIndex(db, 'orders', 'state'))
+  return db(tableBy(db, 'orders', 'state'))
     .where({ state: 'failed' })
     .where('retry_at', '<=', toSqlTime(now))
     .where('id', '>', after)
@@ -430,7 +430,7 @@ export async function findFailed(
 ): Promise<{ orders: Order[]; count: number }> {
   const of = shop === undefined ? {} : { shop };
   const failed = () =>
-    db(tableWithIndex(db, 'orders', ...Object.keys(of), 'state')).where({ ...of, state: 'failed' });
+    db(tableBy(db, 'orders', ...Object.keys(of), 'state')).where({ ...of, state: 'failed' });
   const [counted] = await failed().count({ count: '*' });
   const orders = await failed().orderBy('id').limit(limit);
   return { orders: orders.map(toOrder), count: Number(counted?.count ?? 0) };
@@ -482,7 +482,7 @@ export async function listReady(
 
 /** Lists orders with a line that waits for this digest. */
 export async function listAwaitingOrders(db: Db, awaited: string, limit: number): Promise<number[]> {
-  const ids = await db(tableWithIndex(db, 'order_lines', 'awaited'))
+  const ids = await db(tableBy(db, 'order_lines', 'awaited'))
     .where({ awaited })
     .limit(limit)
     .pluck('order_id');

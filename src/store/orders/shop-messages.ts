@@ -1,7 +1,7 @@
 import { table, type Db, type Transaction } from '../engine/database';
 import { isDuplicate } from '../engine/errors';
 import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
-import { tableWithIndex } from '../engine/statements';
+import { tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
 /** Messages that receivers accepted, and the links between a shop's own ids that they reported. */
@@ -66,7 +66,7 @@ export async function setMessage(db: Db, id: number, changes: MessageChanges): P
 /** Lists the messages that wait for these links by id, oldest first. */
 export async function listAwaitingMessages(db: Db, digests: string[]): Promise<ShopMessage[]> {
   if (digests.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'shop_messages', 'awaits'))
+  const rows = await db(tableBy(db, 'shop_messages', 'awaits'))
     .whereIn('awaits', digests)
     .orderBy('id');
   return rows.map(rowToFields);
@@ -82,7 +82,7 @@ export async function listMessages(
     limit,
   }: { shop: string; result?: string | undefined; before?: number | undefined; limit: number },
 ): Promise<ShopMessage[]> {
-  const query = db(tableWithIndex(db, 'shop_messages', 'shop', ...(result === undefined ? [] : ['result'])))
+  const query = db(tableBy(db, 'shop_messages', 'shop', ...(result === undefined ? [] : ['result'])))
     .where({ shop })
     .orderBy('id', 'desc')
     .limit(limit);
@@ -97,7 +97,7 @@ export async function countMessages(
   results: string[],
   since: Date,
 ): Promise<{ shop: string; result: string; messages: number }[]> {
-  return db(tableWithIndex(db, 'shop_messages', 'received_at'))
+  return db(tableBy(db, 'shop_messages', 'received_at'))
     .where('received_at', '>=', toSqlTime(since))
     .whereIn('result', results)
     .groupBy('shop', 'result')
@@ -111,7 +111,7 @@ export async function countMessages(
 
 /** Deletes messages that were received before a time, except for unmatched ones. @returns how many */
 export async function pruneMessages(db: Db, before: Date, limit: number): Promise<number> {
-  const ids = await db(tableWithIndex(db, 'shop_messages', 'received_at'))
+  const ids = await db(tableBy(db, 'shop_messages', 'received_at'))
     .where('received_at', '<', toSqlTime(before))
     .whereNot({ result: 'unmatched' })
     .orderBy('received_at')
@@ -154,7 +154,7 @@ export async function insertLinkOnce(db: Db, link: Omit<ShopLink, 'id'>): Promis
 
 /** Redirects the links to one customer's address to another address. */
 export async function moveLinks(trx: Transaction, from: string, to: string): Promise<void> {
-  await trx(tableWithIndex(trx, 'shop_links', 'target'))
+  await trx(tableBy(trx, 'shop_links', 'target'))
     .where({ kind: 'customer', target: from })
     .update({ target: to });
 }

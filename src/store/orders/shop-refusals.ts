@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db } from '../engine/database';
-import { rawExecute, rawQuery, tableWithIndex } from '../engine/statements';
+import { rawExecute, rawQuery, tableBy } from '../engine/statements';
 
 /** The number of messages that a receiver refused on a UTC day because of their signature. */
 
@@ -34,7 +34,7 @@ export async function listRefusedDays(db: Db, since: string, shop?: string): Pro
 
 /** Deletes a few counts of days before a given one. @returns how many */
 export async function pruneRefusedDays(db: Db, before: string, limit: number): Promise<number> {
-  const rows = await db(tableWithIndex(db, 'shop_refusals', 'day'))
+  const rows = await db(tableBy(db, 'shop_refusals', 'day'))
     .where('day', '<', before)
     .orderBy('day')
     .limit(limit)

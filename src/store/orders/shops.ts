@@ -1,6 +1,6 @@
 import { table, type Db, type Transaction } from '../engine/database';
 import { fieldsToRow, rowToFields } from '../engine/row-fields';
-import { tableWithIndex } from '../engine/statements';
+import { tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
 /** Kinds of shops whose plugin for Joomla posts their orders. */
@@ -171,7 +171,7 @@ export async function setSkuQuantity(db: Db, id: number, quantity: string): Prom
 /** Finds the plans of articles, by the digest that lines wait for, in the order of their ids. */
 export async function findSkus(db: Db, awaited: string[]): Promise<ShopSku[]> {
   if (awaited.length === 0) return [];
-  const rows = await db(tableWithIndex(db, 'shop_skus', 'awaited', 'plan_id'))
+  const rows = await db(tableBy(db, 'shop_skus', 'awaited', 'plan_id'))
     .whereIn('awaited', awaited)
     .orderBy('id');
   return rows.map(rowToFields);
@@ -182,7 +182,7 @@ export async function findShopsSelling(
   db: Db,
   planId: number,
 ): Promise<{ shop: string; sku: string | null }[]> {
-  const mapped = await db(tableWithIndex(db, 'shop_skus', 'plan_id'))
+  const mapped = await db(tableBy(db, 'shop_skus', 'plan_id'))
     .where({ plan_id: planId })
     .orderBy('id')
     .select('shop', 'sku');

@@ -1,7 +1,7 @@
 import { table, type Db, type Transaction } from '../engine/database';
 import { isDuplicate } from '../engine/errors';
 import { fieldsToRow, rowToFields } from '../engine/row-fields';
-import { tableWithIndex } from '../engine/statements';
+import { tableBy } from '../engine/statements';
 
 /** An event or message about money for which no order or licence was found. */
 
@@ -72,7 +72,7 @@ export async function listUnmatchedOf(
   by: { orderId: number } | { messageId: number },
 ): Promise<Unmatched[]> {
   const column = 'orderId' in by ? 'order_id' : 'message_id';
-  const rows = await db(tableWithIndex(db, 'unmatched', column))
+  const rows = await db(tableBy(db, 'unmatched', column))
     .where(fieldsToRow(by))
     .orderBy('id');
   return rows.map(rowToFields);
@@ -84,7 +84,7 @@ export async function listUnmatched(
   { shop, state = 'open' }: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
   { before, limit }: { before?: number | undefined; limit: number },
 ): Promise<Unmatched[]> {
-  const query = db(tableWithIndex(db, 'unmatched', ...(shop === undefined ? ['state'] : ['shop', 'state'])))
+  const query = db(tableBy(db, 'unmatched', ...(shop === undefined ? ['state'] : ['shop', 'state'])))
     .where({ state })
     .orderBy('id', 'desc')
     .limit(limit);
@@ -95,7 +95,7 @@ export async function listUnmatched(
 
 /** Counts the open entries of each shop. */
 export async function countUnmatched(db: Db): Promise<{ shop: string; count: number }[]> {
-  const rows = await db(tableWithIndex(db, 'unmatched', 'state'))
+  const rows = await db(tableBy(db, 'unmatched', 'state'))
     .where({ state: 'open' })
     .groupBy('shop')
     .orderBy('shop')

@@ -2,7 +2,7 @@ import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { importError } from '../refusals';
 import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
-import type { SourceEntitlement } from './rights';
+import type { Entitlement } from './rights';
 import { sourceStandingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
@@ -16,7 +16,7 @@ export interface EntitlementsByUser {
   /** the columns of a component whose tables are not fully known */
   columns?: string[];
   /** Yields each user once */
-  byUser(): AsyncIterable<{ user: number; rights: SourceEntitlement[] } | SourceOmission | SourceWarning>;
+  byUser(): AsyncIterable<{ user: number; rights: Entitlement[] } | SourceOmission | SourceWarning>;
 }
 
 interface Context {
@@ -63,12 +63,7 @@ interface Period {
 }
 
 /** Merges the periods of a plan into one licence: the good periods from first start to last end, otherwise all periods. */
-export function rightOfPeriods(
-  source: string,
-  user: number,
-  periods: Period[],
-  now: Date,
-): SourceEntitlement {
+export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Entitlement {
   const good = periods.filter(({ isGood }) => isGood);
   const counted = good.length > 0 ? good : periods;
   const ends = counted.map(({ endsAt }) => endsAt);
@@ -107,7 +102,7 @@ async function* periodsByUser(
   source: string,
   now: Date,
   periodOf: (row: Row) => Period | SourceOmission,
-): AsyncGenerator<{ user: number; rights: SourceEntitlement[] } | SourceOmission> {
+): AsyncGenerator<{ user: number; rights: Entitlement[] } | SourceOmission> {
   let user: number | undefined;
   let periods = new Map<string, Period[]>();
   const finish = () => {
@@ -319,7 +314,7 @@ async function openGroups(db: Db, prefix: string): Promise<EntitlementsByUser> {
     plans,
     async *byUser() {
       let user: number | undefined;
-      let rights: SourceEntitlement[] = [];
+      let rights: Entitlement[] = [];
       for await (const row of tables.read(
         'user_usergroup_map',
         ['user_id', 'group_id'],

@@ -1,5 +1,5 @@
-import { toDisplayFormWithAscii } from '../../../licensing/core/identifiers';
-import { listCatalogueProducts } from '../../../licensing/catalogue';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { listCatalogue } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
@@ -82,7 +82,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
     now: at,
     zone: format.zone,
   });
-  const products: ProductNames = new Map((await listCatalogueProducts(db)).map(({ id, name }) => [id, name]));
+  const products: ProductNames = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const texts = t.customers.one;
   const path = `/customers/${id}`;
   const note = (await findProfile(db, customer))?.note ?? null;
@@ -139,7 +139,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
                   {
                     title: texts.seatColumns.identifier,
                     kind: 'name',
-                    cell: ({ identifier }) => toDisplayFormWithAscii(identifier),
+                    cell: ({ identifier }) => withAsciiForm(identifier),
                   },
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {
@@ -379,7 +379,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             cell: (row) => {
               const type = row.type && (mailTypes[row.type] ?? row.type);
               const of = row.order ?? type ?? row.email ?? row.description ?? row.version ?? row.network;
-              const label = [row.shop ?? (row.site && toDisplayFormWithAscii(row.site)), of].filter(Boolean);
+              const label = [row.shop ?? (row.site && withAsciiForm(row.site)), of].filter(Boolean);
               const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
               return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
             },

@@ -2,13 +2,13 @@ import { myPageUrl } from '../../../licensing/api';
 import { customerDigest, findEmail, storedCustomer } from '../../../licensing/customer-email';
 import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
-import { listCatalogueProducts } from '../../../licensing/catalogue';
+import { listCatalogue } from '../../../licensing/catalogue';
 import { requirePlan } from '../../../licensing/find-or-throw';
 import { OperatorError } from '../../../licensing/operator-error';
 import { searchByText, type FindResult, type FoundLicense } from '../../../support/search';
 import { writeReply, type Reply } from '../../../support/reply';
 import { isOfRequest, groupFindings } from '../../../support/grouped-findings';
-import { buildRequestHistory, type RequestHistoryEntry } from '../../../support/request-history';
+import { requestHistory, type HistoryEntry } from '../../../support/request-history';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
@@ -70,8 +70,8 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   }
   if (found.kind === 'several') return showSeveral(view, about, found);
   const { answer } = found;
-  const entries = buildRequestHistory(groupFindings(answer), { language, now: at, zone: format.zone });
-  const products: ProductNames = new Map((await listCatalogueProducts(db)).map(({ id, name }) => [id, name]));
+  const entries = requestHistory(groupFindings(answer), { language, now: at, zone: format.zone });
+  const products: ProductNames = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const ready = await answersTo(found, entries, call, about);
   const off = mailOffReason(call);
   return showNone(view, about, { ...found, entries, products, ready, off });
@@ -87,7 +87,7 @@ interface Ready {
 /** What the customer is told of a key that no licence has, of an address without one, or of what an IP address met. */
 async function answersTo(
   { answer, licenses, of }: Extract<FindResult, { kind: 'none' }>,
-  entries: RequestHistoryEntry[],
+  entries: HistoryEntry[],
   call: OperatorCall,
   about: string,
 ): Promise<Ready | undefined> {
@@ -215,7 +215,7 @@ function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: 
 }
 
 interface NothingFound extends Extract<FindResult, { kind: 'none' }> {
-  entries: RequestHistoryEntry[];
+  entries: HistoryEntry[];
   products: ProductNames;
   ready: Ready | undefined;
   /** why no mail can be sent; undefined: it can */

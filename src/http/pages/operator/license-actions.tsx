@@ -1,4 +1,4 @@
-import { listCatalogueProducts, plansOf, type Plan } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { paidUntil } from '../../../licensing/core/states';
 import { extendedUntil } from '../../../licensing/lifecycle';
@@ -168,7 +168,7 @@ async function showPlan(
   const current = plans.find(({ id }) => id === license.plan.id);
   const others = plans.filter((plan) => plan !== current);
   const isOnly = others.length === 0;
-  const products = new Map((await listCatalogueProducts(db)).map(({ id, name }) => [id, name]));
+  const products = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const isOwn = ({ productId }: Plan) => productId === license.product.id;
   const isAsked = form.failure?.reason === 'other-product';
   const inWords = (plan: Plan) => `${plan.name} (${grantsOf(view, plan)})`;

@@ -1,5 +1,5 @@
 import { myPageUrl } from '../../../licensing/api';
-import { joomlaUpdateSites, joomlaUpdateSiteNames, readCatalogue } from '../../../licensing/bundles';
+import { updateSites, updateSiteNames, readCatalogue } from '../../../licensing/bundles';
 import { viewKey, type LicenseView } from '../../../licensing/license-view';
 import { readPerson } from '../../../mail/customer-profile';
 import type { License } from '../../../licensing/licenses';
@@ -8,8 +8,8 @@ import { JoomlaSays } from './joomla-says';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
 import { groupFindings, type GroupedFindings } from '../../../support/grouped-findings';
-import { buildRequestHistory, type RequestHistoryEntry } from '../../../support/request-history';
-import { summarizeCurrentAccess, type Line, type CurrentAccess } from '../../../support/current-access';
+import { requestHistory, type HistoryEntry } from '../../../support/request-history';
+import { currentAccess, type Line, type CurrentAccess } from '../../../support/current-access';
 import { explain, type WhyAnswer } from '../../../support/why';
 import { formState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
@@ -26,9 +26,9 @@ import { pathOf } from './license-call';
 export interface Why {
   works: CurrentAccess | null;
   /** the newest first */
-  happened: RequestHistoryEntry[];
+  happened: HistoryEntry[];
   /** requests from its networks, perhaps another person's, in the same order */
-  nearby: RequestHistoryEntry[];
+  nearby: HistoryEntry[];
   remedy: Remedy | null;
   others: Remedy[];
   reply: Reply;
@@ -80,19 +80,18 @@ export async function readWhy(
     activationType: plan.activationType,
     keyHints: [license.keyHint, ...openKeys.map(({ key }) => key.keyHint)],
   };
-  const happened = buildRequestHistory(sorted, told);
+  const happened = requestHistory(sorted, told);
   const asked = query.get('reply') ?? '';
-  const entries = joomlaUpdateSiteNames(joomlaUpdateSites(await readCatalogue(db), product.id));
+  const entries = updateSiteNames(updateSites(await readCatalogue(db), product.id));
   const replyLanguage =
     asCustomerLanguage(asked) ?? (await replyLanguageOf({ db, settings, view }, license.customer));
   return {
-    works: summarizeCurrentAccess(sorted, happened, { license, language, now: at, zone, logDays }),
+    works: currentAccess(sorted, happened, { license, language, now: at, zone, logDays }),
     happened,
     // Advice for another person does not help this customer.
-    nearby: buildRequestHistory(
-      { requests: sorted.nearby, licenseId: license.id },
-      { ...told, limit: SHOWN },
-    ).map((entry) => ({ ...entry, advice: null })),
+    nearby: requestHistory({ requests: sorted.nearby, licenseId: license.id }, { ...told, limit: SHOWN }).map(
+      (entry) => ({ ...entry, advice: null }),
+    ),
     ...remedyOf(sorted, { license, planDuration: plan.duration, language, now: at }),
     reply: writeReply(sorted, happened, {
       language: replyLanguage,
@@ -300,7 +299,7 @@ function addressOf(path: string, to: (path: string) => string): string {
   return path.startsWith('#') ? path : to(path);
 }
 
-function Log({ license, entries }: { license: License; entries: RequestHistoryEntry[] }) {
+function Log({ license, entries }: { license: License; entries: HistoryEntry[] }) {
   return (
     <ol class="log">
       {entries.map((entry) => (
@@ -310,7 +309,7 @@ function Log({ license, entries }: { license: License; entries: RequestHistoryEn
   );
 }
 
-function LogEntry({ entry, license }: { entry: RequestHistoryEntry; license: License }) {
+function LogEntry({ entry, license }: { entry: HistoryEntry; license: License }) {
   const { format } = useView();
   const { at, kind, parts, sentence, near, repeated, worksAgainSentence, advice, client } = entry;
   const isGood = kind !== 'refused';

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { listCatalogueProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readMoney, type MoneyFigures } from '../../../figures/money';
@@ -32,7 +32,7 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Page
   const { t } = view;
   const texts = t.renewals;
   const filters = readFilters(query);
-  const [products, plans] = [await listCatalogueProducts(db), await plansOf(db, undefined)];
+  const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
   const found = await readRenewals(db, toRenewalsQuery(filters), at).catch((error: unknown) => {
     // A filter that names nothing, such as a plan that is gone, leaves nothing out.
     if (!(error instanceof OperatorError)) throw error;

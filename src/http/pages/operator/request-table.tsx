@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { DescribedRequest } from '../../../support/requests';
-import type { RequestHistoryEntry } from '../../../support/request-history';
+import type { HistoryEntry } from '../../../support/request-history';
 import { Icon, type IconName } from '../kit/icons';
 import { Table, type TableProps } from '../kit/table';
 import { useView, type View } from '../view';
@@ -10,12 +10,12 @@ import { useView, type View } from '../view';
 /** Names of products by id. */
 export type ProductNames = ReadonlyMap<number, string>;
 
-const ICONS: Record<RequestHistoryEntry['kind'], IconName> = {
+const ICONS: Record<HistoryEntry['kind'], IconName> = {
   refused: 'no',
   granted: 'yes',
   checked: 'info',
 };
-const CLASSES: Record<RequestHistoryEntry['kind'], string> = {
+const CLASSES: Record<HistoryEntry['kind'], string> = {
   refused: 'no',
   granted: 'yes',
   checked: 'muted',
@@ -75,13 +75,13 @@ export function RequestTable(requests: Requests) {
   return <Table {...requestTable(useView(), requests)} />;
 }
 
-function When({ entry: { at } }: { entry: RequestHistoryEntry }) {
+function When({ entry: { at } }: { entry: HistoryEntry }) {
   const { format } = useView();
   return <time datetime={at.toISOString()}>{format.moment(at)}</time>;
 }
 
 /** A refusal with its cause stressed. */
-function Sentence({ entry: { parts, sentence } }: { entry: RequestHistoryEntry }) {
+function Sentence({ entry: { parts, sentence } }: { entry: HistoryEntry }) {
   if (parts === null) return <>{sentence}</>;
   return (
     <>
@@ -96,7 +96,7 @@ function Circumstances({
   products,
   inLog = false,
 }: {
-  entry: RequestHistoryEntry;
+  entry: HistoryEntry;
   products: ProductNames;
   inLog?: boolean;
 }) {
@@ -129,7 +129,7 @@ function Circumstances({
 }
 
 /** The lines of "What happened". */
-export function EntryLog({ entries, products }: { entries: RequestHistoryEntry[]; products: ProductNames }) {
+export function EntryLog({ entries, products }: { entries: HistoryEntry[]; products: ProductNames }) {
   return (
     <ol class="log">
       {entries.map((entry) => (
@@ -166,7 +166,7 @@ export function requestCells(
     ip,
     ...told
   }: DescribedRequest['access'],
-  { sentence, client }: RequestHistoryEntry,
+  { sentence, client }: HistoryEntry,
 ) {
   return {
     at: at.toISOString(),

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../base/days';
-import { listCatalogueProducts, type Product } from '../../../licensing/catalogue';
+import { listCatalogue, type Product } from '../../../licensing/catalogue';
 import { listRequestPage, type RequestQuery } from '../../../licensing/lists';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readStatistics } from '../../../figures/statistics';
@@ -40,7 +40,7 @@ async function showRequests(call: OperatorCall): Promise<PageResponse> {
   const licenseId = await licenseOf(call);
   const given = readGiven(query);
   const { after: _after, ...filters } = given;
-  const products = await listCatalogueProducts(db);
+  const products = await listCatalogue(db);
   const { items: requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
   const days =
     licenseId === undefined

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { renew, setEnd } from '../../src/licensing/lifecycle';
 import { endWithGrace } from '../../src/licensing/core/states';
-import { countAllLicenses, sumUp } from '../../src/figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../../src/figures/statistics';
 import { insertAccesses } from '../../src/store/access-log';
 import { acquireOrRenewLease } from '../../src/store/leases';
 import { recordRefusals } from '../../src/store/refusals';
@@ -120,7 +120,7 @@ describe('a shop of two products', () => {
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
     expect(await acquireOrRenewLease(db, lease, later)).toBe(true);
-    expect(await sumUp(db, lease, () => later)).toBe(true);
+    expect(await aggregateNewRows(db, lease, () => later)).toBe(true);
     expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
   });
 

@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../../../base/days';
 import { findMySite, listMySites, mySiteRows } from '../../../selfservice/by-mail';
-import { toId } from '../../../operations/kit/reading';
+import { toId } from '../../../operations/kit/request-params';
 import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
 import { Panel } from '../kit/panel';

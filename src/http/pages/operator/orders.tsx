@@ -1,7 +1,7 @@
 import { asDecimal } from '../../../base/currency';
 import { asSort } from '../../../licensing/sorting';
 import {
-  countWaiting,
+  countWaitingOrders,
   listOrderPage,
   listUnmappedArticles,
   ORDER_SORTS,
@@ -187,7 +187,7 @@ function csvAmounts(amounts: OrderView['amounts'], { csv }: Texts) {
 }
 
 async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {
-  const orders = (await countWaiting(db)).reduce((sum, one) => sum + one.orders, 0);
+  const orders = (await countWaitingOrders(db)).reduce((sum, one) => sum + one.orders, 0);
   return orders === 0 ? undefined : { orders, unmapped: await listUnmappedArticles(db, MOST_ARTICLES) };
 }
 

@@ -5,10 +5,10 @@ import { findLicense, type License } from '../licensing/licenses';
 import { activationOperations } from '../operations/activations';
 import { identifierText, label } from './arguments';
 import { withSession, type Session } from './command';
-import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
-import { inBothForms } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 import { support } from '../texts/operators/en/support';
 
 export function addActivationCommands(program: Command): void {
@@ -49,7 +49,7 @@ function addAdd(activation: Command): void {
     .addHelpText('after', '\nExample:\n  licensing activation add 12 staging.example.com --name "Staging"')
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
       withSession(command, async (session) => {
-        const license = await requireLicense(session.db, key);
+        const license = await licenseArgument(session.db, key);
         const { id, activationLimit } = license;
         const wanted = { path: { id }, body: { identifier, name } };
         const { status, data: added } = await operateWithStatus(
@@ -58,9 +58,12 @@ function addAdd(activation: Command): void {
           wanted,
         );
         if (status === 200)
-          throw new OperatorError(`${inBothForms(added.identifier)} is activated on licence ${id} already.`, {
-            code: 'CONFLICT',
-          });
+          throw new OperatorError(
+            `${withAsciiForm(added.identifier)} is activated on licence ${id} already.`,
+            {
+              code: 'CONFLICT',
+            },
+          );
         const used = await countUsed(session, license);
         if (activationLimit !== 0 && used > activationLimit)
           session.output.note(
@@ -68,7 +71,7 @@ function addAdd(activation: Command): void {
           );
         session.output.print(
           added,
-          `${inBothForms(added.identifier)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
+          `${withAsciiForm(added.identifier)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
         );
       }),
     );
@@ -83,15 +86,15 @@ function addRemove(activation: Command): void {
     .addHelpText('after', '\nExample:\n  licensing activation remove 12 old.example.com')
     .action((key: string, text: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        const license = await requireLicense(session.db, key);
+        const license = await licenseArgument(session.db, key);
         const { id } = license;
         const activation = await requireActivationOf(session.db, license, text);
-        const followers = (await listFollowers(session.db, activation)).map(inBothForms);
+        const followers = (await listFollowers(session.db, activation)).map(withAsciiForm);
         const path = { id, activation_id: activation.id };
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
+          `${[withAsciiForm(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
         );
       }),
     );

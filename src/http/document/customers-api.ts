@@ -11,8 +11,8 @@ import {
   Time,
   TimeOrNull,
 } from '../../operations/kit/schemas';
-import { STATUSES } from '../../operations/kit/things';
-import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type CustomerCode } from './answers';
+import { STATUSES } from '../../operations/kit/response-schemas';
+import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type DocumentedCode } from './answers';
 import type { Components, Json } from './components';
 import { PAGE_FILES } from './page-files';
 
@@ -207,14 +207,14 @@ function operation(call: Call, rest: Json): Json {
 }
 
 /** Failures that any call can have. */
-const COMMON: Record<number, CustomerCode> = {
+const COMMON: Record<number, DocumentedCode> = {
   405: 'METHOD_NOT_ALLOWED',
   429: 'RATE_LIMITED',
   500: 'INTERNAL_ERROR',
   503: 'SERVICE_UNAVAILABLE',
 };
 
-type Codes = Record<number, CustomerCode[]>;
+type Codes = Record<number, DocumentedCode[]>;
 
 function failures(components: Components, codes: Codes): Json {
   const own = Object.entries(codes).map(([status, list]) => [
@@ -278,8 +278,7 @@ function licenseCalls(components: Components): Record<string, Json> {
       {
         operationId: 'activate',
         summary: 'Take a slot of a licence',
-        description:
-          'An identifier that is already activated gets the same answer and takes no second slot.',
+        description: 'An identifier that is already activated gets the same answer and takes no second slot.',
       },
       {
         ...activationFields,
@@ -411,7 +410,7 @@ const contentRange = HEADERS.required(
   },
 );
 
-const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
+const ofDownload: Record<number, { codes: DocumentedCode[]; texts: string[] }> = {
   400: { codes: ['INVALID_REQUEST'], texts: [KEY_REQUIRED, PRODUCT_ID_REQUIRED] },
   ...Object.fromEntries(
     (
@@ -428,7 +427,7 @@ const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
         ],
         [404, ['DOWNLOAD_NOT_FOUND', 'FILE_NOT_FOUND']],
         ...Object.entries(COMMON).map(([status, code]) => [Number(status), [code]] as const),
-      ] as [number, CustomerCode[]][]
+      ] as [number, DocumentedCode[]][]
     ).map(([status, codes]) => [status, { codes, texts: codes.map((code) => API_TEXTS[code]) }]),
   ),
 };

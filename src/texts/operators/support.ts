@@ -1,6 +1,6 @@
 import type { LiveStatus } from '../../licensing/core/states';
 import type { RefusalCode } from '../../licensing/core/verdict';
-import type { CauseFacts, Code, RequestFacts, StateFacts } from '../../support/finding-model';
+import type { CauseFacts, FindingCode, RequestFacts, StateFacts } from '../../support/finding-model';
 import type { JoomlaMessage } from './joomla-says';
 
 /** The facts for a sentence about the result of a customer's request at this moment. */
@@ -24,7 +24,10 @@ export interface SupportTexts {
   /** the used slots of a licence, without a full stop. @param limit 0: unlimited */
   slotsUsed: (used: number, limit: number) => string;
   findings: {
-    [C in keyof StateFacts]: (facts: StateFacts[C], tell: (code: Code, facts: object) => string) => string;
+    [C in keyof StateFacts]: (
+      facts: StateFacts[C],
+      tell: (code: FindingCode, facts: object) => string,
+    ) => string;
   };
   /** clauses that follow a colon */
   causes: { [C in keyof CauseFacts]: (facts: CauseFacts[C] & WithRequest) => string };

@@ -65,7 +65,7 @@ describe('the overview', () => {
     const planId = await givePlan(db, { limit: 1 }, on('2026-09-01'));
     await addProduct(db, { id: 43, name: 'Form Kit' }, on('2026-09-01'));
     await editProduct(db, 42, { element: 'pkg_shop' });
-    // Five in the last 7 days, two in the 7 days before, and one before those.
+    // Five in the last 7 days, two in the 7 before, and one before those.
     const days = ['11-23', '11-22', '11-20', '11-18', '11-17', '11-16', '11-10', '10-01'];
     const licenses: TestLicense[] = [];
     for (const day of days) {

@@ -441,7 +441,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
         'x-content-type-options': 'nosniff',
       });
       expect(await versions()).toEqual(['3.0.0']);
-      // Joomla's updater runs in Node, which does not trust the test's certificate, so https is left out.
+      // The simulation of Joomla's updater needs a certificate that Node trusts, so https is left out.
       if (server.url.startsWith('http:'))
         expect(
           await tryUpdate(server.url + path, key, {

@@ -96,7 +96,7 @@ export function focused(page: Page): Promise<string> {
   return page.evaluate<string>(FOCUSED);
 }
 
-/** Presses Tab until the element with this text, label or name has the focus. @throws Error that lists the elements before */
+/** Presses Tab until the element with this text, label or name has the focus. @throws Error with the elements that it passed */
 export async function tabTo(page: Page, text: string): Promise<void> {
   const passed: string[] = [];
   for (let presses = 0; presses < 150; presses++) {

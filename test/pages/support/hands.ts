@@ -95,7 +95,7 @@ async function optionOf(list: Locator, part: string): Promise<string> {
   return found.trim();
 }
 
-/** Presses Tab until this element has the focus. @throws Error that lists the elements before */
+/** Presses Tab until this element has the focus. @throws Error with the elements that it passed */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   const passed: string[] = [];

@@ -7,7 +7,7 @@ import { packageRoot } from '../../../src/settings/config';
 /** Small PNGs of pages: with a palette of 256 colours, a page has a third of its size. */
 
 const FOLDER = join(packageRoot, 'docs/pictures');
-/** Keeps a picture in a README small. */
+/** The maximum size, so that a picture in a README stays small. */
 const MOST_BYTES = 120_000;
 
 /** Writes docs/pictures/NAME.png of a page. @param most the height at which a taller page is cut off */

@@ -12,13 +12,13 @@ import { giveLicense, PREFIX, rows, storedLicense } from '../../support/service'
 import type { Hands } from './hands';
 import type { PagesSite } from './site';
 
-/** The tasks of docs/operator.md and of customers, done in a browser like a person does them. */
+/** The tasks of docs/operator.md and of customers, done in a browser as a person does them. */
 
 export interface Desk {
   page: Page;
   hands: Hands;
   site: PagesSite;
-  /** Distinguishes the names of this run from those of others. */
+  /** A prefix that distinguishes the names of this run from those of others. */
   name: string;
   /** If false, the page's scripts do not run. */
   hasScript?: boolean;

@@ -7,7 +7,7 @@ import { knowsLink, type Received } from '../orders/inbox';
 import { readItemKeys } from '../orders/key-mails';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import type { Delivery, SignatureVerdict } from '../orders/adapters/adapter';
+import type { InboundWebhook, SignatureVerdict } from '../orders/adapters/adapter';
 import { takeDelivery } from '../orders/take-message';
 import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../licensing/licensing';
@@ -20,7 +20,7 @@ import { sendFailure } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
 import type { Allowance, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
-import { createTurns } from './limits/turns';
+import { createKeyedSemaphore } from './limits/keyed-semaphore';
 
 /** Inbound webhooks: receives the signed messages of shops at `POST hooks/NAME`, without a session or token. */
 
@@ -45,7 +45,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
   const { keySecret, webhookNetworks, shopApiUrl } = settings;
   const receiverOf = createReceiverList(db, keySecret);
   const ask = createAsk(webhookNetworks, shopApiUrl !== undefined);
-  const takeTurn = createTurns(MOST_WAITING);
+  const takeTurn = createKeyedSemaphore(MOST_WAITING);
   const countRefused = createRefusedCounter(db);
 
   async function take(ctx: Context): Promise<void> {
@@ -76,7 +76,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       readOrder: readOrderBody,
       faultOf: faultOfMessage,
     };
-    const whole = (part: Delivery) =>
+    const whole = (part: InboundWebhook) =>
       completed(part, { kind, key, ask, apiUrl: shopApiUrl, knows: (id) => knowsLink(db, name, id) });
     // Leave time in the deadline to store the rest of a long list.
     const until = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
@@ -91,7 +91,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
   /** Verifies a message before parsing its body. @returns whether the message takes effect @throws ManageError */
   async function verify(
     ctx: Context,
-    delivery: Delivery,
+    delivery: InboundWebhook,
     { adapter, secret }: KnownReceiver,
     name: string,
   ): Promise<boolean> {
@@ -160,7 +160,7 @@ async function refuseOver(allowance: Promise<Allowance>): Promise<void> {
 async function readDelivery(
   ctx: Context,
   { adapter: { contentType, maxBody = MAX_BODY_BYTES, ping } }: KnownReceiver,
-): Promise<Delivery | undefined> {
+): Promise<InboundWebhook | undefined> {
   const isPing = ping !== undefined && Boolean(ctx.is(ping.contentType));
   if (!isPing && !ctx.is(contentType)) throw unsupported(ctx, [contentType]);
   const body = await readBytes(ctx, maxBody).catch((error: unknown) => {

@@ -345,7 +345,7 @@ async function contentOf(
   db: Db,
   type: Extract<MailRequest['type'], 'license_key' | 'reminder' | 'key_changed' | 'site_removed'>,
   license: License,
-  { days_before: days, key_id: keyId, site }: MailDetails,
+  { days_before: days, key_id: keyId, site, test_sites: testSites = [] }: MailDetails,
   { secret, language, now }: { secret: Buffer | undefined; language: CustomerLanguage; now: Date },
 ): Promise<{ text: TextName | undefined; values?: Values }> {
   const { day } = CUSTOMERS[language].language;
@@ -387,7 +387,11 @@ async function contentOf(
     case 'site_removed':
       return {
         text: type,
-        values: { ...validityOf(license, language, now), site: inBothForms(site ?? '-') },
+        values: {
+          ...validityOf(license, language, now),
+          site: inBothForms(site ?? '-'),
+          test_sites: testSites.length === 0 ? undefined : testSites.map(inBothForms).join(', '),
+        },
       };
   }
 }

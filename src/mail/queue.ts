@@ -45,7 +45,8 @@ export type MailRequest =
   | { type: 'operator_link'; email: string }
   /** Without a key's id, it is about the main key. */
   | { type: 'key_changed'; licenseId: number; keyId?: number | undefined }
-  | { type: 'site_removed'; licenseId: number; site: string }
+  /** With the test sites that were removed together with it. */
+  | { type: 'site_removed'; licenseId: number; site: string; testSites?: string[] }
   /** Mails to a customer's present address and to the former one. The licence is one of the customer's, if there is any. */
   | { type: 'address_new' | 'address_old'; email: string; licenseId: number | null }
   /** A seller's reply (answers.ts). */
@@ -82,6 +83,8 @@ export interface MailDetails {
   end?: string | null;
   key_id?: number;
   site?: string;
+  /** the test sites that were removed together with the site */
+  test_sites?: string[];
   webhook_id?: number;
   /** the licences whose keys an order's mail contains, or that a failed payment was for */
   license_ids?: number[];
@@ -177,7 +180,11 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
       return { ...row, address, recipient: address, licenseId: request.licenseId };
     }
     case 'site_removed':
-      return { ...row, licenseId: request.licenseId, details: { site: request.site } };
+      return {
+        ...row,
+        licenseId: request.licenseId,
+        details: { site: request.site, test_sites: request.testSites ?? [] },
+      };
     case 'license_key':
       return { ...row, licenseId: request.licenseId };
   }

@@ -6,7 +6,7 @@ import { activationJson } from '../licensing/views';
 import { notFound } from './kit/failures';
 import { list, post, remove, type Call } from './kit/operation';
 import { pageOf, readId, requireLicense } from './kit/reading';
-import { exactly, Paging, Text } from './kit/schemas';
+import { strictObject, Paging, Text } from './kit/schemas';
 import { Activation } from './kit/things';
 
 /** Returns the activation in the path, with its licence. */
@@ -24,7 +24,7 @@ export const activationOperations = {
     {
       summary: 'List the activations of a licence',
       forShops: true,
-      query: exactly(Paging),
+      query: strictObject(Paging),
       data: Activation,
     },
     async (call) => {
@@ -38,7 +38,7 @@ export const activationOperations = {
     {
       goesOn: true,
       summary: 'Activate an identifier, over the limit too, and in every state of the licence',
-      body: exactly({
+      body: strictObject({
         identifier: Text,
         name: Type.Optional(Type.String({ description: 'A label for people.' })),
       }),

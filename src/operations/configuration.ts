@@ -37,7 +37,7 @@ import { invalid, ManageError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
 import { list, patch, post, put, remove, type Call } from './kit/operation';
 import { bodyReader } from './kit/read-input';
-import { exactly, oneOf, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './kit/schemas';
+import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
 import type { UploadRules } from './kit/upload';
 
 /** The operations on settings. A seller may change some; those of the environment are only shown. */
@@ -84,7 +84,7 @@ function describeListen(listen: Config['listen']): string {
   return 'path' in listen ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
 }
 
-const Setting = exactly(
+const Setting = strictObject(
   {
     name: Text,
     variable: Type.String({ description: 'Of the environment, where it wins over what is stored.' }),
@@ -93,7 +93,7 @@ const Setting = exactly(
       type: ['string', 'integer', 'null'],
       description: 'As it counts now. A password or secret is `***`.',
     }),
-    source: wordOf(SETTING_SOURCES),
+    source: enumAsText(SETTING_SOURCES),
     changed_by: TextOrNull,
     changed_at: TimeOrNull,
   },
@@ -138,11 +138,11 @@ function toThing(config: Config, name: EditableName, row: StoredSetting | undefi
 function schemaOf(of: Editable): TSchema {
   switch (of.kind) {
     case 'text':
-      return orNull(Type.String({ maxLength: of.most }));
+      return nullable(Type.String({ maxLength: of.most }));
     case 'url':
-      return orNull(Type.String({ maxLength: 255 }));
+      return nullable(Type.String({ maxLength: 255 }));
     case 'mail':
-      return orNull(
+      return nullable(
         Type.String({
           maxLength: 1000,
           description:
@@ -150,15 +150,15 @@ function schemaOf(of: Editable): TSchema {
         }),
       );
     case 'choice':
-      return orNull(oneOf(of.of));
+      return nullable(enumOf(of.of));
     case 'number':
-      return orNull(Type.Integer({ minimum: of.min, maximum: of.max }));
+      return nullable(Type.Integer({ minimum: of.min, maximum: of.max }));
   }
 }
 
 type Changes = Partial<Record<EditableName, string | number | null>> & { untried?: boolean };
 
-const Changed = exactly(
+const Changed = strictObject(
   {
     ...Object.fromEntries(EDITABLE_NAMES.map((name) => [name, Type.Optional(schemaOf(EDITABLE[name]))])),
     untried: Type.Optional(
@@ -265,8 +265,8 @@ export function fileSettingFault(config: Config, name: string, value: string): s
   }
 }
 
-const PictureThing = exactly(
-  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: wordOf(PICTURE_SOURCES) },
+const PictureThing = strictObject(
+  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: enumAsText(PICTURE_SOURCES) },
   { title: 'ShopPicture' },
 );
 
@@ -351,8 +351,8 @@ export const configurationOperations = {
     '/settings/test-mail',
     {
       summary: 'Send a test mail at once, and tell what the mail server said',
-      body: exactly({ to: Type.String({ description: 'An e-mail address.' }) }),
-      data: exactly({ to: Text, from: Text, answer: Text }, { title: 'TestMail' }),
+      body: strictObject({ to: Type.String({ description: 'An e-mail address.' }) }),
+      data: strictObject({ to: Text, from: Text, answer: Text }, { title: 'TestMail' }),
       hasDeadline: false,
     },
     async ({ db, body, settings }) => {

@@ -19,11 +19,11 @@ import { get, list, patch, post, type Call } from './kit/operation';
 import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
 import {
   DurationGiven,
-  exactly,
+  strictObject,
   IdGiven,
   Limit,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   Paging,
   Reason,
   Text,
@@ -40,7 +40,7 @@ const Filters = {
     Type.Integer({ ...IdGiven, description: 'Licences that cover this product, by a bundle too.' }),
   ),
   plan_id: Type.Optional(IdGiven),
-  status: Type.Optional(oneOf(STATUSES)),
+  status: Type.Optional(enumOf(STATUSES)),
   customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
   reference: Type.Optional(Text),
   hint: Type.Optional(Type.String({ description: 'The end of the key.' })),
@@ -58,7 +58,7 @@ const Filters = {
     Type.String({ ...TimeGiven, description: 'Issued at this time or later, and not imported.' }),
   ),
   suspended_by: Type.Optional(
-    oneOf(ORDER_EVENTS, { description: 'Suspended by this event of their order, such as charged_back.' }),
+    enumOf(ORDER_EVENTS, { description: 'Suspended by this event of their order, such as charged_back.' }),
   ),
   q: Type.Optional(
     Type.String({
@@ -72,7 +72,7 @@ const MetadataGiven = Type.Record(Type.String(), TextOrNull, {
   description: 'Changes by name; null removes a name.',
 });
 
-const IssueBody = exactly({
+const IssueBody = strictObject({
   plan_id: IdGiven,
   customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
   reference: Type.Optional(
@@ -132,7 +132,7 @@ const stateChange = (
 ) =>
   post(
     `/licenses/{id}/${transition}`,
-    { ...terms, body: exactly(Reason), data: LicenseSchema },
+    { ...terms, body: strictObject(Reason), data: LicenseSchema },
     async (call) => {
       const { id } = await requireLicense(call);
       const changed = await changeState(call.db, id, transition, withReason(call));
@@ -140,7 +140,7 @@ const stateChange = (
     },
   );
 
-const RenewBody = exactly({
+const RenewBody = strictObject({
   for: Type.Optional(DurationGiven),
   until: Type.Optional(TimeGiven),
   lifetime: Type.Optional(Type.Boolean()),
@@ -172,7 +172,7 @@ export const licenseOperations = {
       summary: 'List licences, the newest first',
       description: 'A token of the scope `issue` sees those that it issued.',
       forShops: true,
-      query: exactly({
+      query: strictObject({
         ...Filters,
         sort: sortBy(
           SORTS,
@@ -231,17 +231,17 @@ export const licenseOperations = {
       summary: 'Change a licence',
       description:
         'A new plan brings its limit; keys, activations and end stay. Where the order of the licence had no address, a customer is its customer too, and its keys are mailed by the rule of its shop: `key_mailed`. 409 with the field `plan_id` when the plan is of another product: with `other_product` the licence moves to it.',
-      body: exactly({
+      body: strictObject({
         activation_limit: Type.Optional(Limit),
         customer: Type.Optional(Text),
         plan_id: Type.Optional(IdGiven),
         other_product: Type.Optional(
           Type.Boolean({ description: 'Lets `plan_id` be a plan of another product.' }),
         ),
-        expires_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: for life.' }))),
+        expires_at: Type.Optional(nullable(Type.String({ ...TimeGiven, description: 'null: for life.' }))),
         metadata: Type.Optional(MetadataGiven),
       }),
-      data: exactly(
+      data: strictObject(
         {
           ...LicenseSchema.properties,
           key_mailed: Type.Boolean({

@@ -19,17 +19,17 @@ import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/la
 import { operatorLanguageOf } from '../texts/operators/languages';
 import { notFound } from './kit/failures';
 import { get, list, post, put, remove, type Call } from './kit/operation';
-import { exactly, Text, wordOf } from './kit/schemas';
+import { strictObject, Text, enumAsText } from './kit/schemas';
 
 /** The operations on mails' texts: our own, the seller's in the database, and files of the machine, which win. */
 
 const textFields = {
-  name: wordOf(TEXT_NAMES),
-  language: wordOf(CUSTOMER_LANGUAGES),
-  source: wordOf(TEXT_SOURCES),
+  name: enumAsText(TEXT_NAMES),
+  language: enumAsText(CUSTOMER_LANGUAGES),
+  source: enumAsText(TEXT_SOURCES),
 };
 
-const MailTextThing = exactly(
+const MailTextThing = strictObject(
   {
     ...textFields,
     text: Type.String({ description: 'The subject in the first line.' }),
@@ -41,7 +41,7 @@ const MailTextThing = exactly(
 
 const MOST_TEXT = 20_000;
 
-const Written = exactly({
+const Written = strictObject({
   text: Type.String({ maxLength: MOST_TEXT, description: 'The subject in the first line.' }),
 });
 
@@ -91,7 +91,7 @@ function refuse(fault: MailTextFault): never {
 export const mailTextOperations = {
   listMailTexts: list(
     '/mail-texts',
-    { summary: 'List the texts of mails', data: exactly(textFields, { title: 'ListedMailText' }) },
+    { summary: 'List the texts of mails', data: strictObject(textFields, { title: 'ListedMailText' }) },
     async ({ db, settings }) => {
       const { mailTexts } = await readEffective(db, settings.config);
       const data = MAIL_TEXTS.map(({ name, language }) => ({
@@ -153,8 +153,8 @@ export const mailTextOperations = {
       scope: 'read',
       summary: 'Fill in a text for a customer who does not exist',
       description: 'Without `text`, the one that is sent now.',
-      body: exactly({ text: Type.Optional(Written.properties.text) }),
-      data: exactly({ subject: Text, text: Text, html: Text }, { title: 'MailPreview' }),
+      body: strictObject({ text: Type.Optional(Written.properties.text) }),
+      data: strictObject({ subject: Text, text: Text, html: Text }, { title: 'MailPreview' }),
     },
     async (call) => {
       const { name, language } = namedBy(call);

@@ -8,10 +8,10 @@ import { planJson, PlanSchema } from '../licensing/schemas/catalogue';
 import { followPlan } from './kit/follow';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
-import { exactly, IdGiven, oneOf, Paging } from './kit/schemas';
+import { strictObject, IdGiven, enumOf, Paging } from './kit/schemas';
 
 const { id: _id, product_id, created_at: _createdAt, ...terms } = PlanSchema.properties;
-const activation_type = oneOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' });
+const activation_type = enumOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' });
 const { name, activation_type: _activationType, activation_limit, ...options } = terms;
 
 const Follows = Type.Integer({ minimum: 0, description: 'Licences that follow the new limit.' });
@@ -26,7 +26,7 @@ export const planOperations = {
     {
       summary: 'List plans',
       forShops: true,
-      query: exactly({ product_id: Type.Optional(IdGiven), ...Paging }),
+      query: strictObject({ product_id: Type.Optional(IdGiven), ...Paging }),
       data: PlanSchema,
     },
     async ({ db, query }) => {
@@ -38,7 +38,7 @@ export const planOperations = {
     '/plans',
     {
       summary: 'Add a plan to a product',
-      body: exactly({
+      body: strictObject({
         product_id,
         name,
         activation_type,
@@ -62,11 +62,11 @@ export const planOperations = {
       summary: 'Change a plan',
       description:
         'Licences keep their end. When licences have the old limit, `licenses` must say whether they follow the new one.',
-      body: exactly({
+      body: strictObject({
         ...Type.Partial(Type.Object({ ...terms, activation_type })).properties,
-        licenses: Type.Optional(oneOf(['follow', 'keep'])),
+        licenses: Type.Optional(enumOf(['follow', 'keep'])),
       }),
-      data: exactly(
+      data: strictObject(
         { ...PlanSchema.properties, licenses_changed: Follows, licenses_skipped: Skipped },
         { title: 'EditedPlan' },
       ),

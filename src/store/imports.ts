@@ -26,7 +26,7 @@ export interface ImportedItem {
   itemId: number;
   /** the run that created it */
   importId: number;
-  /** for a licence, the import baseline: the values that the latest run brought (transfer/moving/brought.ts) */
+  /** for a licence, the import baseline: the values that the latest run brought (transfer/moving/import-baseline.ts) */
   broughtJson: string | null;
 }
 

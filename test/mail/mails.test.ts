@@ -161,6 +161,16 @@ describe('the texts of mails', () => {
     });
     expect(removed.html).not.toContain('<b>');
     expect(removed.text).toContain('<b>x</b> https://evil.example was removed');
+    expect(removed.text).not.toContain('test sites');
+    const both = await mailOf({
+      type: 'site_removed',
+      licenseId: id as number,
+      site: 'one.example',
+      testSites: ['dev.one.example', 'staging.one.example'],
+    });
+    expect(both.text).toContain(
+      'Its test sites were removed with it: dev.one.example, staging.one.example\n',
+    );
     const { id: soon } = await sell({ expires_at: new Date(+service.clock.now + 28 * DAY).toISOString() });
     const late = await mailOf({ type: 'reminder', licenseId: soon as number, daysBefore: 30 });
     expect(late.text).toContain(', in 28 days.');

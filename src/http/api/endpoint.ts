@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { Authenticate, Credentials, Refused } from '../../access/authenticate';
 import { callerKey, type Caller } from '../../access/caller';
-import type { Written } from '../../access/idempotency';
+import type { StoredResponse } from '../../access/idempotency';
 import type { Db } from '../../licensing/licensing';
 import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
@@ -186,7 +186,7 @@ export function sendFailure(ctx: Context, { status, error, retryAfter }: Failure
   sendJson(ctx, status, { error });
 }
 
-function send(ctx: Context, { status, body }: Written): void {
+function send(ctx: Context, { status, body }: StoredResponse): void {
   if (body !== undefined && 'error' in body)
     ctx.state.code = (body as { error: { code: string } }).error.code;
   if (body === undefined || status === 204) ctx.status = status;

@@ -1,7 +1,7 @@
 import { answeredInTime } from '../../process/redis';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { createStanding } from './away';
+import { createCircuitBreaker } from './circuit-breaker';
 import { countInDatabase, type Asked, type Count, type Outcome, type Taken } from './download-counts';
 import type { Counted } from './memory-counters';
 import {
@@ -48,7 +48,7 @@ export function createDatabaseLimiter(
   const stores = Object.fromEntries(
     BUCKET_NAMES.map((bucket) => [bucket, shared.open(bucket, () => windowOf(bucket, settings))]),
   ) as Record<Bucket, BucketCounts>;
-  const standing = createStanding(onChange);
+  const standing = createCircuitBreaker(onChange);
   standing.watch(() => stores.api.add(digest('probe'), 1));
   const over = rememberFull();
 

@@ -6,7 +6,7 @@ import type { Asked, DownloadCounts, Outcome, Taken } from './download-counts';
 import { inTime } from '../faults';
 import type { Allowance, Limiter } from './rate-limit';
 import { readDownloadKey, readQuery } from '../requests';
-import { createTurns } from './turns';
+import { createKeyedSemaphore } from './keyed-semaphore';
 
 /** The share of a limit that one process may have in doubt: a quarter, so that other processes have room too. */
 const SHARE_IN_DOUBT = 4;
@@ -28,7 +28,9 @@ type Refuse = (ctx: Context, allowance: Allowance) => void;
  * (docs/api-errors.md, "Limits").
  */
 export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Refuse) {
-  const takeTurn = createTurns(MOST_WAITING, () => Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)));
+  const takeTurn = createKeyedSemaphore(MOST_WAITING, () =>
+    Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)),
+  );
   return async (ctx: Context, work: () => Promise<void>): Promise<void> => {
     const { limitKey: client } = ctx.state.client;
     const endTurn = await turnOf(ctx, takeTurn(client));

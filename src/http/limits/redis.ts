@@ -1,9 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
 import { openRedis } from '../../process/redis';
-import { createStanding, type Standing } from './away';
+import { createCircuitBreaker, type CircuitBreaker } from './circuit-breaker';
 
 /** A connection to Redis with a circuit breaker. Redis may be away at any time: check isAway() and have a fallback. */
-export interface RedisConnection extends Standing {
+export interface RedisConnection extends CircuitBreaker {
   client: Redis | Cluster;
   /** Resolves when Redis is ready, is known to be away, or START_PATIENCE_MS has passed. */
   started: Promise<void>;
@@ -26,7 +26,7 @@ export function connectRedis(
   timeoutFactor = 1,
 ): RedisConnection {
   const client = openClient(urls, timeoutFactor);
-  const standing = createStanding(onChange);
+  const standing = createCircuitBreaker(onChange);
 
   client.on('error', (error) => standing.setAway(error));
   const started = new Promise<void>((resolve) => {

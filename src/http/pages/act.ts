@@ -5,7 +5,7 @@ import { perform, requireRight, type Given, type Request } from '../../operation
 import type { Upload, UploadRules } from '../../operations/kit/upload';
 import { requestOf } from '../api/endpoint';
 import { formState, toFormFailure, type FormState } from './form-state';
-import type { Answer, OperatorCall, PageCall } from './page';
+import type { PageResponse, OperatorCall, PageCall } from './page';
 
 export type { BodyOf, DataOf } from '../../operations/kit/operation';
 
@@ -126,10 +126,10 @@ export function refusalOf(error: unknown, sent: URLSearchParams): Failure | unde
 export async function attempt(
   { view: { t }, query }: PageCall,
   sent: URLSearchParams,
-  work: () => Promise<Answer>,
-  show: (form: FormState) => Promise<Answer> | Answer,
+  work: () => Promise<PageResponse>,
+  show: (form: FormState) => Promise<PageResponse> | PageResponse,
   explain: (refused: Failure) => string | undefined = () => undefined,
-): Promise<Answer> {
+): Promise<PageResponse> {
   try {
     return await work();
   } catch (error) {
@@ -155,7 +155,7 @@ function onceOf(sent: URLSearchParams, query: URLSearchParams): string | undefin
  * Runs the work of a form that deletes. A second submission finds nothing to delete, and leads to the same page.
  * @param to the path of that page
  */
-export async function unlessGone(to: string, work: () => Promise<Answer>): Promise<Answer> {
+export async function unlessGone(to: string, work: () => Promise<PageResponse>): Promise<PageResponse> {
   try {
     return await work();
   } catch (error) {

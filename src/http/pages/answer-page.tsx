@@ -3,13 +3,13 @@ import type { Context, Middleware } from '../context';
 import { isCoded } from '../../base/errors';
 import { inTime } from '../faults';
 import { isSameOrigin } from '../same-origin';
-import type { TakeTurn } from '../limits/turns';
+import type { AcquirePermit } from '../limits/keyed-semaphore';
 import { refusalOf } from './act';
 import { callOf, pathBelow } from './call';
 import { ErrorPage, troubleOf } from './error-page';
 import { setPageHeaders } from './headers';
 import { countView, noTurn, refuseView, turnOfSession } from './limits';
-import type { Answer, PageCall, PagesDependencies, Route } from './page';
+import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
 import { FORM_LIMIT, noForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
 import { send } from './send';
 
@@ -17,16 +17,16 @@ import { send } from './send';
 
 /** The step-up authentication of an operator's form: a sign-in within the last hour. */
 export interface Confirm<Call extends PageCall> {
-  recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | Answer>;
+  recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | PageResponse>;
   /** returns the form again, together with a sign-in */
-  ask: (sent: URLSearchParams) => Answer;
+  ask: (sent: URLSearchParams) => PageResponse;
 }
 
 /** Returns the handler of a route: it identifies the visitor and applies the limits before it reads the form. */
 export function answerPage<Call extends PageCall>(
   route: Route<Call>,
-  enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
-  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: TakeTurn },
+  enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
+  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: AcquirePermit },
   /** only for operators' pages */
   confirm: Confirm<Call> | undefined,
 ): Middleware {

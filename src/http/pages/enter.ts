@@ -9,7 +9,7 @@ import { countView } from './limits';
 import { readCustomer } from './my/customer';
 import {
   scopeOf,
-  type Answer,
+  type PageResponse,
   type CustomerCall,
   type OperatorCall,
   type PageCall,
@@ -28,7 +28,7 @@ export function enterOpen(call: PageCall): Promise<PageCall> {
 export async function enterAsOperator(
   call: PageCall,
   route: Route<OperatorCall>,
-): Promise<OperatorCall | Answer> {
+): Promise<OperatorCall | PageResponse> {
   const { ctx, db, at, authenticate, limiter, view } = call;
   const cookie = readSessionCookie(ctx, 'operator');
   const session =
@@ -53,7 +53,7 @@ export async function enterAsOperator(
   return { ...call, session, caller };
 }
 
-export async function enterAsCustomer(call: PageCall): Promise<CustomerCall | Answer> {
+export async function enterAsCustomer(call: PageCall): Promise<CustomerCall | PageResponse> {
   const session = await readCustomer(call);
   if (session === undefined || session === 'ended')
     return { to: session === 'ended' ? '/my?why=ended' : '/my' };

@@ -1,13 +1,13 @@
 import type Router from '@koa/router';
 import { notFound } from '../../operations/kit/failures';
 import type { State } from '../context';
-import { createTurns } from '../limits/turns';
+import { createKeyedSemaphore } from '../limits/keyed-semaphore';
 import { answerPage, type Confirm } from './answer-page';
 import { doorRoutes } from './door';
 import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
-import type { Answer, PageCall, PagesDependencies, Route } from './page';
+import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
 import { askToSignInAgain, signedInLately } from './sign-in/again';
 import { signInRoutes } from './sign-in/routes';
 
@@ -15,10 +15,10 @@ import { signInRoutes } from './sign-in/routes';
 
 /** Adds all pages to the router, below `/pages`. */
 export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
-  const takeTurn = createTurns(MOST_WAITING);
+  const takeTurn = createKeyedSemaphore(MOST_WAITING);
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
-    enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
+    enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
     confirm?: Confirm<Call>,
   ) => {
     for (const route of routes) {

@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller';
-import { performOnce, type Written } from '../../access/idempotency';
+import { withIdempotency, type StoredResponse } from '../../access/idempotency';
 import { isFresh } from '../../access/sessions';
 import type { Db } from '../../licensing/licensing';
 import { ManageError, toFailure, type Failure } from './failures';
@@ -56,7 +56,7 @@ export async function perform(
   request: Request,
   given: Given,
   { db, now, settings }: Performing,
-): Promise<Written> {
+): Promise<StoredResponse> {
   const { caller, path, once, readSent, language, gone, onProgress, followXml } = request;
   const readInput = () => {
     given.query = operation.readQuery(request.query);
@@ -75,7 +75,7 @@ export async function perform(
   await operation.upload?.before?.({ ...call, ...given, db });
   const upload = operation.upload && receiver(operation, operation.upload, request, given, settings);
   try {
-    let written: Written;
+    let written: StoredResponse;
     if (once === undefined) {
       await upload?.receive();
       written = await handle(db);
@@ -90,7 +90,7 @@ export async function perform(
         return failure && { status: failure.status, body: { error: failure.error } };
       };
       const asked = { credential: caller.credential, ...once };
-      const done = await performOnce(db, now, asked, body, handle, refusal);
+      const done = await withIdempotency(db, now, asked, body, handle, refusal);
       if (done === 'mismatch') throw new ManageError('IDEMPOTENCY_MISMATCH', MISMATCH);
       if (done === 'running') throw new ManageError('CONFLICT', RUNNING, { retryAfter: 1 });
       written = done;
@@ -150,14 +150,18 @@ function receiver(
 }
 
 /** Performs the work after the commit, for each answer. */
-async function withAfterCommit({ afterCommit }: Operation, call: Call, written: Written): Promise<Written> {
+async function withAfterCommit(
+  { afterCommit }: Operation,
+  call: Call,
+  written: StoredResponse,
+): Promise<StoredResponse> {
   const { body } = written;
   if (afterCommit === undefined || body === undefined || !('data' in body)) return written;
   const data = body.data as object;
   return { ...written, body: { ...body, data: { ...data, ...(await afterCommit.perform(call, data)) } } };
 }
 
-async function answer(operation: Operation, call: Call): Promise<Written> {
+async function answer(operation: Operation, call: Call): Promise<StoredResponse> {
   const { data, next = null, status = operation.status }: Answer = await operation.run(call);
   if (data === undefined) return { status, body: undefined };
   return { status, body: operation.isList ? { data, next } : { data } };

@@ -22,7 +22,7 @@ import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/lic
 import { findUsedLicenses, listKeyDigests } from '../../store/licenses/license-use';
 import { inReadCommitted } from '../../store/engine/transaction';
 import { refusal } from '../refusals';
-import { readBrought, shortKey, type Brought } from './brought';
+import { parseBaseline, shortKey, type ImportBaseline } from './import-baseline';
 import type { StaysCode } from './sayings';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
@@ -122,7 +122,7 @@ async function sortLicenses(trx: Transaction, importId: number, later: number[])
     // Lock the licences before reading, so that no request uses them from here on.
     const locked = [...(await lockLicenses(trx, ids)).keys()];
     const imported = await findImported(trx, 'license', locked);
-    const brought = new Map(locked.map((one) => [one, readBrought(imported.get(one)?.broughtJson)]));
+    const brought = new Map(locked.map((one) => [one, parseBaseline(imported.get(one)?.broughtJson)]));
     for (const [one, code] of await findUsedLicenses(trx, locked)) stays.set(one, code);
     moved.push(...(await movedKeys(trx, brought)));
     for (const one of locked) {
@@ -140,7 +140,7 @@ async function sortLicenses(trx: Transaction, importId: number, later: number[])
 /** Returns the licences with keys that moved from other licences, and the first licence of each key. */
 async function movedKeys(
   trx: Transaction,
-  brought: Map<number, Brought>,
+  brought: Map<number, ImportBaseline>,
 ): Promise<{ license: number; giver: number }[]> {
   const ids = [...brought.keys()].filter((one) => brought.get(one)?.moved !== undefined);
   return (await listKeyDigests(trx, ids)).flatMap(({ licenseId: license, keyDigest }) => {

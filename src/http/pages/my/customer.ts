@@ -4,7 +4,7 @@ import type { Changing } from '../../../selfservice/changes';
 import type { Context } from '../../context';
 import { ManageError, notFound } from '../../../operations/kit/failures';
 import { readSessionCookie } from '../../session-cookies';
-import type { Answer, CustomerCall, PageCall, Route } from '../page';
+import type { PageResponse, CustomerCall, PageCall, Route } from '../page';
 
 /** What the customer's pages share: who is signed in, and limits. */
 
@@ -56,7 +56,7 @@ export interface MailCall extends CustomerCall {
   email: string;
 }
 
-type Handler<Call> = (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
+type Handler<Call> = (call: Call, sent: URLSearchParams) => Promise<PageResponse> | PageResponse;
 
 /** A route for the link's session. A key's session does not show sites, and is led to what it may see. */
 export function byMail(
@@ -76,7 +76,7 @@ export function byMail(
 }
 
 /** Where a form's answer stood, which cannot be shown again: back to the licences. */
-export const toLicenses = (): Answer => ({ to: '/my/mail' });
+export const toLicenses = (): PageResponse => ({ to: '/my/mail' });
 
 /** @throws ManageError (NOT_FOUND) for what there is not, or what is somebody else's */
 export function found<T>(thing: T | undefined): T {

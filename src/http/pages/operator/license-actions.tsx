@@ -11,7 +11,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Checkbox, Choices, Select, TextField, type Option } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { grantsOf, slotsInWords } from './catalogue';
 import { canSendKey, formOf, licenseOf, pathOf, Reason } from './license-call';
 
@@ -78,7 +78,11 @@ function stateRoute(
   });
 }
 
-async function showRenew({ db, view }: OperatorCall, form: FormState, license: License): Promise<Answer> {
+async function showRenew(
+  { db, view }: OperatorCall,
+  form: FormState,
+  license: License,
+): Promise<PageResponse> {
   const { t, format, now } = view;
   const texts = t.license.renewPage;
   const { expiresAt } = license;
@@ -124,7 +128,7 @@ async function showRenew({ db, view }: OperatorCall, form: FormState, license: L
   };
 }
 
-async function renew(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function renew(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   const chosen = sent.get('how') ?? '';
   const ignored = [['time', 'for'] as const, ['day', 'until'] as const].find(
     ([way, field]) => way !== chosen && sent.get(field)?.trim(),
@@ -149,7 +153,11 @@ function explainRenewal({ view: { t } }: OperatorCall, { error }: Failure): stri
   return Object.values(t.license.renewPage.ignored).find((sentence) => sentence === error.message);
 }
 
-async function showPlan({ db, view }: OperatorCall, form: FormState, license: License): Promise<Answer> {
+async function showPlan(
+  { db, view }: OperatorCall,
+  form: FormState,
+  license: License,
+): Promise<PageResponse> {
   const texts = view.t.license.planPage;
   const plans = await plansOf(db, undefined);
   const current = plans.find(({ id }) => id === license.plan.id);
@@ -191,7 +199,11 @@ async function showPlan({ db, view }: OperatorCall, form: FormState, license: Li
   };
 }
 
-async function changePlan(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function changePlan(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  license: License,
+): Promise<PageResponse> {
   const { plan, activation_limit } = await amend(call, sent, license, {
     plan_id: sent.get('plan_id') ?? '',
     other_product: sent.get('other_product') === '1',
@@ -199,7 +211,7 @@ async function changePlan(call: OperatorCall, sent: URLSearchParams, license: Li
   return done(pathOf(license), 'licensePlan', plan, slotsInWords(call.view, activation_limit));
 }
 
-function showSlots({ query, view }: OperatorCall, form: FormState, license: License): Answer {
+function showSlots({ query, view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.slotsPage;
   return {
     page: (
@@ -217,13 +229,17 @@ function showSlots({ query, view }: OperatorCall, form: FormState, license: Lice
   };
 }
 
-async function changeSlots(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function changeSlots(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  license: License,
+): Promise<PageResponse> {
   const given = sent.get('activation_limit')?.trim() ?? '';
   const { activation_limit } = await amend(call, sent, license, { activation_limit: given });
   return done(pathOf(license), 'licenseSlots', slotsInWords(call.view, activation_limit));
 }
 
-function showCustomer({ view }: OperatorCall, form: FormState, license: License): Answer {
+function showCustomer({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.customerPage;
   return {
     page: (
@@ -241,7 +257,11 @@ function showCustomer({ view }: OperatorCall, form: FormState, license: License)
   };
 }
 
-async function changeCustomer(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function changeCustomer(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  license: License,
+): Promise<PageResponse> {
   const { customer, key_mailed: isSent } = await amend(call, sent, license, {
     customer: sent.get('customer')?.trim() ?? '',
   });
@@ -251,7 +271,7 @@ async function changeCustomer(call: OperatorCall, sent: URLSearchParams, license
 /** Rows for new names, besides the names that exist already. */
 const NEW_NAMES = 3;
 
-function showNote({ view }: OperatorCall, form: FormState, license: License): Answer {
+function showNote({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.notePage;
   const known = Object.entries(readMetadata(license.metadata));
   const rows = Math.min(MAX_METADATA_NAMES, known.length + NEW_NAMES);
@@ -305,7 +325,7 @@ function showNote({ view }: OperatorCall, form: FormState, license: License): An
   };
 }
 
-async function saveNote(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function saveNote(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   const rows = Array.from({ length: MAX_METADATA_NAMES }, (_, i) => [
     sent.get(`name-${i}`)?.trim() ?? '',
     sent.get(`text-${i}`)?.trim() || null,
@@ -322,7 +342,7 @@ async function mailableOf(call: OperatorCall): Promise<License> {
   return license;
 }
 
-function showSend({ view }: OperatorCall, form: FormState, license: License): Answer {
+function showSend({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.sendPage;
   return {
     page: (
@@ -337,7 +357,7 @@ function showSend({ view }: OperatorCall, form: FormState, license: License): An
   };
 }
 
-async function sendKey(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function sendKey(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   await act(call, sent, mailOperations.sendLicenseMail, { path: { id: license.id }, body: {} });
   return done(pathOf(license), 'licenseKeySent', license.customer ?? '');
 }

@@ -24,9 +24,9 @@ import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
-import { countOrLast } from '../within';
+import { countOrLast } from '../load-optional';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { MoneyPanel } from './money-panel';
 import { NeedsYou } from './overview-needs';
@@ -35,7 +35,7 @@ import { NeedsYou } from './overview-needs';
 
 export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOverview }];
 
-export async function showOverview(call: OperatorCall): Promise<Answer> {
+export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   const { db, at, view, settings } = call;
   const goods = await readGoods(db);
   if (Object.values(firstSteps(goods)).includes(undefined)) return { to: '/start' };

@@ -7,7 +7,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Checkbox, Choices, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { productCrumbs } from './catalogue';
 
@@ -103,7 +103,7 @@ function showForm(
   { view }: OperatorCall,
   form: FormState,
   { product, others }: { product?: CatalogueProduct; others: CatalogueProduct[] },
-): Answer {
+): PageResponse {
   const { t } = view;
   const { form: texts, newTitle, editTitle } = t.products;
   return {

@@ -9,7 +9,7 @@ import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Facts, Inside, Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 
 /** Which versions of a product customers' sites run, and who is behind. */
 
@@ -21,7 +21,7 @@ export const productSiteRoutes: Route<OperatorCall>[] = [
   { path: '/products/:id/sites.csv', get: downloadSites, hasDeadline: false },
 ];
 
-async function showSites(call: OperatorCall): Promise<Answer> {
+async function showSites(call: OperatorCall): Promise<PageResponse> {
   const { t, to, format, operatorLanguage } = call.view;
   const { told: texts } = t;
   const { columns } = texts;
@@ -129,7 +129,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function downloadSites(call: OperatorCall): Promise<Answer> {
+async function downloadSites(call: OperatorCall): Promise<PageResponse> {
   const { id } = await requireProduct(call.db, readId(call));
   const version = call.query.get('version')?.trim() || undefined;
   const sort = asSort(BEHIND_SORTS, call.query.get('sort'));

@@ -8,7 +8,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** Tells the customers of a security release, after a look at the mail. */
 
@@ -28,7 +28,7 @@ async function requireSecurityRelease(call: OperatorCall): Promise<Release> {
   return release;
 }
 
-async function notify(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+async function notify(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const { id, productId, version } = release;
   const { mails } = await act(call, sent, releaseNoticeOperations.sendReleaseNotice, { path: { id } });
   return done(
@@ -48,7 +48,7 @@ function explainNotice(
   return facts?.reason === 'is-notified' ? t.releases.notifyPage.already(version) : undefined;
 }
 
-async function askNotify(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+async function askNotify(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
   const { view, db, settings, at } = call;
   const { t, format } = view;
   const { notifyPage: texts, title: list } = t.releases;

@@ -13,9 +13,9 @@ import { Form, FormErrors, Select, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 
 /** The share of the addresses that are offered a version: raised step by step, or stopped by withdrawing it. */
 
@@ -48,7 +48,7 @@ async function requirePublished(call: OperatorCall): Promise<Release> {
   return release;
 }
 
-async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const changed = await act(call, sent, releaseOperations.updateRelease, {
     path: { id: release.id },
     body: { rollout: sent.get('rollout') ?? release.rollout },
@@ -82,7 +82,7 @@ export function explainRollout({ view: { t } }: OperatorCall, { facts }: Failure
   }
 }
 
-async function showRollout(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+async function showRollout(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
   const { t } = call.view;
   const title = t.releases.rollout.title(release.version);
   return {
@@ -139,7 +139,9 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   );
   const before = offeredTo(others)?.version;
   const versions = before === undefined ? [version] : [version, before];
-  const counts = await within(call, (db) => countRollout(db, productId, versions, publishedAt ?? createdAt));
+  const counts = await loadOptional(call, (db) =>
+    countRollout(db, productId, versions, publishedAt ?? createdAt),
+  );
   return { release, before, counts, shares: await sharesFor(call, productId) };
 }
 

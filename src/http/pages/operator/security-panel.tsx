@@ -3,11 +3,11 @@ import { ButtonLink } from '../kit/fields';
 import { Inside, Panel } from '../kit/panel';
 import type { OperatorCall } from '../page';
 import { useView } from '../view';
-import { LONG_PATIENCE_MS, within } from '../within';
+import { LONG_TIMEOUT_MS, loadOptional } from '../load-optional';
 
 /** @returns undefined also when it is not known in time */
 export function securityOf(call: OperatorCall, productId: number): Promise<SecurityStanding | undefined> {
-  return within(call, (on) => readSecurityStanding(on, productId), LONG_PATIENCE_MS);
+  return loadOptional(call, (on) => readSecurityStanding(on, productId), LONG_TIMEOUT_MS);
 }
 
 /** The product's newest security release, and how many sites still run an older version. */

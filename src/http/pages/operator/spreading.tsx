@@ -6,7 +6,7 @@ import { csvNameOf, csvOf } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 
 /** Keys that more networks download by than their slots explain. */
 
@@ -17,7 +17,7 @@ export const spreadingRoutes: Route<OperatorCall>[] = [
   { path: '/spreading.csv', get: downloadSpreading, hasDeadline: false },
 ];
 
-async function showSpreading({ db, query, view, settings, at }: OperatorCall): Promise<Answer> {
+async function showSpreading({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = view;
   const { spreading: texts } = t.told;
   const { columns } = texts;
@@ -96,7 +96,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
   };
 }
 
-async function downloadSpreading({ db, query, view, settings, at }: OperatorCall): Promise<Answer> {
+async function downloadSpreading({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
   const sort = asSort(SPREADING_SORTS, query.get('sort'));
   const page = { limit: MOST_LISTED };
   const { items } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);

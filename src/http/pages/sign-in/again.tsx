@@ -5,7 +5,7 @@ import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
-import { scopeOf, type Answer, type OperatorCall, type Route } from '../page';
+import { scopeOf, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { signInByToken } from './by-token';
 import { NarrowPage } from './pages';
@@ -24,7 +24,7 @@ export async function signedInLately(
   call: OperatorCall,
   route: Route<OperatorCall>,
   sent: URLSearchParams,
-): Promise<OperatorCall | Answer> {
+): Promise<OperatorCall | PageResponse> {
   const token = sent.get(TOKEN)?.trim();
   sent.delete(TOKEN);
   if (isFresh(call.session, call.at)) return call;

@@ -6,7 +6,7 @@ import { ManageError } from '../../../operations/kit/failures';
 import type { Child } from 'hono/jsx';
 import { keepChoices, keepNext, takeNext } from '../browser-choices';
 import { fieldOf, formState, type FormState } from '../form-state';
-import { done, type Answer, type PageCall, type Route } from '../page';
+import { done, type PageResponse, type PageCall, type Route } from '../page';
 import { signInAddress } from './again';
 import { countFailure, signInByToken, type SignedIn } from './by-token';
 import { nextOf } from './next';
@@ -119,12 +119,12 @@ function showSignIn(call: PageCall, form: FormState, byDoor = false): { page: Ch
   };
 }
 
-function enter(call: PageCall, opened: SignedIn, next: string): Answer {
+function enter(call: PageCall, opened: SignedIn, next: string): PageResponse {
   setSessionCookie(call.ctx, 'operator', opened.cookie, call.isTrusted);
   return { to: next };
 }
 
-async function refuseCode(call: PageCall): Promise<Answer> {
+async function refuseCode(call: PageCall): Promise<PageResponse> {
   await countFailure(call);
   return { page: <UsedCode />, status: 404 };
 }

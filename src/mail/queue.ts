@@ -1,7 +1,7 @@
 import { formatTimestampOrNull } from '../base/days';
 import { findEmail, requireEmail } from '../licensing/customer-email';
 import { readCursor, isCursorId, toPage, type Page, type PageRequest } from '../licensing/cursors';
-import { noLicense } from '../licensing/find-or-refuse';
+import { throwLicenseNotFound } from '../licensing/find-or-throw';
 import { issueLicenses, openKey, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { rekey, type Rekeying } from '../licensing/license-keys';
 import { findLicense, type License } from '../licensing/licenses';
@@ -167,7 +167,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
     }
     case 'reminder': {
       const { licenseId, daysBefore } = request;
-      const license = (await findLicense(db, licenseId)) ?? noLicense(licenseId);
+      const license = (await findLicense(db, licenseId)) ?? throwLicenseNotFound(licenseId);
       return { ...row, licenseId, ...reminderOf(license, daysBefore) };
     }
     case 'key_changed': {

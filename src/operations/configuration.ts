@@ -1,6 +1,6 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
-import { followUpdateXml } from '../joomla/follow-xml';
+import { regenerateUpdateXml } from '../joomla/regenerate-update-xml';
 import { listProducts } from '../licensing/catalogue';
 import { isGiven, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
@@ -8,7 +8,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { describeRoute, withStoredPassword } from '../mail/settings';
 import { sendTestMail, tryMailServer } from '../mail/test-mail';
 import { requireEmail } from '../licensing/customer-email';
-import { MOST_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
+import { MAX_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
 import {
   EDITABLE,
   EDITABLE_NAMES,
@@ -33,9 +33,9 @@ import {
   storeSetting,
   type StoredSetting,
 } from '../settings/stored';
-import { invalid, ManageError, notFound } from './kit/failures';
+import { invalid, OperationError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
-import { list, patch, post, put, remove, type Call } from './kit/operation';
+import { list, patch, post, put, remove, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
 import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
 import type { UploadRules } from './kit/upload';
@@ -103,7 +103,7 @@ const Setting = strictObject(
 const PICTURE_SOURCES = [...SETTING_SOURCES, 'none'] as const;
 
 /** Lists the current settings from the database and not from memory, so that a change shows at once. */
-async function listAll({ db, settings }: Pick<Call, 'db' | 'settings'>) {
+async function listAll({ db, settings }: Pick<OperationCall, 'db' | 'settings'>) {
   const config = await readEffective(db, settings.config);
   const { rows } = await readStored(db, settings.keySecret);
   const stored = new Map(rows.map((row) => [row.name, row]));
@@ -171,7 +171,7 @@ const Changed = strictObject(
 const readChanged = bodyReader(Changed);
 
 /** Stores settings if the service could start with them. A new address is also written into every update XML. */
-async function change(call: Call<unknown, Changes>): Promise<void> {
+async function change(call: OperationCall<unknown, Changes>): Promise<void> {
   const { db, body, settings, context } = call;
   const { untried = false, ...given } = body;
   const changes = Object.entries(given).map(([name, value]): [EditableName, string | null] => [
@@ -192,7 +192,7 @@ async function change(call: Call<unknown, Changes>): Promise<void> {
   if (given.public_url === undefined) return;
   const home = await readEffective(db, settings.config);
   for (const { id } of await listProducts(db))
-    await followUpdateXml(db, home, id, { own: settings.ownFiles });
+    await regenerateUpdateXml(db, home, id, { own: settings.ownFiles });
 }
 
 function readValue(value: string | number | null): string | null {
@@ -208,7 +208,7 @@ function refuseGiven(config: Config, name: EditableName): void {
     );
 }
 
-/** Checks the changed settings. @throws ManageError with the field whose value cannot be used */
+/** Checks the changed settings. @throws OperationError with the field whose value cannot be used */
 function tryOut(
   config: Config,
   stored: StoredSettings,
@@ -228,7 +228,11 @@ function tryOut(
   return withStored(config, tried);
 }
 
-async function tryMail({ mail }: Config, untried: boolean, settings: Call['settings']): Promise<void> {
+async function tryMail(
+  { mail }: Config,
+  untried: boolean,
+  settings: OperationCall['settings'],
+): Promise<void> {
   if (mail === undefined) return;
   // Refuse a file or folder of the machine, which a user of a browser must not choose.
   if (mail.route.kind !== 'smtp' || mail.route.ca !== undefined)
@@ -247,7 +251,7 @@ async function tryMail({ mail }: Config, untried: boolean, settings: Call['setti
 export function fileSettingFault(config: Config, name: string, value: string): string | undefined {
   if (name === PICTURE) {
     const bytes = Buffer.from(value, 'base64');
-    return bytes.length <= MOST_UPLOADED_BYTES && uploadedPicture(bytes)
+    return bytes.length <= MAX_UPLOADED_BYTES && uploadedPicture(bytes)
       ? undefined
       : 'It must be a PNG, JPEG or WebP picture of at most 256 KiB.';
   }
@@ -260,7 +264,7 @@ export function fileSettingFault(config: Config, name: string, value: string): s
     tryOut(config, NOTHING_STORED, [[name, value]]);
     return undefined;
   } catch (error) {
-    if (error instanceof ManageError) return error.message;
+    if (error instanceof OperationError) return error.message;
     throw error;
   }
 }
@@ -319,7 +323,7 @@ export const configurationOperations = {
       upload: {
         types: [...UPLOADED_TYPES],
         rules: (): UploadRules<Buffer> => ({
-          limit: MOST_UPLOADED_BYTES,
+          limit: MAX_UPLOADED_BYTES,
           take: readAll,
           digest: (bytes) => bytes.toString('base64'),
           discard: () => Promise.resolve(),
@@ -327,7 +331,7 @@ export const configurationOperations = {
       },
       data: PictureThing,
     },
-    async (call: Call<unknown, { file?: Buffer }>) => {
+    async (call: OperationCall<unknown, { file?: Buffer }>) => {
       const { db, body, settings, context } = call;
       refusePictureGiven(settings.config);
       if (body.file === undefined) throw invalid('file', 'The picture is missing: the part "file".');

@@ -3,7 +3,7 @@ import { changeCustomer } from '../privacy/change-customer';
 import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } from '../privacy/customer-list';
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './kit/failures';
-import { get, list, patch, remove, type Call } from './kit/operation';
+import { get, list, patch, remove, type OperationCall } from './kit/operation';
 import { pageOf } from './kit/reading';
 import {
   strictObject,
@@ -118,7 +118,7 @@ const CustomerData = strictObject(
 );
 
 /** Returns the id or the address in the path. */
-function customerOf({ path }: Pick<Call, 'path'>): string {
+function customerOf({ path }: Pick<OperationCall, 'path'>): string {
   return path.customer ?? '';
 }
 
@@ -164,7 +164,7 @@ export const customerOperations = {
   updateCustomer: patch(
     '/customers/{customer}',
     {
-      goesOnWith: 'nothing but `note`',
+      noRecentSignInWith: 'nothing but `note`',
       summary: "Change a customer's address, language, name or note",
       description:
         "A new address takes along licences, orders, the mails that wait, name and language, in one transaction; both addresses are mailed, and pages opened by a link to the old one end. 409 with the field `email` when the address is another customer's: with `join` both become one.",

@@ -9,7 +9,7 @@ import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
 import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
 import { invalid } from './kit/failures';
-import { list, post, type Call } from './kit/operation';
+import { list, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/reading';
 import {
   strictObject,
@@ -204,7 +204,7 @@ const Undone = strictObject(
   { title: 'UndoneImport' },
 );
 
-type ImportCall = Call<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
+type ImportCall = OperationCall<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
 
 async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof Moved> }> {
   const { db, query, body, settings, caller, now, onProgress } = call;
@@ -267,7 +267,7 @@ export const importOperations = {
   importLicenses: post(
     '/imports',
     {
-      goesOnWith: 'a dry run',
+      noRecentSignInWith: 'a dry run',
       summary: 'Move in from another system, or from any CSV file',
       description:
         'All licences of the former system. The same call again takes what is new or has changed there. The body is the file, or a form with the part `file`. The other fields are in the query or in the form.',

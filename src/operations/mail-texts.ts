@@ -18,7 +18,7 @@ import { deleteSetting, MAIL_TEXT, readEffective, storeRow } from '../settings/s
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';
 import { notFound } from './kit/failures';
-import { get, list, post, put, remove, type Call } from './kit/operation';
+import { get, list, post, put, remove, type OperationCall } from './kit/operation';
 import { strictObject, Text, enumAsText } from './kit/schemas';
 
 /** The operations on mails' texts: our own, the seller's in the database, and files of the machine, which win. */
@@ -39,10 +39,10 @@ const MailTextThing = strictObject(
   { title: 'MailText' },
 );
 
-const MOST_TEXT = 20_000;
+const MAX_TEXT_LENGTH = 20_000;
 
 const Written = strictObject({
-  text: Type.String({ maxLength: MOST_TEXT, description: 'The subject in the first line.' }),
+  text: Type.String({ maxLength: MAX_TEXT_LENGTH, description: 'The subject in the first line.' }),
 });
 
 interface Named {
@@ -57,13 +57,13 @@ export const MAIL_TEXTS: Named[] = TEXT_NAMES.flatMap((name) =>
   ).map((language) => ({ name, language })),
 );
 
-function namedBy({ path }: Pick<Call, 'path'>): Named {
+function namedBy({ path }: Pick<OperationCall, 'path'>): Named {
   const named = MAIL_TEXTS.find(({ name, language }) => name === path.name && language === path.language);
   if (named === undefined) throw notFound('mail text');
   return named;
 }
 
-async function readOne({ db, settings }: Pick<Call, 'db' | 'settings'>, { name, language }: Named) {
+async function readOne({ db, settings }: Pick<OperationCall, 'db' | 'settings'>, { name, language }: Named) {
   const { mailTexts } = await readEffective(db, settings.config);
   const { written, source } = findMailText(mailTexts, name, language);
   const built_in = builtInText(mailTexts, name, language);
@@ -75,7 +75,7 @@ export function mailTextFault(id: string, text: string): string | undefined {
   const named = MAIL_TEXTS.find(({ name, language }) => textId(name, language) === id);
   if (named === undefined) return 'There is no such text of a mail.';
   // Do not count the line end with which it is stored.
-  if (text.trimEnd().length > MOST_TEXT) return `It has more than ${MOST_TEXT} characters.`;
+  if (text.trimEnd().length > MAX_TEXT_LENGTH) return `It has more than ${MAX_TEXT_LENGTH} characters.`;
   const parsed = parseMailText(text, named.name);
   return 'code' in parsed ? `The text cannot be used: ${describeTextFault(parsed)}` : undefined;
 }

@@ -60,7 +60,7 @@ export const mailOperations = {
   sendMailAgain: post(
     '/mails/{id}/again',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Send a mail again that was given up',
       description:
         'To the address that its order or licence has now. 409 when it was not given up, mail is not set up, there is no address, or it is a link or an answer.',
@@ -77,7 +77,7 @@ export const mailOperations = {
   dismissMail: post(
     '/mails/{id}/dismiss',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Take a mail that was given up off the lists of what needs you',
       body: strictObject({}),
       data: MailReport,
@@ -89,7 +89,7 @@ export const mailOperations = {
   sendLicenseMail: post(
     '/licenses/{id}/mails',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Mail the key to the customer, again too',
       description:
         '409 when mail is not set up, there is no customer, the licence is revoked or cancelled, or the key cannot be revealed. The mail is queued, and tried for two days.',

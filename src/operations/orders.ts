@@ -3,7 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 import { ORDER_EVENTS } from '../orders/order-events';
 import { MAX_AMOUNT, MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
-import { noOrder, type ProcessedOrder as Processed } from '../orders/process';
+import { orderNotFoundError, type ProcessedOrder as Processed } from '../orders/process';
 import { recordOrder } from '../orders/record';
 import { confirmOrder } from '../orders/retry';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
@@ -18,7 +18,7 @@ import {
   shownOrderJson,
   type OrderDetails,
 } from '../orders/views';
-import { get, list, patch, post, type Call } from './kit/operation';
+import { get, list, patch, post, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
 import { pageOf, readId } from './kit/reading';
 import {
@@ -130,7 +130,7 @@ const OrderGiven = strictObject({
 
 const readOrderGiven = bodyReader(OrderGiven);
 
-/** Reads an order's event in this API's form from another source. @throws ManageError, OperatorError */
+/** Reads an order's event in this API's form from another source. @throws OperationError, OperatorError */
 export function readOrderBody(body: object): OrderMessage {
   return readOrderMessage(readOrderGiven(body) as Static<typeof OrderGiven>);
 }
@@ -313,16 +313,17 @@ export function processedJson({ id, shop, number: order, state: became, reason }
   return { id, shop, order, state: became, reason };
 }
 
-/** Returns the order in the path. @throws ManageError (404) if it is missing or has another owner */
-async function requireOrder(call: Call): Promise<OrderDetails> {
+/** Returns the order in the path. @throws OperationError (404) if it is missing or has another owner */
+async function requireOrder(call: OperationCall): Promise<OrderDetails> {
   const { db, caller } = call;
   const found = await readOrder(db, readId(call, 'id', 'order'));
-  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name)) throw noOrder();
+  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
+    throw orderNotFoundError();
   return found;
 }
 
 /** Returns the owner of the caller's orders. */
-function ownerOf({ caller }: Pick<Call, 'caller'>) {
+function ownerOf({ caller }: Pick<OperationCall, 'caller'>) {
   return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
 }
 

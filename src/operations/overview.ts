@@ -9,7 +9,7 @@ import { get } from './kit/operation';
 import { strictObject, nullable } from './kit/schemas';
 
 /** The maximum count, because counting more would keep the caller waiting. */
-const MOST_WITHOUT_ADDRESS = 1_000;
+const MAX_WITHOUT_ADDRESS = 1_000;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -48,7 +48,7 @@ export const overviewOperations = {
       return {
         data: {
           orders_waiting: waiting.reduce((sum, { orders }) => sum + orders, 0),
-          orders_without_address: await countWithoutAddress(db, MOST_WITHOUT_ADDRESS),
+          orders_without_address: await countWithoutAddress(db, MAX_WITHOUT_ADDRESS),
           payments_unmatched: unmatched.reduce((sum, one) => sum + one.count, 0),
           signatures_refused: await countRefused(db, now),
           mails_failed: await countFailedMails(db, subtractDuration(now, '7d')),

@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox';
 import { fieldsOf } from '../base/json';
 import { addPlan, editPlanAndLicenses, removePlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { listPlanPage } from '../licensing/lists';
 import { planJson, PlanSchema } from '../licensing/schemas/catalogue';
-import { followPlan } from './kit/follow';
+import { regenerateAfterPlan } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
 import { strictObject, IdGiven, enumOf, Paging } from './kit/schemas';
@@ -47,7 +47,7 @@ export const planOperations = {
       }),
       data: PlanSchema,
       status: 201,
-      afterCommit: followPlan('Plan'),
+      afterCommit: regenerateAfterPlan('Plan'),
     },
     async ({ db, body, now }) => ({
       data: planJson(await addPlan(db, { duration: null, ...fieldsOf(body) }, now)),
@@ -72,7 +72,7 @@ export const planOperations = {
       ),
       // Each licence that follows the plan needs its own transaction.
       hasDeadline: false,
-      afterCommit: followPlan('EditedPlan'),
+      afterCommit: regenerateAfterPlan('EditedPlan'),
     },
     async (call) => {
       const { db, context, onProgress } = call;

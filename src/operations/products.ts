@@ -3,7 +3,7 @@ import { fieldsOf } from '../base/json';
 import { addProduct, editProduct, readProduct, removeProduct } from '../licensing/catalogue';
 import { listProductPage, PRODUCT_SORTS } from '../licensing/lists';
 import { planJson, PlanSchema, productJson, ProductSchema } from '../licensing/schemas/catalogue';
-import { follow } from './kit/follow';
+import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
 import { strictObject, Id, IdGiven, Label, Paging, sortBy, Text } from './kit/schemas';
@@ -79,7 +79,7 @@ export const productOperations = {
       summary: 'Change a product',
       body: strictObject(given),
       data: ProductSchema,
-      afterCommit: follow('ProductWithXml', 'id'),
+      afterCommit: regenerateAfterCommit('ProductWithXml', 'id'),
     },
     async (call) => ({
       data: productJson(await editProduct(call.db, readId(call, 'id', 'product'), fieldsOf(call.body))),

@@ -3,7 +3,7 @@ import { formatTimestampOrNull } from '../base/days';
 import { previewNotice, queueNotice, startNotice } from '../mail/security-release';
 import { findReleaseById, type Release } from '../packages/releases';
 import { notFound } from './kit/failures';
-import { get, post, type AfterCommit, type Call } from './kit/operation';
+import { get, post, type AfterCommit, type OperationCall } from './kit/operation';
 import { readId } from './kit/reading';
 import { strictObject, Text, TimeOrNull } from './kit/schemas';
 
@@ -24,7 +24,7 @@ const QUEUE: AfterCommit<{ mails: typeof MAILS }> = {
   },
 };
 
-async function requireRelease(call: Pick<Call, 'db' | 'path'>): Promise<Release> {
+async function requireRelease(call: Pick<OperationCall, 'db' | 'path'>): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call, 'id', 'release'));
   if (release === undefined) throw notFound('release');
   return release;

@@ -16,8 +16,8 @@ import {
 } from '../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
 import { invalid, notFound } from './kit/failures';
-import { follow } from './kit/follow';
-import { file, get, list, patch, post, type Call } from './kit/operation';
+import { regenerateAfterCommit } from './kit/regenerate-xml';
+import { file, get, list, patch, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/reading';
 import { strictObject, Flag, Paging, sortBy, Text, enumAsText } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
@@ -57,7 +57,7 @@ const UploadFields = strictObject({
 });
 
 /** Returns the release in the path. */
-async function requireRelease(call: Pick<Call, 'db' | 'path'>) {
+async function requireRelease(call: Pick<OperationCall, 'db' | 'path'>) {
   return (await findReleaseById(call.db, readId(call, 'id', 'release'))) ?? notThere();
 }
 
@@ -65,7 +65,7 @@ function notThere(): never {
   throw notFound('release');
 }
 
-const FOLLOW = follow('ReleaseWithXml', 'product_id');
+const FOLLOW = regenerateAfterCommit('ReleaseWithXml', 'product_id');
 
 const Published = strictObject(
   {
@@ -83,9 +83,9 @@ const Published = strictObject(
   },
   { title: 'Published' },
 );
-const FOLLOW_PUBLISHED = follow('PublishedWithXml', 'product_id');
+const FOLLOW_PUBLISHED = regenerateAfterCommit('PublishedWithXml', 'product_id');
 
-async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
+async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) {
   const { db, path, query, body, settings, now, gone: signal } = call;
   const { file } = body;
   if (!isSet(query.draft)) requireRecentSignIn(call);
@@ -121,7 +121,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   return { data: { ...releaseJson(release), remarks } };
 }
 
-function placesOf({ packagesDir, updateXml }: Call['settings']) {
+function placesOf({ packagesDir, updateXml }: OperationCall['settings']) {
   return { packagesDir, home: updateXml };
 }
 
@@ -165,7 +165,7 @@ export const releaseOperations = {
   uploadRelease: post(
     '/products/{id}/releases',
     {
-      goesOnWith: 'a draft',
+      noRecentSignInWith: 'a draft',
       summary: 'Publish a version by its package',
       description:
         'The body is the package, or a form with the part `file`. The other fields stand in the query or in the form. A published package never changes.',
@@ -214,7 +214,7 @@ export const releaseOperations = {
   updateRelease: patch(
     '/releases/{id}',
     {
-      goesOnWith: 'a draft',
+      noRecentSignInWith: 'a draft',
       summary:
         "Change a version's changelog, or the share of addresses that are offered it, or mark it as a security release",
       description:

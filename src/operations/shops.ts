@@ -25,7 +25,7 @@ import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { faultOfMessage } from './kit/failures';
-import { get, list, patch, post, remove, type Call } from './kit/operation';
+import { get, list, patch, post, remove, type OperationCall } from './kit/operation';
 import { ProcessedOrder, processedJson, readOrderBody } from './orders';
 import { pageOf } from './kit/reading';
 import {
@@ -186,7 +186,7 @@ const ran = {
   orders: Type.Array(ProcessedOrder, { description: 'What became of each, the first 100.' }),
 };
 
-function shopName({ path }: Pick<Call, 'path'>): string {
+function shopName({ path }: Pick<OperationCall, 'path'>): string {
   return path.name ?? '';
 }
 
@@ -215,9 +215,9 @@ function readSettings({
   return { ...others, testPlanId, apiKey, siteUrl, graceDays, billingUrl };
 }
 
-const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context, keySecret });
+const contextOf = ({ context, settings: { keySecret } }: OperationCall) => ({ ...context, keySecret });
 
-async function run(call: Call) {
+async function run(call: OperationCall) {
   const { db, context, settings: of } = call;
   const { orders, ...counts } = await runWaiting(db, shopName(call), {
     ...context,
@@ -228,12 +228,12 @@ async function run(call: Call) {
   return { ...counts, orders: orders.map(processedJson) };
 }
 
-async function requireAsked({ db, path, body, now }: Call<unknown, { since?: string }>) {
+async function requireAsked({ db, path, body, now }: OperationCall<unknown, { since?: string }>) {
   const shop = await requireCatchable(db, shopName({ path }));
   return { shop, since: body.since === undefined ? undefined : requireSince(shop, body.since, now) };
 }
 
-async function caughtUp(call: Call<unknown, { since?: string }>) {
+async function caughtUp(call: OperationCall<unknown, { since?: string }>) {
   const { db, settings: of, gone, onProgress } = call;
   const { shop, since } = await requireAsked(call);
   const done = await catchUp(db, shop, since, {
@@ -391,7 +391,7 @@ export const shopOperations = {
   runShop: post(
     '/shops/{name}/run',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Run the orders that wait',
       data: strictObject(ran, { title: 'Ran' }),
       hasDeadline: false,
@@ -434,7 +434,7 @@ export const shopOperations = {
           ),
           message: nullable(Type.String({ description: 'The same in words.' })),
         },
-        perform: (call) => caughtUp(call as Call<unknown, { since?: string }>),
+        perform: (call) => caughtUp(call as OperationCall<unknown, { since?: string }>),
       },
     },
     async (call) => {

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { UnmatchedAct } from '../orders/decide-unmatched';
 import { settleUnmatched } from '../orders/settle-unmatched';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
-import { list, post, type Call } from './kit/operation';
+import { list, post, type OperationCall } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
 import {
   strictObject,
@@ -46,7 +46,7 @@ const UnmatchedEvent = strictObject(
   { title: 'Unmatched' },
 );
 
-const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }: Call) => ({
+const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }: OperationCall) => ({
   actor: caller.actor,
   now,
   secret: keySecret,
@@ -54,7 +54,7 @@ const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }:
   graceDays,
 });
 
-async function settle(call: Call, act: UnmatchedAct) {
+async function settle(call: OperationCall, act: UnmatchedAct) {
   const { db } = call;
   const id = readId(call, 'id', 'unmatched event');
   return {

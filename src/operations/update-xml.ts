@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../joomla/extension-types';
-import { followUpdateXml, readUpdateXmlState } from '../joomla/follow-xml';
+import { regenerateUpdateXml, readUpdateXmlState } from '../joomla/regenerate-update-xml';
 import { STABILITIES } from '../licensing/versions';
 import { setUpdateXmlOptions } from '../joomla/update-xml/options';
-import { get, put, type Call } from './kit/operation';
+import { get, put, type OperationCall } from './kit/operation';
 import { readId } from './kit/reading';
 import { strictObject, enumOf, nullable, Text, TextOrNull } from './kit/schemas';
 
@@ -38,7 +38,7 @@ const UpdateXml = strictObject(
   { title: 'UpdateXml' },
 );
 
-async function read({ db, settings }: Call, id: number) {
+async function read({ db, settings }: OperationCall, id: number) {
   const { state, url, xml, options: stored } = await readUpdateXmlState(db, settings.updateXml, id);
   return { data: { state, url, xml, options: stored } };
 }
@@ -63,7 +63,7 @@ export const updateXmlOperations = {
     async (call) => {
       const id = readId(call, 'id', 'product');
       await setUpdateXmlOptions(call.db, id, call.body);
-      await followUpdateXml(call.db, call.settings.updateXml, id);
+      await regenerateUpdateXml(call.db, call.settings.updateXml, id);
       return read(call, id);
     },
   ),

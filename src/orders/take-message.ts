@@ -21,7 +21,7 @@ export interface ShopDelivery {
 }
 
 /** The maximum number of messages of one body that are processed at once. */
-const MOST_AT_ONCE = 100;
+const MAX_MESSAGES = 100;
 
 /**
  * Processes a message. It is idempotent. An unreadable message is stored, and one that failed for a temporary reason is
@@ -63,7 +63,7 @@ export async function takeDelivery(
   let taken = 0;
   for (
     ;
-    taken < Math.min(parts.length, MOST_AT_ONCE) && (taken === 0 || performance.now() < until);
+    taken < Math.min(parts.length, MAX_MESSAGES) && (taken === 0 || performance.now() < until);
     taken++
   ) {
     const part = partOf(delivery, parts[taken]);

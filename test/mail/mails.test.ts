@@ -9,8 +9,8 @@ import { queueReminders } from '../../src/mail/reminders';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../../src/texts/customers/languages';
 import { findTextFaults, PLACEHOLDERS, readMailText, TEXT_NAMES } from '../../src/mail/texts';
 import { table } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
-import { toFields } from '../../src/store/engine/row-fields';
+import { acquireOrRenewLease } from '../../src/store/leases';
+import { rowToFields } from '../../src/store/engine/row-fields';
 import type { OutboxRow } from '../../src/store/outbox';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { expectNoSecrets, startManaged, type Managed, type Thing } from '../support/manage';
@@ -121,7 +121,7 @@ describe('the texts of mails', () => {
     const composing = db.transaction(async (trx) => {
       const id = await queueMail(trx, request, { now, language });
       const row = (await trx(table(trx, 'outbox')).where({ id }).first()) as object;
-      composed = await composeMail(trx, toFields(row) as OutboxRow, { ...settings, ...more }, now);
+      composed = await composeMail(trx, rowToFields(row) as OutboxRow, { ...settings, ...more }, now);
       throw undo;
     });
     await expect(composing).rejects.toBe(undo);
@@ -220,7 +220,7 @@ test('reminders: once per end and step, only while they are on, and not for lice
   const at = (days: number) => new Date(service.clock.now.getTime() + days * DAY);
   const lease = { name: 'reminders-test', holder: 'test' };
   const remind = async (now: Date) => {
-    expect(await holdLease(db, lease, now)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, now)).toBe(true);
     const goesOn = () => Promise.resolve(true);
     return queueReminders(db, { lease, mailing: { language: 'en' }, now, goesOn });
   };

@@ -1,4 +1,4 @@
-import { ManageError } from '../../operations/kit/failures';
+import { OperationError } from '../../operations/kit/failures';
 import type { Context, Middleware } from '../context';
 import { isCoded } from '../../base/errors';
 import { inTime } from '../faults';
@@ -53,8 +53,8 @@ export function answerPage<Call extends PageCall>(
       const handle = isPost ? route.post : route.get;
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
-      if (isPost && !route.checksOrigin && !isSameOrigin(ctx))
-        throw new ManageError('FORBIDDEN', 'Another origin.');
+      if (isPost && !route.handlesCsrfItself && !isSameOrigin(ctx))
+        throw new OperationError('FORBIDDEN', 'Another origin.');
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
         await send(call, entered);
@@ -136,8 +136,8 @@ async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
   }
 }
 
-function notFoundOrMethod(ctx: Context, route: Route<never>): ManageError {
+function notFoundOrMethod(ctx: Context, route: Route<never>): OperationError {
   const allowed = [...(route.get ? ['GET', 'HEAD'] : []), ...(route.post ? ['POST'] : [])];
   ctx.set('Allow', allowed.join(', '));
-  return new ManageError('METHOD_NOT_ALLOWED', '');
+  return new OperationError('METHOD_NOT_ALLOWED', '');
 }

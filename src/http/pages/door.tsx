@@ -13,7 +13,9 @@ import { useView } from './view';
 /** Sign-in through Joomla (SSO): its component posts a ticket of the signed-in user here (access/door.ts). */
 
 /** The route of the component. Without LICENSING_JOOMLA_ROOT, it answers 404. */
-export const doorRoutes: Route<PageCall>[] = [{ path: '/enter-joomla', checksOrigin: true, post: enter }];
+export const doorRoutes: Route<PageCall>[] = [
+  { path: '/enter-joomla', handlesCsrfItself: true, post: enter },
+];
 
 async function enter(call: PageCall, sent: URLSearchParams): Promise<PageResponse> {
   const { ctx, db, at, authenticate, settings, view } = call;

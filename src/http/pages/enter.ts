@@ -1,7 +1,7 @@
 import { callerKey } from '../../access/caller';
-import { isFresh, readSession, type CustomerSession } from '../../access/sessions';
+import { isRecentSignIn, readSession, type CustomerSession } from '../../access/sessions';
 import { readPerson } from '../../mail/customer-profile';
-import { ManageError } from '../../operations/kit/failures';
+import { OperationError } from '../../operations/kit/failures';
 import { readSessionCookie } from '../session-cookies';
 import { askedLanguageOf } from './browser-choices';
 import { spokenIn } from './call';
@@ -44,12 +44,12 @@ export async function enterAsOperator(
   }
   const { caller } = session;
   const { allowed, retryAfter } = await limiter('manage', callerKey(caller));
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  if (!allowed) throw new OperationError('RATE_LIMITED', '', { retryAfter });
   view.operator = { name: caller.name, scope: caller.scope, byDoor: caller.byDoor };
   if (scopeOf(route, ctx.method) === 'write' && caller.scope !== 'write')
-    throw new ManageError('FORBIDDEN', '');
+    throw new OperationError('FORBIDDEN', '');
   // Keep a form that was sent: its page asks for the sign-in itself.
-  if (isGet && route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
+  if (isGet && route.isSecret && !isRecentSignIn(session, at)) return { to: signInAddress(next, 'again') };
   return { ...call, session, caller };
 }
 

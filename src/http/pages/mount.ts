@@ -8,14 +8,14 @@ import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
 import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
-import { askToSignInAgain, signedInLately } from './sign-in/again';
+import { askToSignInAgain, ensureRecentSignIn } from './sign-in/again';
 import { signInRoutes } from './sign-in/routes';
 
 /** The addresses of all pages and their access rules. `answer-page.tsx` has the steps of a request. */
 
 /** Adds all pages to the router, below `/pages`. */
 export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
-  const takeTurn = createKeyedSemaphore(MOST_WAITING);
+  const takeTurn = createKeyedSemaphore(MAX_WAITING);
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
     enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
@@ -32,7 +32,7 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
   mount(hasDoor ? doorRoutes : doorRoutes.map(({ path }) => ({ path, ...LEADS_NOWHERE })), enterOpen);
   mount(myRoutes.open, enterOpen);
   mount(myRoutes.signedIn, enterAsCustomer);
-  mount(operatorRoutes, enterAsOperator, { recent: signedInLately, ask: askToSignInAgain });
+  mount(operatorRoutes, enterAsOperator, { recent: ensureRecentSignIn, ask: askToSignInAgain });
   mount([NOWHERE], enterOpen);
 }
 
@@ -45,4 +45,4 @@ const NOWHERE: Route<PageCall> = { path: '{/*rest}', get: nowhere };
 const LEADS_NOWHERE = { get: nowhere, post: nowhere, checksOrigin: true } as const;
 
 /** The number of a session's requests that may wait for the previous one: one more click than a person makes. */
-const MOST_WAITING = 4;
+const MAX_WAITING = 4;

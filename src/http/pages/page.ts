@@ -3,7 +3,7 @@ import type { Authenticate } from '../../access/authenticate';
 import type { Caller } from '../../access/caller';
 import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
-import type { AskForXml } from '../../joomla/follow-xml';
+import type { ProbeUpdateXml } from '../../joomla/regenerate-update-xml';
 import type { Db, Licensing } from '../../licensing/licensing';
 import type { Picture } from '../../packages/pictures';
 import type { ChangeMail } from '../../selfservice/changes';
@@ -45,7 +45,7 @@ export interface PagesSettings extends ManageSettings {
   timeZone: string;
   downloads: DownloadSettings;
   /** reports whether the address of an update XML answers */
-  askForXml: AskForXml;
+  askForXml: ProbeUpdateXml;
   /** queues a mail in the caller's transaction; undefined if mail is off */
   queueMail?: QueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
 }
@@ -97,10 +97,10 @@ export interface Route<Call extends PageCall> {
   scope?: 'read' | 'write' | undefined;
   /** true for a page that shows a secret or destroys: its GET also needs a sign-in within the last hour */
   isSecret?: boolean;
-  /** true if the form needs no recent sign-in: its operation has `goesOn`, or checks this itself (`goesOnWith`) */
-  goesOn?: true;
+  /** true if the form needs no recent sign-in: its operation has `needsNoRecentSignIn`, or checks this itself (`noRecentSignInWith`) */
+  needsNoRecentSignIn?: true;
   /** true if the form may come from another origin, which the route checks itself (CSRF) */
-  checksOrigin?: true;
+  handlesCsrfItself?: true;
   /** true if the form has a file */
   upload?: boolean;
   /** false if the work may take longer than a request's deadline */

@@ -21,7 +21,7 @@ import {
   type LicenseKey,
 } from '../../store/licenses/license-keys';
 import { lockLicenses, type LockedLicense } from '../../store/licenses/licenses';
-import { toFields, toColumns } from '../../store/engine/row-fields';
+import { rowToFields, fieldsToRow } from '../../store/engine/row-fields';
 import { noteLine } from '../lines';
 import {
   insertNewLicenses,
@@ -163,7 +163,7 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
     'reference',
     wanted.map(({ reference }) => reference),
   );
-  const licenses = rows.map((row) => toFields(row) as unknown as LockedLicense);
+  const licenses = rows.map((row) => rowToFields(row) as unknown as LockedLicense);
   const byReference = new Map(licenses.map((license) => [license.reference as string, license]));
   const keys = await inChunks(
     wanted.flatMap((one) => one.keys.map(({ digest }) => digest)),
@@ -393,7 +393,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
   const licenses = new Map(
     (await findRows(trx, 'licenses', 'id', ids)).map((row) => [
       row.id as number,
-      toFields(row) as unknown as LockedLicense,
+      rowToFields(row) as unknown as LockedLicense,
     ]),
   );
   const imported = await findImported(trx, 'license', ids);
@@ -481,7 +481,7 @@ function rowOf(
     customer: { customer },
     metadata: { metadata: storedMetadata(mergeMetadata(readMetadata(license.metadata), metadata)) },
   };
-  const row = toColumns(
+  const row = fieldsToRow(
     Object.assign({}, ...changed.map((field) => values[field])) as Partial<LockedLicense>,
   ) as Row;
   return changed.includes('customer') ? { ...row, customer_digest: customerDigest(customer) } : row;

@@ -35,7 +35,7 @@ export interface Undone {
 }
 
 /** The maximum number of licences in a statement. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 /**
  * Undoes an import: removes what it made, unless it was used since. This is the only case in which licences are
@@ -99,9 +99,9 @@ async function lockRuns(trx: Transaction): Promise<ImportRun[]> {
 async function changedOfEarlier(trx: Transaction, id: number): Promise<number[]> {
   const changed: number[] = [];
   for (;;) {
-    const ids = await listChangedByRun(trx, id, { after: changed.at(-1) ?? 0, limit: AT_ONCE });
+    const ids = await listChangedByRun(trx, id, { after: changed.at(-1) ?? 0, limit: BATCH_SIZE });
     changed.push(...ids);
-    if (ids.length < AT_ONCE) return changed;
+    if (ids.length < BATCH_SIZE) return changed;
   }
 }
 
@@ -200,7 +200,7 @@ async function eachOf(
   work: (ids: number[]) => Promise<void>,
 ): Promise<void> {
   for (let after = 0; ;) {
-    const ids = await listImported(trx, importId, kind, { after, limit: AT_ONCE });
+    const ids = await listImported(trx, importId, kind, { after, limit: BATCH_SIZE });
     if (ids.length === 0) return;
     after = ids.at(-1) as number;
     await work(ids);

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { License } from '../../../licensing/licenses';
 import { answerOperations } from '../../../operations/answers';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import type { Reply } from '../../../support/reply';
 import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
 import { act } from '../act';
@@ -173,7 +173,7 @@ async function work(
 
 function explain(
   { view: { t } }: OperatorCall,
-  { facts, status, error: { field } }: Failure,
+  { facts, status, error: { field } }: ErrorResponse,
 ): string | undefined {
   if (facts?.reason === 'no-key-secret') return t.answer.noKeySecret;
   if (status === 400 && (field === 'subject' || field === 'body')) return t.answer.empty;

@@ -44,7 +44,7 @@ export const customerRoutes: Route<OperatorCall>[] = [
     work: edit,
   }),
   formRoute('/customers/:id/note', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     find: addressOf,
     show: showNote,
     work: saveNote,
@@ -63,7 +63,7 @@ export const customerRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-/** The address. @throws ManageError for anything but the id of a customer: an address must not stand in the path */
+/** The address. @throws OperationError for anything but the id of a customer: an address must not stand in the path */
 async function addressOf({ db, path: { id = '' } }: OperatorCall): Promise<string> {
   if (!isCustomerDigest(id)) throw notFound('customer');
   return resolveCustomer(db, id);

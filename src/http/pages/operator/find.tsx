@@ -3,7 +3,7 @@ import { customerDigest, findEmail, storedCustomer } from '../../../licensing/cu
 import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listProducts } from '../../../licensing/catalogue';
-import { requirePlan } from '../../../licensing/find-or-refuse';
+import { requirePlan } from '../../../licensing/find-or-throw';
 import { OperatorError } from '../../../licensing/operator-error';
 import { find, type FindResult, type FoundLicense } from '../../../support/find';
 import { writeReply, type Reply } from '../../../support/reply';

@@ -17,7 +17,7 @@ import { enterKeyOf, grantsOf } from './catalogue';
 /** Selling by hand. The answer to the form shows the key; sending the form again gives the same licence. */
 
 export const issueRoutes: Route<OperatorCall>[] = [
-  formRoute('/licenses/new', { goesOn: true, show: showForm, work: issue }),
+  formRoute('/licenses/new', { needsNoRecentSignIn: true, show: showForm, work: issue }),
 ];
 
 /** A licence that was issued, as it is answered. */

@@ -1,4 +1,4 @@
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formRoute } from '../form-route';

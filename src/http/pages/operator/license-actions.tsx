@@ -1,9 +1,9 @@
 import { listProducts, plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
-import { paidEnd } from '../../../licensing/core/states';
+import { paidUntil } from '../../../licensing/core/states';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
-import { invalid, notFound, type Failure } from '../../../operations/kit/failures';
+import { invalid, notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { licenseOperations } from '../../../operations/licenses';
 import { mailOperations } from '../../../operations/mails';
 import { act, filled, type BodyOf, type Fields } from '../act';
@@ -25,15 +25,20 @@ export const licenseActionRoutes: Route<OperatorCall>[] = [
     show: showRenew,
     work: renew,
     explain: explainRenewal,
-    goesOn: true,
+    needsNoRecentSignIn: true,
   }),
   formRoute('/licenses/:id/plan', { find, show: showPlan, work: changePlan }),
   formRoute('/licenses/:id/slots', { find, show: showSlots, work: changeSlots }),
   formRoute('/licenses/:id/customer', { find, show: showCustomer, work: changeCustomer }),
-  formRoute('/licenses/:id/note', { find, show: showNote, work: saveNote, goesOn: true }),
+  formRoute('/licenses/:id/note', { find, show: showNote, work: saveNote, needsNoRecentSignIn: true }),
   stateRoute('suspend', licenseOperations.suspendLicense, 'licenseSuspended'),
   stateRoute('reinstate', licenseOperations.reinstateLicense, 'licenseReinstated'),
-  formRoute('/licenses/:id/send-key', { find: mailableOf, show: showSend, work: sendKey, goesOn: true }),
+  formRoute('/licenses/:id/send-key', {
+    find: mailableOf,
+    show: showSend,
+    work: sendKey,
+    needsNoRecentSignIn: true,
+  }),
 ];
 
 /** Changes fields of the licence. @returns the licence */
@@ -53,7 +58,7 @@ function stateRoute(
 ): Route<OperatorCall> {
   return formRoute(`/licenses/:id/${change}`, {
     find,
-    goesOn: true,
+    needsNoRecentSignIn: true,
     show({ view }, form, license) {
       const texts = view.t.license[`${change}Page`];
       const hint = change === 'suspend' ? view.t.license.reasonSuspend : undefined;
@@ -86,7 +91,7 @@ async function showRenew(
   const { t, format, now } = view;
   const texts = t.license.renewPage;
   const { expiresAt } = license;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const plan = (await plansOf(db, license.product.id)).find(({ id }) => id === license.plan.id);
   const duration = plan?.duration ?? null;
   const byPlan: (Option & { hint: string })[] =
@@ -149,7 +154,7 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
 }
 
 /** Says which choice a filled field belongs to. */
-function explainRenewal({ view: { t } }: OperatorCall, { error }: Failure): string | undefined {
+function explainRenewal({ view: { t } }: OperatorCall, { error }: ErrorResponse): string | undefined {
   return Object.values(t.license.renewPage.ignored).find((sentence) => sentence === error.message);
 }
 
@@ -335,7 +340,7 @@ async function saveNote(call: OperatorCall, sent: URLSearchParams, license: Lice
   return done(pathOf(license), 'licenseNote');
 }
 
-/** @throws ManageError (404) also where the licence's key cannot be mailed */
+/** @throws OperationError (404) also where the licence's key cannot be mailed */
 async function mailableOf(call: OperatorCall): Promise<License> {
   const license = await licenseOf(call);
   if (!canSendKey(call, license)) throw notFound('mail');

@@ -23,12 +23,12 @@ import { findWholeList, LicenseTable } from './licenses';
 
 export const licenseBulkRoutes: Route<OperatorCall>[] = [
   // Each in a transaction of its own.
-  { path: '/licenses/bulk', get: showDone, post: choose, goesOn: true, hasDeadline: false },
+  { path: '/licenses/bulk', get: showDone, post: choose, needsNoRecentSignIn: true, hasDeadline: false },
   ...(['suspend', 'mail'] as const).map((action): Route<OperatorCall> => ({
     path: `/licenses/bulk/${action}`,
     get: () => ({ to: '/licenses' }),
     post: (call, sent) => perform(call, sent, action),
-    goesOn: true,
+    needsNoRecentSignIn: true,
     hasDeadline: false,
   })),
 ];

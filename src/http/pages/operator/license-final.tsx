@@ -1,5 +1,5 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
-import { allowedTransitions, liveStatus, paidEnd } from '../../../licensing/core/states';
+import { allowedTransitions, liveStatus, paidUntil } from '../../../licensing/core/states';
 import { viewLicense } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { licenseOperations } from '../../../operations/licenses';
@@ -47,7 +47,7 @@ async function ask(
   const isRevoke = change === 'revoke';
   const count = activationsUsed + freeSites;
   const [first] = sites.items;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const ends =
     expiresAt === null || paid === null
       ? texts.forLife

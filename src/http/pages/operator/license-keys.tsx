@@ -67,7 +67,7 @@ export interface KeyOfLicense {
   use: KeyUse;
 }
 
-/** The licence and the key of the path. @throws ManageError (404) when there is none */
+/** The licence and the key of the path. @throws OperationError (404) when there is none */
 export async function keyOf(call: OperatorCall): Promise<KeyOfLicense> {
   const license = await licenseOf(call);
   const use = await viewKey(call.db, license, readId(call, 'key', 'key'));

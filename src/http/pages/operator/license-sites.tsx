@@ -31,8 +31,13 @@ type Site = LicenseView['sites']['items'][number];
 export const licenseSiteRoutes: Route<OperatorCall>[] = [
   { path: '/licenses/:id/sites', get: showSites },
   { path: '/licenses/:id/sites.csv', get: downloadSites, hasDeadline: false },
-  formRoute('/licenses/:id/sites/add', { find: licenseOf, goesOn: true, show: showAdd, work: add }),
-  { path: '/licenses/:id/sites/:site/remove', goesOn: true, post: remove },
+  formRoute('/licenses/:id/sites/add', {
+    find: licenseOf,
+    needsNoRecentSignIn: true,
+    show: showAdd,
+    work: add,
+  }),
+  { path: '/licenses/:id/sites/:site/remove', needsNoRecentSignIn: true, post: remove },
 ];
 
 const LIMIT = 50;

@@ -8,8 +8,8 @@ import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { findStop, viewKeySites, viewLicense, type LicenseView } from '../../../licensing/license-view';
-import { listToldSitesOf } from '../../../licensing/told';
-import { allowedTransitions, liveStatus, nextPayment, paidEnd } from '../../../licensing/core/states';
+import { listReportedSitesOf } from '../../../licensing/spreading';
+import { allowedTransitions, liveStatus, nextPayment, paidUntil } from '../../../licensing/core/states';
 import { findProfile } from '../../../mail/customer-profile';
 import { listFailedMails } from '../../../mail/failed-mails';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
@@ -86,7 +86,7 @@ async function readExtras(call: OperatorCall, license: License) {
       listFailedMails(db, { licenseIds: [id], orderIds: orders.map((order) => order.id) }),
     ),
     /** the latest that sites told */
-    told: (await loadOptional(call, () => listToldSitesOf(db, [id], TOLD))) ?? [],
+    told: (await loadOptional(call, () => listReportedSitesOf(db, [id], TOLD))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
     orderMail: await loadOptional(call, () => mailOfOrder(call, id, orders)),
   };
@@ -339,7 +339,7 @@ function Orders({ orders }: { orders: LicenseOrder[] }) {
 function endFact(license: License): readonly [string, ReturnType<typeof Beside>] {
   const { t, format, now } = useView();
   const { facts } = t.license;
-  const expiresAt = paidEnd(license);
+  const expiresAt = paidUntil(license);
   const next = nextPayment(license, now);
   if (expiresAt !== null && next !== null)
     return [

@@ -3,7 +3,7 @@ import { SORTS } from '../../../licensing/license-filter';
 import { countLicenses, listLicensePage, type LicenseQuery } from '../../../licensing/lists';
 import type { License } from '../../../licensing/licenses';
 import { asSort } from '../../../licensing/sorting';
-import { liveStatus, paidEnd } from '../../../licensing/core/states';
+import { liveStatus, paidUntil } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
 import { filterId } from '../../../operations/kit/reading';
 import { OperatorError } from '../../../licensing/operator-error';
@@ -333,7 +333,7 @@ function licenseTable(
         title: columns.ends,
         sort: 'expires_at',
         cell: (license) => {
-          const paid = paidEnd(license);
+          const paid = paidUntil(license);
           return paid === null ? t.common.noEnd : format.day(paid);
         },
       },

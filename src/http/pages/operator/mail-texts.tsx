@@ -1,4 +1,4 @@
-import { notFound, type Failure } from '../../../operations/kit/failures';
+import { notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { MAIL_TEXTS, mailTextOperations } from '../../../operations/mail-texts';
 import { CUSTOMERS } from '../../../texts/customers/languages';
 import { act, unlessGone, type DataOf } from '../act';
@@ -180,7 +180,7 @@ async function save(call: OperatorCall, sent: URLSearchParams, text: MailText): 
   return done(pathOf(text), 'saved');
 }
 
-function explain({ view: { t } }: OperatorCall, { facts }: Failure): string | undefined {
+function explain({ view: { t } }: OperatorCall, { facts }: ErrorResponse): string | undefined {
   if (facts?.reason === 'mail-text') return t.settings.texts.fault(facts.fault);
   return facts?.reason === 'text-file' ? t.settings.texts.isFile : undefined;
 }

@@ -35,7 +35,14 @@ import { planOptions } from './shop-map';
 /** Another system's licences by its name: what would happen, the plans, the move itself, and the way back. */
 
 export const moveInRoutes: Route<OperatorCall>[] = [
-  { path: '/move-in', goesOn: true, scope: 'write', upload: true, get: (call) => show(call), post: receive },
+  {
+    path: '/move-in',
+    needsNoRecentSignIn: true,
+    scope: 'write',
+    upload: true,
+    get: (call) => show(call),
+    post: receive,
+  },
   moveInCheckRoute,
   // Of bookmarks: it had a page of its own.
   { path: '/imports', scope: 'write', get: () => ({ to: '/move-in?from=csv' }) },

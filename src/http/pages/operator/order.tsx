@@ -8,7 +8,7 @@ import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/views';
 import { listFailedMails } from '../../../mail/failed-mails';
 import type { LineOutcome, ToldEvent } from '../../../orders/order-events';
-import { noOrder } from '../../../orders/process';
+import { orderNotFoundError } from '../../../orders/process';
 import { readEvents } from '../../../orders/refunds';
 import {
   awaitedSku,
@@ -46,7 +46,7 @@ export const orderRoutes: Route<OperatorCall>[] = [
 ];
 
 function noOrderHere(): never {
-  throw noOrder();
+  throw orderNotFoundError();
 }
 
 async function showOrder(call: OperatorCall): Promise<PageResponse> {

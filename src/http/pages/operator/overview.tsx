@@ -5,7 +5,7 @@ import { PERIODS } from '../../../figures/kept-figures';
 import { readMoney } from '../../../figures/money';
 import { countFailedMails } from '../../../mail/queue';
 import { isStopped, listWebhooks } from '../../../webhooks/receivers';
-import { needsYou, refusalsByReason, type RefusalReason } from '../../../overview/needs-you';
+import { listActionItems, refusalsByReason, type RefusalReason } from '../../../overview/action-items';
 import {
   countEndingSoon,
   readArrivals,
@@ -58,7 +58,7 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
         const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
         const home = settings.updateXml;
         const { spreadFactor } = settings;
-        return needsYou(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
+        return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
       }),
       counted('refused', (on) => readRefused(on, query)),
       counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),

@@ -7,8 +7,8 @@ import {
   type Plan,
 } from '../../../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
-import { requirePlan } from '../../../licensing/find-or-refuse';
-import { invalid, type Failure } from '../../../operations/kit/failures';
+import { requirePlan } from '../../../licensing/find-or-throw';
+import { invalid, type ErrorResponse } from '../../../operations/kit/failures';
 import { planOperations } from '../../../operations/plans';
 import { readId } from '../../../operations/kit/reading';
 import { act, filled, type BodyOf, type Fields } from '../act';
@@ -100,7 +100,7 @@ async function remove(
 
 export function explainPlan(
   { view: { t } }: OperatorCall,
-  { status, error, facts }: Failure,
+  { status, error, facts }: ErrorResponse,
 ): string | undefined {
   const texts = t.products.plans.refused;
   switch (facts?.reason) {

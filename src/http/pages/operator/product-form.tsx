@@ -1,5 +1,5 @@
 import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { productOperations } from '../../../operations/products';
 import { readId } from '../../../operations/kit/reading';
 import { act, type BodyOf, type Fields } from '../act';
@@ -84,7 +84,7 @@ function bodyOf(sent: URLSearchParams): Fields<BodyOf<typeof productOperations.a
   };
 }
 
-function explain({ view: { t } }: OperatorCall, { facts, error }: Failure): string | undefined {
+function explain({ view: { t } }: OperatorCall, { facts, error }: ErrorResponse): string | undefined {
   const texts = t.products.refused;
   switch (facts?.reason) {
     case 'product-in-use':

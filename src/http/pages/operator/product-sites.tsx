@@ -1,9 +1,9 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { asSort } from '../../../licensing/sorting';
-import { BEHIND_SORTS, readProductSites } from '../../../licensing/told-sites';
+import { OUTDATED_SITE_SORTS, readProductSites } from '../../../licensing/reported-sites';
 import { readId } from '../../../operations/kit/reading';
-import { refusalReason } from '../../../overview/needs-you';
+import { refusalReason } from '../../../overview/action-items';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
@@ -29,7 +29,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
   const after = call.query.get('after') ?? undefined;
   const version = call.query.get('version')?.trim() || undefined;
   // Those with one version are in the order in which they got it.
-  const sort = version === undefined ? asSort(BEHIND_SORTS, call.query.get('sort')) : undefined;
+  const sort = version === undefined ? asSort(OUTDATED_SITE_SORTS, call.query.get('sort')) : undefined;
   const by = sort ?? '-at';
   const sites = await readProductSites(call.db, id, { limit: LIMIT, after, version, sort }, call.at);
   const { newest, share, halfDays, counted, versions, behind } = sites;
@@ -132,7 +132,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
 async function downloadSites(call: OperatorCall): Promise<PageResponse> {
   const { id } = await requireProduct(call.db, readId(call));
   const version = call.query.get('version')?.trim() || undefined;
-  const sort = asSort(BEHIND_SORTS, call.query.get('sort'));
+  const sort = asSort(OUTDATED_SITE_SORTS, call.query.get('sort'));
   const rows = csvRows(
     async (after) =>
       (await readProductSites(call.db, id, { limit: CSV_PAGE, after, version, sort }, call.at)).behind,

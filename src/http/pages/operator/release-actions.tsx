@@ -2,7 +2,7 @@ import { findReleaseById, releasesOf, type Release } from '../../../packages/rel
 import { readProduct } from '../../../licensing/catalogue';
 import { offeredTo } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formRoute } from '../form-route';
@@ -21,7 +21,7 @@ import { releaseOperations } from '../../../operations/releases';
 
 export const releaseActionRoutes: Route<OperatorCall>[] = [
   formRoute('/releases/:id/edit', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     hasDeadline: false,
     find: requireRelease,
     show: showEdit,
@@ -46,7 +46,7 @@ export const releaseActionRoutes: Route<OperatorCall>[] = [
 
 async function requireRelease(call: OperatorCall): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call));
-  if (release === undefined) throw new ManageError('NOT_FOUND', '');
+  if (release === undefined) throw new OperationError('NOT_FOUND', '');
   return release;
 }
 

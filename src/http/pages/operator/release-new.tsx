@@ -1,7 +1,7 @@
-import { isFresh } from '../../../access/sessions';
-import { readUpdateXmlState } from '../../../joomla/follow-xml';
+import { isRecentSignIn } from '../../../access/sessions';
+import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
 import { act, type DataOf } from '../act';
 import { formRoute } from '../form-route';
@@ -27,7 +27,7 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
     },
   },
   formRoute('/products/:id/releases/new', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     upload: true,
     show: showForm,
     work: publish,
@@ -54,7 +54,7 @@ export async function uploadPackage(
 ): Promise<{ data: Uploaded; isKept: boolean }> {
   let isKept = false;
   const amend = (fields: Record<string, string>) => {
-    isKept = fields.draft !== '1' && !isFresh(call.session, call.at);
+    isKept = fields.draft !== '1' && !isRecentSignIn(call.session, call.at);
     // Nobody is offered a draft: the share is asked when it is published.
     return isKept || fields.draft === '1' ? { ...fields, draft: '1', rollout: '100' } : fields;
   };
@@ -92,7 +92,7 @@ export async function published(
 /** Why a package was refused, with both sides of what does not fit. */
 export function explainPackage(
   call: OperatorCall,
-  failure: Failure,
+  failure: ErrorResponse,
   sent: URLSearchParams,
 ): string | undefined {
   const { t, format } = call.view;

@@ -1,7 +1,7 @@
 import { previewNotice } from '../../../mail/security-release';
 import { releaseNoticeOperations } from '../../../operations/release-notice';
 import { findReleaseById, type Release } from '../../../packages/releases';
-import { ManageError, type Failure } from '../../../operations/kit/failures';
+import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formRoute } from '../form-route';
@@ -24,7 +24,7 @@ export const releaseNotifyRoutes: Route<OperatorCall>[] = [
 
 async function requireSecurityRelease(call: OperatorCall): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call));
-  if (release?.state !== 'published' || !release.security) throw new ManageError('NOT_FOUND', '');
+  if (release?.state !== 'published' || !release.security) throw new OperationError('NOT_FOUND', '');
   return release;
 }
 
@@ -41,7 +41,7 @@ async function notify(call: OperatorCall, sent: URLSearchParams, release: Releas
 
 function explainNotice(
   { view: { t } }: OperatorCall,
-  { facts }: Failure,
+  { facts }: ErrorResponse,
   _sent: URLSearchParams,
   { version }: Release,
 ): string | undefined {

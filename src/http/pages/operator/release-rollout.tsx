@@ -1,8 +1,8 @@
-import { readUpdateXmlState } from '../../../joomla/follow-xml';
+import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { offeredTo, sharesOf } from '../../../licensing/updates';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';
-import { ManageError, type Failure } from '../../../operations/kit/failures';
+import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
 import { releaseOperations } from '../../../operations/releases';
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
@@ -44,7 +44,7 @@ export const releaseRolloutRoutes: Route<OperatorCall>[] = [
 
 async function requirePublished(call: OperatorCall): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call));
-  if (release?.state !== 'published') throw new ManageError('NOT_FOUND', '');
+  if (release?.state !== 'published') throw new OperationError('NOT_FOUND', '');
   return release;
 }
 
@@ -64,7 +64,7 @@ async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Relea
 }
 
 /** Why the web server cannot do it. */
-export function explainRollout({ view: { t } }: OperatorCall, { facts }: Failure): string | undefined {
+export function explainRollout({ view: { t } }: OperatorCall, { facts }: ErrorResponse): string | undefined {
   const texts = t.releases.rollout.refused;
   switch (facts?.reason) {
     case 'rollout-no-address':

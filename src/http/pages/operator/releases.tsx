@@ -5,7 +5,7 @@ import { listReleasePage, RELEASE_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
 import { readStatistics } from '../../../figures/statistics';
 import { releaseJson } from '../../../licensing/views';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import { csvRows } from '../csv';
 import { ButtonLink, Options } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
@@ -140,7 +140,7 @@ function readDownloads(call: OperatorCall, productId: number): Promise<Map<strin
 
 async function downloadReleases(call: OperatorCall): Promise<PageResponse> {
   const { product } = await chosenProduct(call);
-  if (product === undefined) throw new ManageError('NOT_FOUND', '');
+  if (product === undefined) throw new OperationError('NOT_FOUND', '');
   const load = async () => ({ items: await releasesOf(call.db, product.id), next: null });
   return { csv: call.view.t.releases.csvName, rows: csvRows(load, releaseJson) };
 }

@@ -4,7 +4,7 @@ import { listRequestPage, type RequestQuery } from '../../../licensing/lists';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readStatistics } from '../../../figures/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
-import { refusalReason, REFUSAL_CODES } from '../../../overview/needs-you';
+import { refusalReason, REFUSAL_CODES } from '../../../overview/action-items';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
 import { filterId, requireLicense } from '../../../operations/kit/reading';
 import { csvRows } from '../csv';
@@ -142,7 +142,7 @@ async function downloadRequests(call: OperatorCall): Promise<PageResponse> {
   return { csv: licenseId === undefined ? csvName : csvOfLicense(String(licenseId)), rows };
 }
 
-/** The licence of the path; undefined: of all. @throws ManageError when there is none */
+/** The licence of the path; undefined: of all. @throws OperationError when there is none */
 async function licenseOf(call: OperatorCall): Promise<number | undefined> {
   return call.path.id === undefined ? undefined : (await requireLicense(call)).id;
 }

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { invalid, type Failure } from '../../../operations/kit/failures';
+import { invalid, type ErrorResponse } from '../../../operations/kit/failures';
 import { configurationOperations } from '../../../operations/configuration';
 import {
   EDITABLE,
@@ -336,7 +336,7 @@ function refuseOtherScheme({ ctx }: OperatorCall, url: string | null | undefined
     throw invalid('public_url', 'This page was opened by another scheme.');
 }
 
-function explain(call: OperatorCall, { facts, error: { field } }: Failure): string | undefined {
+function explain(call: OperatorCall, { facts, error: { field } }: ErrorResponse): string | undefined {
   const { t, format } = call.view;
   const { settings: texts } = t;
   switch (facts?.reason) {
@@ -487,7 +487,7 @@ async function sendTest(call: OperatorCall, sent: URLSearchParams): Promise<Page
   return done('/settings', 'testMailSent', to, answer.slice(0, 200));
 }
 
-function explainTest({ view: { t } }: OperatorCall, { facts, status }: Failure): string | undefined {
+function explainTest({ view: { t } }: OperatorCall, { facts, status }: ErrorResponse): string | undefined {
   if (facts?.reason === 'mail-refused')
     return t.settings.test.refused(describeStored(t.failures.mail, facts.failure), facts.said ?? '');
   return status === 400 ? t.common.errors.byField.email : undefined;

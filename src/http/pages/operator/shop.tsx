@@ -1,4 +1,4 @@
-import { needsOfOrders, type Need } from '../../../overview/needs-you';
+import { needsOfOrders, type ActionItem } from '../../../overview/action-items';
 import type { Effect } from '../../../orders/order-events';
 import { plansOf } from '../../../licensing/catalogue';
 import { countUnreadable, readRefused, type Refused } from '../../../orders/refused-messages';
@@ -6,7 +6,7 @@ import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { listMessages, type ShopMessage } from '../../../orders/views';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { hookAddress } from '../address';
 import { formRoute } from '../form-route';
@@ -47,7 +47,7 @@ export const shopRoutes: Route<OperatorCall>[] = [
     work: giveSecret,
     explain,
   }),
-  { path: '/shops/:name/run', goesOn: true, post: run, hasDeadline: false },
+  { path: '/shops/:name/run', needsNoRecentSignIn: true, post: run, hasDeadline: false },
   { path: '/shops/:name/catch-up', post: catchUp, hasDeadline: false },
   formRoute('/shops/:name/remove', {
     isSecret: true,
@@ -62,7 +62,7 @@ function findShop(call: OperatorCall): Promise<Shop> {
   return requireShop(call.db, shopOf(call));
 }
 
-function explain(call: OperatorCall, refused: Failure, sent: URLSearchParams, { kind }: Shop) {
+function explain(call: OperatorCall, refused: ErrorResponse, sent: URLSearchParams, { kind }: Shop) {
   return refusedText(call, refused, kind, sent);
 }
 
@@ -289,7 +289,7 @@ function ShopPage({
 }: {
   shop: Shop;
   plans: Plans;
-  needs: Need[];
+  needs: ActionItem[];
   skus: ShopSku[];
   /** undefined: it posts with a token */
   receives: Receives | undefined;

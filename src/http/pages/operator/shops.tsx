@@ -2,7 +2,7 @@ import { plansOf } from '../../../licensing/catalogue';
 import { isPosting, SHOP_KINDS, SHOP_MAILS } from '../../../orders/shop-kinds';
 import { apiKeyLook, listShops, secretLook, shopJson, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
@@ -31,7 +31,7 @@ export const shopListRoutes: Route<OperatorCall>[] = [
 /** Why a field of a shop's form was refused: for a secret, what it looks like and what it should. */
 export function refusedText(
   { view }: OperatorCall,
-  { error: { field }, facts }: Failure,
+  { error: { field }, facts }: ErrorResponse,
   kind: string,
   sent: URLSearchParams,
 ): string | undefined {

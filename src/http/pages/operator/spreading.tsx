@@ -1,7 +1,7 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
 import { asSort } from '../../../licensing/sorting';
-import { listSpreadingPage, MOST_LISTED, SPREADING_SORTS } from '../../../licensing/told';
-import { spreadingJson } from '../../../operations/told-sites';
+import { listSpreadingPage, MAX_LISTED, SPREADING_SORTS } from '../../../licensing/spreading';
+import { spreadingJson } from '../../../operations/reported-sites';
 import { csvNameOf, csvOf } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
@@ -23,7 +23,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
   const { columns } = texts;
   const sort = asSort(SPREADING_SORTS, query.get('sort'));
   const by = sort ?? '-at';
-  const page = { limit: MOST_LISTED };
+  const page = { limit: MAX_LISTED };
   const { items: keys } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);
   return {
     page: (
@@ -98,7 +98,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
 
 async function downloadSpreading({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
   const sort = asSort(SPREADING_SORTS, query.get('sort'));
-  const page = { limit: MOST_LISTED };
+  const page = { limit: MAX_LISTED };
   const { items } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);
   const rows = csvOf(items, (one) => {
     const { sites, ...fields } = spreadingJson(one);

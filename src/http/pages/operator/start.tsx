@@ -1,5 +1,5 @@
 import { firstSteps, readGoods, type FirstSteps, type Gap } from '../../../overview/first-steps';
-import { readUpdateXmlState } from '../../../joomla/follow-xml';
+import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readNewProduct } from '../../../joomla/publish';
 import { invalid } from '../../../operations/kit/failures';
 import type { UploadTerms } from '../../../operations/kit/operation';

@@ -1,4 +1,4 @@
-import { listTokenPage, listTokens, type Token } from '../../../access/tokens';
+import { listTokenPage, listTokens, type ApiToken } from '../../../access/tokens';
 import { tokenJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
@@ -175,7 +175,7 @@ async function make(call: OperatorCall, sent: URLSearchParams): Promise<PageResp
   };
 }
 
-async function tokenOf(call: OperatorCall): Promise<Token> {
+async function tokenOf(call: OperatorCall): Promise<ApiToken> {
   const id = readId(call);
   const token = (await listTokens(call.db)).find((one) => one.id === id);
   if (token === undefined) throw notFound('token');
@@ -185,7 +185,7 @@ async function tokenOf(call: OperatorCall): Promise<Token> {
 function askRevoke(
   { caller, view: { t, format } }: OperatorCall,
   form: FormState,
-  token: Token,
+  token: ApiToken,
 ): PageResponse {
   const texts = t.system.revokeToken;
   const { id, name, scope, lastUsedAt } = token;
@@ -216,7 +216,11 @@ function askRevoke(
   };
 }
 
-async function revoke(call: OperatorCall, sent: URLSearchParams, { id, name }: Token): Promise<PageResponse> {
+async function revoke(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { id, name }: ApiToken,
+): Promise<PageResponse> {
   await act(call, sent, tokenOperations.removeToken, { path: { id } });
   if (call.caller.tokenId !== id) return done('/tokens', 'tokenRevoked', name);
   // The session ended with its token.

@@ -1,4 +1,4 @@
-import { paidEnd } from '../../../licensing/core/states';
+import { paidUntil } from '../../../licensing/core/states';
 import { findLicense, findLicenseNamed, searchLicenses, type License } from '../../../licensing/licenses';
 import { findEmail } from '../../../licensing/customer-email';
 import { OperatorError } from '../../../licensing/operator-error';
@@ -116,7 +116,7 @@ function downloadList({ db, query, view }: OperatorCall): PageResponse {
   return { csv: csvNameOf(view.t.orders.unmatched.title), rows };
 }
 
-/** @throws ManageError (404) */
+/** @throws OperationError (404) */
 async function requireOne({ db, path }: OperatorCall): Promise<UnmatchedView> {
   const one = /^\d{1,15}$/.test(path.id ?? '') ? await readUnmatched(db, Number(path.id)) : undefined;
   if (one === undefined) throw notFound('unmatched event');
@@ -175,7 +175,7 @@ async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedVie
                 {
                   title: texts.ends,
                   cell: (license) => {
-                    const paid = paidEnd(license);
+                    const paid = paidUntil(license);
                     return paid === null ? t.common.noEnd : format.day(paid);
                   },
                 },
@@ -201,7 +201,7 @@ function askAssign(
 ): PageResponse {
   const { unmatched: texts } = t.orders;
   const { id, customer, product, plan } = license;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const ends = paid === null ? t.common.noEnd : format.day(paid);
   return {
     page: (

@@ -46,7 +46,7 @@ export const webhookRoutes: Route<OperatorCall>[] = [
   { path: '/webhooks/:id/deliveries/:delivery/replay', post: replay },
 ];
 
-/** @throws ManageError when there is none */
+/** @throws OperationError when there is none */
 async function read({ db, path: { id = '' } }: OperatorCall): Promise<WebhookRow> {
   if (!/^[1-9]\d{0,9}$/.test(id)) throw notFound('webhook');
   return requireWebhook(db, Number(id));

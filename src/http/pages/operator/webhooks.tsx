@@ -1,7 +1,7 @@
 import {
   countWaitingFor,
   listWebhookPage,
-  MOST_COUNTED,
+  MAX_COUNTED,
   receiverName,
   webhookJson,
   type WebhookRow,
@@ -125,7 +125,7 @@ export function eventsOf(sent: URLSearchParams): string[] {
 
 export function WaitingCount({ count }: { count: number }) {
   const { t, format } = useView();
-  return <>{count === MOST_COUNTED ? t.webhooks.orMore(format.number(count)) : format.number(count)}</>;
+  return <>{count === MAX_COUNTED ? t.webhooks.orMore(format.number(count)) : format.number(count)}</>;
 }
 
 /** `enabled`, or why it is not. */

@@ -1,7 +1,7 @@
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../../../joomla/extension-types';
 import { readUpdateXmlOptions } from '../../../joomla/update-xml/options';
 import { DATABASES } from '../../../joomla/update-xml/remembered';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { STABILITIES } from '../../../licensing/versions';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';

@@ -2,7 +2,7 @@ import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../s
 import { requestOperatorLink } from '../../../access/link-requests';
 import { endSession, openOperatorSession } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import type { Child } from 'hono/jsx';
 import { keepChoices, keepNext, takeNext } from '../browser-choices';
 import { fieldOf, formState, type FormState } from '../form-state';
@@ -15,7 +15,7 @@ import { cameByDoor, doorAddress } from './through-joomla';
 
 /** The sign-in of operators: by an API token, or by a one-time link (magic link). */
 
-const LONGEST_TOKEN = 1_000;
+const MAX_TOKEN_LENGTH = 1_000;
 
 const signIn: Route<PageCall> = {
   path: '/sign-in',
@@ -32,7 +32,7 @@ const signIn: Route<PageCall> = {
     return { sent: true };
   },
   async post(call, sent) {
-    const opened = await signInByToken(call, fieldOf(sent, 'token', LONGEST_TOKEN));
+    const opened = await signInByToken(call, fieldOf(sent, 'token', MAX_TOKEN_LENGTH));
     if ('sentence' in opened) {
       const { sentence, status } = opened;
       const form = formState(new URLSearchParams({ token: '' }), { field: 'token', sentence });
@@ -48,7 +48,7 @@ const mailedLink: Route<PageCall> = {
   async post(call, sent) {
     const { db, at: now, settings, view } = call;
     const { queueMail: queue } = settings;
-    if (queue === undefined) throw new ManageError('NOT_FOUND', '');
+    if (queue === undefined) throw new OperationError('NOT_FOUND', '');
     await countRequest(call);
     await requestOperatorLink(db, fieldOf(sent, 'email'), { now, language: view.language, queue });
     return done(signInAddress(nextOf(sent), undefined), 'operatorLinkAsked');
@@ -129,8 +129,8 @@ async function refuseCode(call: PageCall): Promise<PageResponse> {
   return { page: <UsedCode />, status: 404 };
 }
 
-/** Counts a requested mail in the same bucket as downloads. @throws ManageError */
+/** Counts a requested mail in the same bucket as downloads. @throws OperationError */
 async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('download', ctx.state.client.limitKey);
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  if (!allowed) throw new OperationError('RATE_LIMITED', '', { retryAfter });
 }

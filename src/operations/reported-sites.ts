@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
-import { requireProduct } from '../licensing/find-or-refuse';
-import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/told';
-import { BEHIND_SORTS, readProductSites, type SiteBehind } from '../licensing/told-sites';
+import { requireProduct } from '../licensing/find-or-throw';
+import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/spreading';
+import { OUTDATED_SITE_SORTS, readProductSites, type OutdatedSite } from '../licensing/reported-sites';
 import { get, list } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
 import { strictObject, Id, nullable, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
@@ -61,7 +61,7 @@ const ProductSites = strictObject(
   { title: 'ProductSites' },
 );
 
-const behindJson = ({ license, code, ...site }: SiteBehind) => ({
+const behindJson = ({ license, code, ...site }: OutdatedSite) => ({
   ...toldJson(site),
   license_id: license.id,
   customer: license.customer,
@@ -103,7 +103,7 @@ export const spreadingJson = ({ key, license, slots, networks, most, at, sites }
   sites: sites.map((one) => ({ ...toldJson(one), product_id: one.productId })),
 });
 
-export const toldSiteOperations = {
+export const reportedSiteOperations = {
   listProductSites: get(
     '/products/{id}/sites',
     {
@@ -112,7 +112,7 @@ export const toldSiteOperations = {
         'As the plugin for Joomla tells with each download and check, also a refused one. The list is of those with an older version, a page at a time.',
       query: strictObject({
         sort: sortBy(
-          BEHIND_SORTS,
+          OUTDATED_SITE_SORTS,
           'By the latest time that they told anything. Without it the latest first.',
         ),
         ...Paging,

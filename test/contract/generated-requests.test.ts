@@ -102,7 +102,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   let token: string;
   let zip: Buffer;
   let world: World;
-  /** The world that all operations share that leave it as it is. */
+  /** The world that is shared by all operations that leave it as it is. */
   let unchanged: World;
 
   beforeAll(async () => {

@@ -91,7 +91,7 @@ function credentials(): Record<string, string> {
   };
 }
 
-/** Sends raw bytes in the request line, which Node's client refuses to do. */
+/** Sends raw bytes in the request line, which Node's client would refuse. */
 function callRaw(url: string, path: string): Promise<void> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);

@@ -329,7 +329,7 @@ describe('with a host of their own for the pages', () => {
     expect(answer.status).toBe(status);
     const [cookie = ''] = (answer.headers['set-cookie'] ?? []).filter((one) => one.startsWith('licensing='));
     expect(cookie).toMatch(/; Secure$/);
-    // The cookie does not survive a redirect from another domain, so the answer is the page itself.
+    // After a form from another domain, a redirect would not carry the cookie, so the answer is the page itself.
     if (status === 200) expect(textOf(answer.html)).toContain('Three steps to the first licence');
     const again = await ask(service, pagesHost, {
       path: '/sign-in?why=again',

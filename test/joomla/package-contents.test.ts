@@ -8,7 +8,7 @@ import { php } from '../support/php-xml';
 import { temporaryFolder } from '../support/processes';
 import { givePlan } from '../support/service';
 
-/** Tests the search for files that a manifest names and the package lacks: Joomla's update would fail for ever after. */
+/** Tests the search for missing files that a manifest names: Joomla's update fails, and a published version never changes. */
 
 type Entries = Record<string, string | Buffer>;
 

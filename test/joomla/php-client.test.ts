@@ -81,7 +81,7 @@ function plusOrder(signature: Buffer): Buffer {
   return Buffer.concat([signature.subarray(0, 32), more]);
 }
 
-/** Changes a token's content, and signs it by `forger`. */
+/** Changes a token's content, and signs it with the key of `forger`. */
 function forge(text: string, change: (token: Token) => void): string {
   const [header, claims] = text
     .split('.', 2)

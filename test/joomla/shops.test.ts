@@ -856,7 +856,7 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
   });
 });
 
-// On Joomla 4.4 runs version 4, with J2Store's events and tables; on 6.1 runs version 6.
+// Joomla 4.4 gets version 4, with J2Store's events and tables. Joomla 6.1 gets version 6.
 describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
   let shop: Shop;
   const tables = version === '4.4' ? 'j2store' : 'j2commerce';

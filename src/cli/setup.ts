@@ -4,9 +4,9 @@ import { readConfig, readPublicUrl, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
-import { forget, note, readJournal, STATE } from '../setup/journal';
+import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
 import { asUser, run, succeeds } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
 import { folderName, upTo, usageError } from './arguments';
@@ -32,7 +32,7 @@ import { DOOR, stepsOf } from './machine/steps';
 import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
-const MOST_INSTANCES = 9;
+const MAX_INSTANCES = 9;
 
 interface SetupOptions {
   joomlaRoot?: string;
@@ -57,7 +57,7 @@ export function addSetupCommand(program: Command): void {
     .option(
       '--instances <count>',
       'how many processes serve; without it two, or one on a machine with less than 1 GB of memory',
-      upTo(MOST_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .option('--ca <file>', "authorities that may have signed the site's certificate, in PEM form", caFile)
     .option('--dry-run', 'only tell what would be changed')
@@ -121,7 +121,7 @@ async function setUp(
     for (const change of changes) {
       stopHere('Run it again, and it goes on from here, or take back what was made: licensing setup --undo');
       const entry = await change.make();
-      if (entry !== undefined) await note(entry);
+      if (entry !== undefined) await appendToJournal(entry);
       made++;
     }
   }
@@ -139,7 +139,7 @@ async function setUp(
       [
         made === 0
           ? 'Nothing was changed: all was as it has to be.'
-          : `Done: ${quantity(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
+          : `Done: ${countOf(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
         '',
         last,
       ].join('\n'),
@@ -247,7 +247,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
   const made = readJournal().made.toReversed();
   if (made.length === 0)
     throw new OperatorError(
-      `There is nothing to take back: ${STATE} has no note of a setup. docs/remove.md removes the service by hand.`,
+      `There is nothing to take back: ${SETUP_STATE_DIR} has no note of a setup. docs/remove.md removes the service by hand.`,
     );
   const words = made.map(describeUndo);
   const remarks: string[] = [];
@@ -256,7 +256,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       stopHere('The rest is taken back when it is run again.');
       output.note(words[i] ?? '');
       remarks.push(...(await undo(one)));
-      await forget(one);
+      await removeFromJournal(one);
     }
   const packaged = await packageOwning(ownTree);
   output.print({ changed: !dryRun, steps: words, left: remarks }, () =>
@@ -265,7 +265,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       : [
           ...remarks,
           `Taken back. The data stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${HOME}), the packages and update XMLs in ${DATA}, ` +
-            `the user ${USER} whose they are, the web server's licensing.log, and the program's folder. ${STATE} keeps copies of the site's files. docs/remove.md removes these too.`,
+            `the user ${USER} whose they are, the web server's licensing.log, and the program's folder. ${SETUP_STATE_DIR} keeps copies of the site's files. docs/remove.md removes these too.`,
           ...(packaged === undefined ? [] : [`The package stays: apt-get remove ${packaged}`]),
         ].join('\n'),
   );

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { API_PATH } from '../licensing/api';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/order-events';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
@@ -348,7 +348,7 @@ async function printMap(session: Session, name: string): Promise<void> {
 }
 
 function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations.runShop>): string {
-  const ran = quantity(done, 'order that waited has run', 'orders that waited have run');
+  const ran = countOf(done, 'order that waited has run', 'orders that waited have run');
   if (waiting + failed === 0) return `${ran}; none waits.`;
   const failing = failed === 0 ? '' : `; ${failed} failed, and ${failed === 1 ? 'is' : 'are'} tried again`;
   const others = orders
@@ -360,7 +360,7 @@ function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations
       state === 'failed' ? reason : describeWait(failures, reason ?? ''),
     ]);
   const list = formatTable(['ID', 'ORDER', 'STATE', 'REASON'], others);
-  return `${ran}; ${quantity(waiting, 'waits', 'wait')} still${failing}.\n${list}`;
+  return `${ran}; ${countOf(waiting, 'waits', 'wait')} still${failing}.\n${list}`;
 }
 
 function addUnmap(shop: Command): void {
@@ -505,15 +505,15 @@ function addCatchUp(shop: Command): void {
         output.print({ ...ran, ...total }, () => `${caughtUpText(total.pages, total.caught_up)}.`);
         if (total.refused > 0)
           output.note(
-            `${quantity(total.refused, 'message', 'messages')} cannot be stored: licensing shop messages ${name} --result refused`,
+            `${countOf(total.refused, 'message', 'messages')} cannot be stored: licensing shop messages ${name} --result refused`,
           );
       }),
     );
 }
 
 function caughtUpText(pages: number, messages: number): string {
-  const had = quantity(messages, 'message that had not come', 'messages that had not come');
-  return `${quantity(pages, 'page', 'pages')} read, ${had}`;
+  const had = countOf(messages, 'message that had not come', 'messages that had not come');
+  return `${countOf(pages, 'page', 'pages')} read, ${had}`;
 }
 
 function testApi(text: string): string {

@@ -13,10 +13,10 @@ import { list, patch, post, remove } from './kit/operation';
 import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/reading';
 import {
   DurationGiven,
-  exactly,
+  strictObject,
   Flag,
   Id,
-  orNull,
+  nullable,
   Paging,
   Reason,
   TextOrNull,
@@ -24,12 +24,12 @@ import {
 } from './kit/schemas';
 import { AddedKey, Key } from './kit/things';
 
-const Terms = exactly({
+const Terms = strictObject({
   label: Type.Optional(TextOrNull),
   activation_limit: Type.Optional(
-    orNull(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
+    nullable(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
   ),
-  ends_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: with the licence.' }))),
+  ends_at: Type.Optional(nullable(Type.String({ ...TimeGiven, description: 'null: with the licence.' }))),
 });
 
 function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
@@ -51,7 +51,7 @@ const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key un
 export const licenseKeyOperations = {
   listLicenseKeys: list(
     '/licenses/{id}/keys',
-    { summary: "List a licence's keys, those that have ended too", query: exactly(Paging), data: Key },
+    { summary: "List a licence's keys, those that have ended too", query: strictObject(Paging), data: Key },
     async (call) => {
       const { items, next } = await listKeyPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
       return { data: items.map(keyJson), next };
@@ -85,7 +85,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/keys/{key_id}',
     {
       summary: 'End a key now; with `free` its sites lose their slots too',
-      query: exactly({
+      query: strictObject({
         free: Type.Optional(Flag),
       }),
     },
@@ -104,7 +104,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/rekey',
     {
       summary: 'Put a new key in the place of one; it is shown only now',
-      body: exactly({
+      body: strictObject({
         key_id,
         overlap: Type.Optional(
           Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
@@ -137,7 +137,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/reveal',
     {
       summary: 'Show a kept key',
-      body: exactly({ key_id, ...Reason }),
+      body: strictObject({ key_id, ...Reason }),
       data: AddedKey,
     },
     async (call) => {

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
-import { requireProduct } from '../licensing/find-or-refuse';
-import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/told';
-import { BEHIND_SORTS, readProductSites, type SiteBehind } from '../licensing/told-sites';
+import { requireProduct } from '../licensing/find-or-throw';
+import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/spreading';
+import { OUTDATED_SITE_SORTS, readProductSites, type OutdatedSite } from '../licensing/reported-sites';
 import { get, list } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
-import { exactly, Id, orNull, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
+import { strictObject, Id, nullable, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -23,17 +23,17 @@ const toldJson = ({ site, version, firstAt, at }: Spreading['sites'][number]) =>
   at: formatTimestamp(at),
 });
 
-const ProductSites = exactly(
+const ProductSites = strictObject(
   {
-    newest: orNull(
+    newest: nullable(
       Type.String({ description: 'The version that sites are offered; during a rollout the one before.' }),
     ),
-    share: orNull(
+    share: nullable(
       Type.Number({
         description: 'The part of the counted sites, 0 to 1, that said they have it, or a later one.',
       }),
     ),
-    half_days: orNull(
+    half_days: nullable(
       Type.Number({
         description:
           'Days from its publication until half of the sites that are counted now had it; null: they have not.',
@@ -43,25 +43,25 @@ const ProductSites = exactly(
       minimum: 0,
       description: 'Sites that told anything in 180 days, each once for a licence.',
     }),
-    versions: Type.Array(exactly({ version: Text, sites: Count }), {
+    versions: Type.Array(strictObject({ version: Text, sites: Count }), {
       description: 'The 100 most frequent ones, the most frequent first.',
     }),
     sites: Type.Array(
-      exactly({
+      strictObject({
         ...told,
         license_id: Id,
         customer: TextOrNull,
         may_update: Type.Boolean(),
-        code: orNull(Type.String({ description: 'Why it may not: the code that its download would get.' })),
+        code: nullable(Type.String({ description: 'Why it may not: the code that its download would get.' })),
       }),
       { description: 'Those with an older version.' },
     ),
-    next: orNull(Type.String({ description: 'For `after`; null at the end.' })),
+    next: nullable(Type.String({ description: 'For `after`; null at the end.' })),
   },
   { title: 'ProductSites' },
 );
 
-const behindJson = ({ license, code, ...site }: SiteBehind) => ({
+const behindJson = ({ license, code, ...site }: OutdatedSite) => ({
   ...toldJson(site),
   license_id: license.id,
   customer: license.customer,
@@ -69,7 +69,7 @@ const behindJson = ({ license, code, ...site }: SiteBehind) => ({
   code,
 });
 
-const SpreadingKey = exactly(
+const SpreadingKey = strictObject(
   {
     license_id: Id,
     product_id: Id,
@@ -84,7 +84,7 @@ const SpreadingKey = exactly(
       description: 'What a key with these slots may have: LICENSING_SPREAD_FACTOR times its slots, and 10.',
     }),
     at: Time,
-    sites: Type.Array(exactly({ ...told, product_id: Id })),
+    sites: Type.Array(strictObject({ ...told, product_id: Id })),
   },
   { title: 'SpreadingKey' },
 );
@@ -103,16 +103,16 @@ export const spreadingJson = ({ key, license, slots, networks, most, at, sites }
   sites: sites.map((one) => ({ ...toldJson(one), product_id: one.productId })),
 });
 
-export const toldSiteOperations = {
+export const reportedSiteOperations = {
   listProductSites: get(
     '/products/{id}/sites',
     {
       summary: "Which versions of a product customers' sites run",
       description:
         'As the plugin for Joomla tells with each download and check, also a refused one. The list is of those with an older version, a page at a time.',
-      query: exactly({
+      query: strictObject({
         sort: sortBy(
-          BEHIND_SORTS,
+          OUTDATED_SITE_SORTS,
           'By the latest time that they told anything. Without it the latest first.',
         ),
         ...Paging,
@@ -146,7 +146,7 @@ export const toldSiteOperations = {
       summary: 'Keys in many hands',
       description:
         'Keys that more networks downloaded by in 30 days than their slots explain. Nothing is refused by it.',
-      query: exactly({
+      query: strictObject({
         sort: sortBy(
           SPREADING_SORTS,
           'By the latest download, the number of networks or the customer. Without it the latest first.',

@@ -167,14 +167,17 @@ describe('downloads', () => {
   test.each([
     ['refused', { is: 'refused' } as const, 6],
     ['granted', { is: 'granted', unit: '42 2.1.0' } as const, 60],
-  ])('of too many at once over two processes, exactly the limit of a key is %s', async (full, outcome, most) => {
-    settings.limits.download = 6;
-    const request = requests(outcome);
-    const statuses = await inParallel(most + 20, (i) => request(i, 1));
-    expect(statuses.filter((one) => one === undefined)).toHaveLength(most);
-    expect(statuses.filter((one) => one === full)).toHaveLength(20);
-    expect(changes).toEqual([]);
-  });
+  ])(
+    'of too many at once over two processes, exactly the limit of a key is %s',
+    async (full, outcome, most) => {
+      settings.limits.download = 6;
+      const request = requests(outcome);
+      const statuses = await inParallel(most + 20, (i) => request(i, 1));
+      expect(statuses.filter((one) => one === undefined)).toHaveLength(most);
+      expect(statuses.filter((one) => one === full)).toHaveLength(20);
+      expect(changes).toEqual([]);
+    },
+  );
 
   test('a look-up of a key by a page counts as a guess', async () => {
     for (let i = 0; i < LIMIT; i++) await limiters[0]!('download', '203.0.113.6');

@@ -386,19 +386,22 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       ['in order', (told: Thing[]) => told],
       ['backwards', (told: Thing[]) => [...told].reverse()],
       ['each twice', (told: Thing[]) => told.flatMap((one) => [one, one])],
-    ])('keeps the licence while cycle 1 still covers it, or cycle 3 is paid ahead, received %s', async (_, arrive) => {
-      const long = { lines: [{ line: '1', plan_id: plan, paid_until: at(95) }] };
-      const early = on(paid(0, { payment: 'p1', ...long }), 60);
-      for (const one of arrive([early, on(cycle('p2', 80), 80), on(refund('p2', 82), 82)])) await post(one);
-      expect(await standing()).toEqual(['active', at(95)]);
-      order = `${order}-ahead`;
-      const ahead = [
-        ...[on(first(), 0), on(cycle('p2', 70), 70), on(cycle('p3', 71), 71)],
-        on(refund('p2', 72), 72),
-      ];
-      for (const one of arrive(ahead)) await post(one);
-      expect(await standing()).toEqual(['active', at(101)]);
-    });
+    ])(
+      'keeps the licence while cycle 1 still covers it, or cycle 3 is paid ahead, received %s',
+      async (_, arrive) => {
+        const long = { lines: [{ line: '1', plan_id: plan, paid_until: at(95) }] };
+        const early = on(paid(0, { payment: 'p1', ...long }), 60);
+        for (const one of arrive([early, on(cycle('p2', 80), 80), on(refund('p2', 82), 82)])) await post(one);
+        expect(await standing()).toEqual(['active', at(95)]);
+        order = `${order}-ahead`;
+        const ahead = [
+          ...[on(first(), 0), on(cycle('p2', 70), 70), on(cycle('p3', 71), 71)],
+          on(refund('p2', 72), 72),
+        ];
+        for (const one of arrive(ahead)) await post(one);
+        expect(await standing()).toEqual(['active', at(101)]);
+      },
+    );
 
     it('shows the paid-through date of each line, and whether it renews automatically', async () => {
       const lines = [

@@ -191,21 +191,24 @@ test('settings and changes by hand stay', async () => {
   expect((await machine.sh('systemctl is-enabled licensing@3')).code).not.toBe(0);
 });
 
-test.each(['KILL', 'TERM', 'HUP'])('an instance that gets SIG%s from outside is restarted', async (signal) => {
-  const pid = await machine.well('systemctl show --property=MainPID --value licensing@1');
-  machine.write(
-    '/root/back.js',
-    `const http = require('http'), begun = Date.now(); let away = false;
+test.each(['KILL', 'TERM', 'HUP'])(
+  'an instance that gets SIG%s from outside is restarted',
+  async (signal) => {
+    const pid = await machine.well('systemctl show --property=MainPID --value licensing@1');
+    machine.write(
+      '/root/back.js',
+      `const http = require('http'), begun = Date.now(); let away = false;
 process.kill(${pid.trim()}, 'SIG${signal}');
 const again = () => { away = true; setTimeout(ask, 5); };
 const ask = () => http.get('http://127.0.0.1:3081/readyz', { agent: false }, (r) => { r.resume(); r.on('end', () => away && r.statusCode === 200 ? console.log(Date.now() - begun) : setTimeout(ask, 5)); }).on('error', again);
 ask();`,
-  );
-  const ms = Number(await machine.well(`timeout 30 ${TREE}/node /root/back.js`));
-  console.log(`ready after SIG${signal}: ${ms} ms`);
-  // A busy machine starts Node slowly.
-  expect(ms).toBeLessThan(10_000);
-});
+    );
+    const ms = Number(await machine.well(`timeout 30 ${TREE}/node /root/back.js`));
+    console.log(`ready after SIG${signal}: ${ms} ms`);
+    // A busy machine starts Node slowly.
+    expect(ms).toBeLessThan(10_000);
+  },
+);
 
 test('the last line of its output makes a copy', async () => {
   const { stdout } = await machine.sh(`licensing ${LINE}`);

@@ -4,13 +4,13 @@ import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } fr
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './kit/failures';
 import { get, list, patch, remove, type OperationCall } from './kit/operation';
-import { pageOf } from './kit/reading';
+import { pageOf } from './kit/request-params';
 import {
   strictObject,
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   sortBy,
   Text,
   TextOrNull,
@@ -18,7 +18,7 @@ import {
   TimeOrNull,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/things';
+import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/response-schemas';
 
 const Summary = strictObject(
   {
@@ -132,7 +132,7 @@ export const customerOperations = {
           Type.String({ description: 'What `q` of `GET /licenses` finds: the customers of those licences.' }),
         ),
         sort: sortBy(CUSTOMER_SORTS, 'By address. Without it from A to Z.'),
-        ...Paging,
+        ...PageQuery,
       }),
       data: Summary,
     },
@@ -153,7 +153,7 @@ export const customerOperations = {
       description:
         '`customer` is the id, which keeps the address out of logs, or the address. Looks through whole tables. Later pages have further licences, with what belongs to them.',
       hasDeadline: false,
-      query: strictObject({ limit: Paging.limit, after: Type.Optional(Id) }),
+      query: strictObject({ limit: PageQuery.limit, after: Type.Optional(Id) }),
       data: CustomerData,
     },
     async (call) => {

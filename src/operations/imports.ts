@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import { Type, type Static } from '@sinclair/typebox';
-import { countAfterImport } from '../figures/statistics';
+import { recountAfterImport } from '../figures/statistics';
 import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { listMoves } from '../transfer/moving/list';
-import { moveIn } from '../transfer/moving/run';
+import { moveLicensesIn } from '../transfer/moving/run';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
-import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
+import { importJson, moveJson, undoResultJson } from '../transfer/moving/views';
 import { invalid } from './kit/failures';
 import { list, post, type OperationCall } from './kit/operation';
-import { isSet, pageOf, readId } from './kit/reading';
+import { isSet, pageOf, readId } from './kit/request-params';
 import {
   strictObject,
-  Flag,
+  QueryFlag,
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -30,7 +30,7 @@ import type { UploadRules } from './kit/upload';
 const MAX_BYTES = 32 * 1024 * 1024;
 
 const Fields = strictObject({
-  dry_run: Type.Optional(Flag),
+  dry_run: Type.Optional(QueryFlag),
   from: Type.Optional(
     Type.String({
       description: `The former system: ${SOURCES.map(({ name }) => name).join(', ')}. csv is any table, as without it. Those that read the site's tables take no body.`,
@@ -43,7 +43,7 @@ const Fields = strictObject({
     }),
   ),
   make_plans: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'Makes products and plans by their names there, where `plans` says nothing: as with `new`, with the limit and the period that most of their licences have.',
   }),
@@ -51,7 +51,7 @@ const Fields = strictObject({
     enumOf(DATE_FORMS, { description: 'How dates are written in a file; asked for where two forms fit.' }),
   ),
   confirm_columns: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'The columns that a dry run has shown are right, of a system whose tables are not known for certain.',
   }),
@@ -72,7 +72,7 @@ const Fields = strictObject({
   product: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
   plan: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
   skip_bad_rows: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description: 'Of csv: imports the other rows. Otherwise one row that does not fit refuses the import.',
   }),
 });
@@ -214,14 +214,15 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
   if (foreign !== undefined) throw invalid(foreign, `"${foreign}" goes with from=csv only.`);
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
-  const report = await moveIn(db, {
+  const report = await moveLicensesIn(db, {
     source,
     plans: query.plans,
     makePlans: isSet(query.make_plans),
     dryRun,
     // Treat an empty file as missing, because a request without a body has one.
-    file: body.file && (body.file.length > 0 || source.reads !== 'tables') ? oneChunk(body.file) : undefined,
-    users: body.users && body.users.length > 0 ? oneChunk(body.users) : undefined,
+    file:
+      body.file && (body.file.length > 0 || source.reads !== 'tables') ? asSingleChunk(body.file) : undefined,
+    users: body.users && body.users.length > 0 ? asSingleChunk(body.users) : undefined,
     readsAgain: false,
     dates: query.dates,
     confirmed: isSet(query.confirm_columns),
@@ -238,14 +239,14 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
     now,
     onProgress: (done) => onProgress?.(done),
   });
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   return { data: moveJson(report) };
 }
 
 const CSV_ALONE = ['map', 'ignore', 'product', 'plan', 'skip_bad_rows'] as const;
 
 /** Yields a whole file, for readers of streams. */
-export async function* oneChunk(file: Buffer): AsyncIterable<Buffer> {
+export async function* asSingleChunk(file: Buffer): AsyncIterable<Buffer> {
   yield await Promise.resolve(file);
 }
 
@@ -289,7 +290,7 @@ export const importOperations = {
     '/imports',
     {
       summary: 'List the moves from other systems, the latest first',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: Run,
     },
     async ({ db, query }) => {
@@ -310,8 +311,8 @@ export const importOperations = {
     async (call) => {
       const { db, now } = call;
       const undone = await undoMove(db, readId(call, 'id', 'import'), { now });
-      await countAfterImport(db, now);
-      return { data: undoneJson(undone) };
+      await recountAfterImport(db, now);
+      return { data: undoResultJson(undone) };
     },
   ),
 };

@@ -16,23 +16,23 @@ import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { invalid } from './kit/failures';
 import { mailOwedKeys } from '../privacy/order-customer';
 import { get, list, patch, post, type OperationCall } from './kit/operation';
-import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
+import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/request-params';
 import {
-  DurationGiven,
+  DurationInput,
   strictObject,
   IdGiven,
   Limit,
   enumOf,
   nullable,
-  Paging,
-  Reason,
+  PageQuery,
+  ReasonField,
   Text,
   TextOrNull,
-  TimeGiven,
+  TimeInput,
   sortBy,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './kit/things';
+import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './kit/response-schemas';
 
 const Filters = {
   product_id: Type.Optional(IdGiven),
@@ -46,16 +46,16 @@ const Filters = {
   hint: Type.Optional(Type.String({ description: 'The end of the key.' })),
   expiring: Type.Optional(
     Type.String({
-      ...DurationGiven,
+      ...DurationInput,
       description:
         'Active ones that end within this time, such as 30d, and do not renew themselves; soonest first.',
     }),
   ),
   refused: Type.Optional(
-    Type.String({ ...DurationGiven, description: 'Those that were refused within this time, such as 7d.' }),
+    Type.String({ ...DurationInput, description: 'Those that were refused within this time, such as 7d.' }),
   ),
   issued_since: Type.Optional(
-    Type.String({ ...TimeGiven, description: 'Issued at this time or later, and not imported.' }),
+    Type.String({ ...TimeInput, description: 'Issued at this time or later, and not imported.' }),
   ),
   suspended_by: Type.Optional(
     enumOf(ORDER_EVENTS, { description: 'Suspended by this event of their order, such as charged_back.' }),
@@ -78,7 +78,7 @@ const IssueBody = strictObject({
   reference: Type.Optional(
     Type.String({ description: "The shop's order; the same one again gives the same licence." }),
   ),
-  expires_at: Type.Optional(TimeGiven),
+  expires_at: Type.Optional(TimeInput),
   lifetime: Type.Optional(Type.Boolean({ description: "No end, whatever the plan's duration is." })),
   activation_limit: Type.Optional(Limit),
   count: Type.Optional(
@@ -132,7 +132,7 @@ const stateChange = (
 ) =>
   post(
     `/licenses/{id}/${transition}`,
-    { ...terms, body: strictObject(Reason), data: LicenseSchema },
+    { ...terms, body: strictObject(ReasonField), data: LicenseSchema },
     async (call) => {
       const { id } = await requireLicense(call);
       const changed = await changeState(call.db, id, transition, withReason(call));
@@ -141,10 +141,10 @@ const stateChange = (
   );
 
 const RenewBody = strictObject({
-  for: Type.Optional(DurationGiven),
-  until: Type.Optional(TimeGiven),
+  for: Type.Optional(DurationInput),
+  until: Type.Optional(TimeInput),
   lifetime: Type.Optional(Type.Boolean()),
-  ...Reason,
+  ...ReasonField,
 });
 
 async function renewalOf(
@@ -178,7 +178,7 @@ export const licenseOperations = {
           SORTS,
           'By id, customer or end. Without it the newest first, or with `expiring` the soonest end. Upwards those without a customer or an end come last.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: LicenseSchema,
     },
@@ -238,7 +238,7 @@ export const licenseOperations = {
         other_product: Type.Optional(
           Type.Boolean({ description: 'Lets `plan_id` be a plan of another product.' }),
         ),
-        expires_at: Type.Optional(nullable(Type.String({ ...TimeGiven, description: 'null: for life.' }))),
+        expires_at: Type.Optional(nullable(Type.String({ ...TimeInput, description: 'null: for life.' }))),
         metadata: Type.Optional(MetadataGiven),
       }),
       data: strictObject(

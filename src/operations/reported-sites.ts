@@ -4,8 +4,8 @@ import { requireProduct } from '../licensing/find-or-throw';
 import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/spreading';
 import { OUTDATED_SITE_SORTS, readProductSites, type OutdatedSite } from '../licensing/reported-sites';
 import { get, list } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
-import { strictObject, Id, nullable, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
+import { pageOf, readId } from './kit/request-params';
+import { strictObject, Id, nullable, PageQuery, sortBy, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -115,7 +115,7 @@ export const reportedSiteOperations = {
           OUTDATED_SITE_SORTS,
           'By the latest time that they told anything. Without it the latest first.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: ProductSites,
     },
@@ -151,7 +151,7 @@ export const reportedSiteOperations = {
           SPREADING_SORTS,
           'By the latest download, the number of networks or the customer. Without it the latest first.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: SpreadingKey,
     },

@@ -21,20 +21,20 @@ import {
   unmapSku,
 } from '../orders/shops';
 import { MAX_GRACE_DAYS, SHOP_KINDS, SHOP_MAILS, type ShopKind, type ShopMail } from '../orders/shop-kinds';
-import { countWaiting, listMessages, messageJson } from '../orders/views';
+import { countWaitingOrders, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { faultOfMessage } from './kit/failures';
 import { get, list, patch, post, remove, type OperationCall } from './kit/operation';
 import { ProcessedOrder, processedJson, readOrderBody } from './orders';
-import { pageOf } from './kit/reading';
+import { pageOf } from './kit/request-params';
 import {
   strictObject,
   Id,
   IdGiven,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -264,7 +264,7 @@ async function caughtUp(call: OperationCall<unknown, { since?: string }>) {
 export const shopOperations = {
   listShops: list(
     '/shops',
-    { summary: 'List shops', scope: 'write', query: strictObject(Paging), data: ListedShop },
+    { summary: 'List shops', scope: 'write', query: strictObject(PageQuery), data: ListedShop },
     async ({ db, query }) => {
       const { limit, after } = pageOf(query);
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
@@ -273,7 +273,7 @@ export const shopOperations = {
         limit,
         ({ id }) => [id],
       );
-      const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
+      const waiting = new Map((await countWaitingOrders(db)).map(({ shop, orders }) => [shop, orders]));
       return {
         data: items.map((shop) => ({ ...shopJson(shop), waiting: waiting.get(shop.name) ?? 0 })),
         next,
@@ -319,7 +319,12 @@ export const shopOperations = {
   ),
   listShopMap: list(
     '/shops/{name}/map',
-    { summary: "List what a shop's articles mean", scope: 'write', query: strictObject(Paging), data: Sku },
+    {
+      summary: "List what a shop's articles mean",
+      scope: 'write',
+      query: strictObject(PageQuery),
+      data: Sku,
+    },
     async (call) => {
       const { limit, after } = pageOf(call.query);
       const { name } = await requireShop(call.db, shopName(call));
@@ -376,7 +381,7 @@ export const shopOperations = {
       description:
         '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, `queued` while a job works on it, and `unreadable` for what has no order in it (`refused`: by an earlier version).',
       scope: 'write',
-      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...Paging }),
+      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...PageQuery }),
       data: Message,
     },
     async (call) => {

@@ -16,13 +16,13 @@ import {
   webhookJson,
 } from '../webhooks/receivers';
 import { get, list, patch, post, remove } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import {
   strictObject,
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -92,7 +92,7 @@ export const webhookOperations = {
     {
       summary: 'List receivers of webhooks, without their secrets',
       scope: 'write',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: Webhook,
     },
     async ({ db, query }) => {
@@ -179,7 +179,7 @@ export const webhookOperations = {
       summary: 'List what was sent to a receiver, and what waits for it',
       description: 'The newest first. With `state=waiting` what waits, the next first.',
       scope: 'write',
-      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...Paging }),
+      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...PageQuery }),
       data: Delivery,
     },
     async (call) => {

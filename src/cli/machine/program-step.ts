@@ -27,17 +27,17 @@ export async function program(): Promise<Change[]> {
     // A package that was removed leaves its settings behind.
     if (there !== undefined && versionOf(there) === undefined)
       throw new OperatorError(
-        `${HOME} is there already, without the program. Keep its settings (.env), and move the folder away: mv ${HOME}/.env ${SETTINGS}; rmdir ${HOME}`,
+        `${HOME} already exists, but does not contain the program. Keep its settings (.env), and move the folder away: mv ${HOME}/.env ${SETTINGS}; rmdir ${HOME}`,
       );
     if (there !== undefined)
       throw new OperatorError(
-        `${HOME} is there already, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}. This is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
+        `${HOME} already exists, and links to version ${versionOf(there) ?? 'unknown'} in ${there}. This is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
           `To change the version: ${commandIn(ownTree)} upgrade ${ownTree}`,
       );
     const tree = isForAll(ownTree) ? ownTree : freeTree(versionOf(ownTree) ?? 'new');
     if (tree !== ownTree)
       changes.push({
-        words: `copy ${ownTree}, where the service's user may not look, to ${tree}`,
+        words: `copy ${ownTree}, which the service's user may not read, to ${tree}`,
         make: async () => {
           // Record the tree before copying, because the copy takes a while.
           await note({ kind: 'tree', path: tree });
@@ -52,7 +52,7 @@ export async function program(): Promise<Change[]> {
   const isPackaged = await packageOwning(ownTree);
   if (isPackaged === undefined && !(isLink(COMMAND) && readlinkSync(COMMAND) === command)) {
     if (existsSync(COMMAND) && !isLink(COMMAND))
-      throw new OperatorError(`${COMMAND} is there already, and is something else. Move it away.`);
+      throw new OperatorError(`${COMMAND} already exists, and is not this program. Move it away.`);
     changes.push(link(COMMAND, command));
   }
   return changes;
@@ -81,7 +81,7 @@ function settingsOutside(tree: string, isTree: boolean): Change[] {
 function requireNode(): void {
   if (hasOwnNode(ownTree) || isForAll(process.execPath)) return;
   throw new OperatorError(
-    `Node is in ${process.execPath}, where the service's user may not look. Install one for all users, such as /usr/bin/node (https://nodejs.org/en/download).`,
+    `Node is in ${process.execPath}, which the service's user may not read. Install Node for all users, such as /usr/bin/node (https://nodejs.org/en/download).`,
   );
 }
 

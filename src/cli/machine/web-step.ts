@@ -37,7 +37,7 @@ export async function webFiles(setup: Setup): Promise<Change[]> {
       if (readText(`${path}.new`) === text) return [];
       return [
         {
-          words: `${path} was changed by hand and stays; the new one beside it: ${path}.new`,
+          words: `${path} was changed by hand and stays; the new file is ${path}.new`,
           make: async () => {
             await writeText(`${path}.new`, text, PUBLIC);
             return undefined;
@@ -73,7 +73,7 @@ export async function webFiles(setup: Setup): Promise<Change[]> {
 /** Reloads the web server. @param before the earlier files, to restore if it refuses the new ones */
 function reload(webServer: WebServer, before: { path: string; text: string }[]): Change {
   return {
-    words: `${webServer.name} tries its files, and reads them again`,
+    words: `${webServer.name} tests its files, and reloads them`,
     make: async () => {
       const { code, stderr } = await run(webServer.test);
       if (code !== 0) {
@@ -82,7 +82,7 @@ function reload(webServer: WebServer, before: { path: string; text: string }[]):
           await note({ kind: 'file', path, text });
         }
         throw new OperatorError(
-          `"${webServer.test.join(' ')}" refused the new files, so those from before were put back:\n${lastLines(stderr)}`,
+          `"${webServer.test.join(' ')}" refused the new files, so the former files were restored:\n${lastLines(stderr)}`,
         );
       }
       await runWell(webServer.reload);
@@ -95,7 +95,7 @@ function modules({ modules: { missing, enable }, name }: WebServer): Change[] {
   if (missing.length === 0) return [];
   if (enable === undefined)
     throw new OperatorError(
-      `${name} lacks modules that the service needs: ${missing.join(', ')}. Load them, and run this again.`,
+      `${name} lacks modules that the service needs: ${missing.join(', ')}. Enable them, and run this again.`,
     );
   return [
     {
@@ -133,7 +133,7 @@ export async function siteFile(setup: Setup): Promise<Change[]> {
   await requireSound(webServer.test);
   return [
     {
-      words: `${words.join('\n')}\n(a copy is kept in ${STATE}/copies; ${webServer.name} tries it, and reads it)`,
+      words: `${words.join('\n')}\n(a copy of the old file is kept in ${STATE}/copies; ${webServer.name} tests the new one, and reloads it)`,
       make: async () => {
         let made: Made | undefined;
         try {

@@ -7,13 +7,13 @@ import { pageOf, requireLicense } from './kit/reading';
 import { exactly, IdGiven, Paging, Text, TimeGiven } from './kit/schemas';
 import { Access, LicenseEvent } from './kit/things';
 
-const NEWEST_FIRST = 'The newest first.';
+const NEWEST_FIRST = 'Newest first.';
 
 export const historyOperations = {
   listLicenseEvents: list(
     '/licenses/{id}/events',
     {
-      summary: 'The history of a licence',
+      summary: 'List the changes of a licence',
       description: NEWEST_FIRST,
       forShops: true,
       query: exactly(Paging),
@@ -31,7 +31,7 @@ export const historyOperations = {
   listLicenseRequests: list(
     '/licenses/{id}/requests',
     {
-      summary: "The access log's entries of a licence",
+      summary: "List the access log's entries of a licence",
       description: NEWEST_FIRST,
       forShops: true,
       query: exactly(Paging),
@@ -46,7 +46,7 @@ export const historyOperations = {
   listRequests: list(
     '/requests',
     {
-      summary: "The access log's entries: downloads, and what was refused",
+      summary: "List the access log's entries: downloads and refused requests",
       description: NEWEST_FIRST,
       query: exactly({
         outcome: Type.Optional(Type.String({ description: '`ok`, or the code of a refusal.' })),

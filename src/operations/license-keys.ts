@@ -27,9 +27,11 @@ import { AddedKey, Key } from './kit/things';
 const Terms = exactly({
   label: Type.Optional(TextOrNull),
   activation_limit: Type.Optional(
-    orNull(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
+    orNull(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: 'null: the limit of the licence.' })),
   ),
-  ends_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: with the licence.' }))),
+  ends_at: Type.Optional(
+    orNull(Type.String({ ...TimeGiven, description: 'null: it ends with the licence.' })),
+  ),
 });
 
 function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
@@ -46,12 +48,12 @@ function endedBefore(error: unknown): never {
   throw new OperatorError(error.message, { code: 'NOT_FOUND', facts: error.facts });
 }
 
-const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key unless given.' }));
+const key_id = Type.Optional(Type.Integer({ ...Id, description: 'Default: the main key.' }));
 
 export const licenseKeyOperations = {
   listLicenseKeys: list(
     '/licenses/{id}/keys',
-    { summary: "List a licence's keys, those that have ended too", query: exactly(Paging), data: Key },
+    { summary: "List a licence's keys, including ended ones", query: exactly(Paging), data: Key },
     async (call) => {
       const { items, next } = await listKeyPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
       return { data: items.map(keyJson), next };
@@ -84,7 +86,7 @@ export const licenseKeyOperations = {
   removeLicenseKey: remove(
     '/licenses/{id}/keys/{key_id}',
     {
-      summary: 'End a key now; with `free` its sites lose their slots too',
+      summary: 'End a key now; with `free`, its sites also lose their slots',
       query: exactly({
         free: Type.Optional(Flag),
       }),
@@ -103,7 +105,7 @@ export const licenseKeyOperations = {
   rekeyLicense: post(
     '/licenses/{id}/rekey',
     {
-      summary: 'Put a new key in the place of one; it is shown only now',
+      summary: 'Replace a key; the new one is shown only now',
       body: exactly({
         key_id,
         overlap: Type.Optional(
@@ -111,7 +113,7 @@ export const licenseKeyOperations = {
         ),
         mail: Type.Optional(
           Type.Boolean({
-            description: 'Mails the new key to the customer: of the main key alone, else 409.',
+            description: 'Mails the new key to the customer. 409 if the replaced key is not the main key.',
           }),
         ),
         ...Reason,
@@ -136,7 +138,7 @@ export const licenseKeyOperations = {
   revealLicense: post(
     '/licenses/{id}/reveal',
     {
-      summary: 'Show a kept key',
+      summary: 'Show a key that is stored',
       body: exactly({ key_id, ...Reason }),
       data: AddedKey,
     },

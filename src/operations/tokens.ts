@@ -19,7 +19,7 @@ export const tokenOperations = {
   listTokens: list(
     '/tokens',
     {
-      summary: 'List tokens, never the tokens themselves',
+      summary: 'List tokens, without the tokens themselves',
       scope: 'write',
       query: exactly(Paging),
       data: exactly(fields, { title: 'Token' }),

@@ -16,7 +16,7 @@ const options = {
   supported_databases: orNull(
     Type.Partial(exactly({ mysql: Text, mariadb: Text, postgresql: Text }), {
       additionalProperties: false,
-      description: 'The lowest version of each, such as {"mysql":"8.0.13"}.',
+      description: 'The lowest version of each database, such as {"mysql":"8.0.13"}.',
     }),
   ),
   tag: orNull(oneOf(STABILITIES)),
@@ -32,7 +32,7 @@ const UpdateXml = exactly(
         '`stale`: the file lacks the latest change. `not_set`: no element, or no address to write it for.',
     }),
     url: TextOrNull,
-    xml: orNull(Type.String({ description: 'What the file should have; null: it cannot be made.' })),
+    xml: orNull(Type.String({ description: 'The text that the file should have; null: it cannot be made.' })),
     options: exactly(options),
   },
   { title: 'UpdateXml' },
@@ -56,7 +56,8 @@ export const updateXmlOperations = {
     '/products/{id}/update-xml',
     {
       summary: 'Set options of the update XML, and write it',
-      description: 'What is not given stays; null clears an option. `tag` is that of the highest version.',
+      description:
+        'Options that are not given stay. null clears an option. `tag` is the stability of the highest version.',
       body: Type.Partial(exactly(options), { additionalProperties: false }),
       data: UpdateXml,
     },

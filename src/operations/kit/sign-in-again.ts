@@ -14,5 +14,5 @@ export function requireRecentSignIn({ caller: { session }, now }: Pick<Call, 'ca
 }
 
 export function signInAgain(): ManageError {
-  return new ManageError('SIGN_IN_AGAIN', 'Sign in again: it is more than an hour ago.');
+  return new ManageError('SIGN_IN_AGAIN', 'Sign in again: your last sign-in is more than an hour ago.');
 }

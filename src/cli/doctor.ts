@@ -75,7 +75,7 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
     if (!(error instanceof ConfigError)) throw error;
     return [
       problem('CONFIGURATION', error.message, {
-        why: 'Neither the service nor a command starts, and nothing else could be checked.',
+        why: 'The service and the commands cannot start, and nothing else could be checked.',
         remedy: 'Correct the setting that is named.',
       }),
     ];
@@ -140,6 +140,6 @@ function colored(text: string, level: CommandFinding['level']): string {
 function siteUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.username)
-    throw new InvalidArgumentError('It must be the address of the site, as https://shop.example.');
+    throw new InvalidArgumentError('It must be the address of the site, such as https://shop.example.');
   return url;
 }

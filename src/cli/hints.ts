@@ -16,7 +16,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     sku === null
       ? `Choose another plan first: "licensing shop edit ${shop} --test-plan".`
       : `Remove the article from the map first: "licensing shop unmap ${shop} SKU".`,
-  'other-product': () => 'To move it all the same: --yes.',
+  'other-product': () => 'To move it anyway: --yes.',
   'customer-exists': () => 'To merge both: --join.',
   'no-shop': () => '"licensing shop list" shows the shops.',
   'no-order': () => '"licensing order list" shows the orders, newest first.',
@@ -59,8 +59,8 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'is-published': () => '',
   'is-withdrawn': () => '',
   'equal-version': () => '',
-  'other-update-server': () => 'To publish it all the same: --new-update-server.',
-  'foreign-server': () => 'To publish it all the same: --new-update-server.',
+  'other-update-server': () => 'To publish it anyway: --new-update-server.',
+  'foreign-server': () => 'To publish it anyway: --new-update-server.',
   'too-much-xml': ({ product }) =>
     `\nPack it again with its XML files, except the manifest, in folders within folders; ${notForJoomla(product)}`,
   'no-manifest': ({ product }) =>
@@ -73,7 +73,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'rollout-apache': () => '',
   'rollout-replaced': () => '',
   'rollout-nginx': () => '',
-  'without-lines': () => 'To publish it all the same: --unchecked.',
+  'without-lines': () => 'To publish it anyway: --unchecked.',
   'malformed-manifest': () => 'Correct it there and pack it again.',
   'manifest-version': ({ version }) =>
     `Correct <version> in the manifest and pack it again${version === undefined ? '' : `, or publish it with --version ${version}`}.`,
@@ -99,7 +99,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'last-signing-key': () => 'Add the next one first: "licensing signing-key add".',
   'mail-refused': () => '',
   'secret-elsewhere': () => '',
-  'mail-server': () => 'To save it all the same: --untried.',
+  'mail-server': () => 'To save it anyway: --untried.',
   'in-environment': () => '"licensing settings list" shows the values in effect.',
   'mail-text': () => '"licensing mail text show" prints the text that is sent now.',
   'text-file': () => '"licensing mail text list" shows which texts are files.',

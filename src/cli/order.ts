@@ -106,10 +106,7 @@ function addList(order: Command): void {
     .option('--shop <name>', 'only of this shop')
     .option('--order <number>', 'only orders with this number in the shop', label)
     .option('--waiting', 'only orders that wait, for example until an article is mapped')
-    .option(
-      '--without-address',
-      'only paid orders whose keys could not be mailed because they have no e-mail address',
-    )
+    .option('--without-address', 'only paid orders without an e-mail address, whose keys could not be mailed')
     .option('--limit <n>', 'how many to list', upTo(500), 100)
     .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText(

@@ -20,7 +20,7 @@ export function addNotify(release: Command): void {
   release
     .command('notify')
     .description(
-      'Mails each customer who may have a security release and may still run an older version what it fixes, and where to get it. You can do this once per version. At most 300 mails a minute are sent.',
+      'Mails all customers who may have a security release and may still run an older version. The mail names what the release fixes, and where to get it. You can send it once per version. At most 300 mails a minute are sent.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')

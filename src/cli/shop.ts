@@ -112,7 +112,7 @@ function addAdd(shop: Command): void {
         // The sender creates the secret for this address, and shows it.
         if (!isPosting(kind))
           output.note(
-            `Let it send its messages to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
+            `Enter this address for its messages at the sender: ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
           );
         const secret = await readSecret(given.secretFile);
         const access = await apiAccessOf(given);

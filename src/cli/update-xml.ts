@@ -148,7 +148,7 @@ function addTry(updateXml: Command): void {
   updateXml
     .command('try')
     .description(
-      "Tries an update like a customer's Joomla, and prints what the site's administrator sees. Nothing is installed.",
+      "Tries an update in the way that a customer's Joomla does, and prints what the site's administrator sees. Nothing is installed.",
     )
     .argument('<url>', 'the address of the update XML')
     .requiredOption(

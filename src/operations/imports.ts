@@ -138,7 +138,7 @@ const Moved = exactly(
         rows: Rows,
         customers: Type.Array(Text, { description: 'The first customers to check, for some kinds.' }),
       }),
-      { description: 'What changes by the import, by kind.' },
+      { description: 'Changes that the import makes to licences, by kind.' },
     ),
     samples: Type.Array(
       exactly({

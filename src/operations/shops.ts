@@ -64,7 +64,7 @@ const shopFields = {
       {
         title: 'CatchUp',
         description:
-          'The last run that caught up (`at`), the time up to which all messages were taken (`until`), and the reason why the last run ended early. `cannot`: its sender keeps no list. null: it posts its orders itself.',
+          'The time of the last complete run (`at`), the time up to which all messages were taken (`until`), and the reason why the last run ended early. `cannot`: its sender keeps no list. null: it posts its orders itself.',
       },
     ),
   ),

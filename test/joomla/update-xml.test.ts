@@ -550,7 +550,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await writeTo('--out', './update.xml')).toMatchObject({ code: 0, stderr: '' });
       expect(await writeTo('--out', 'other.xml')).toMatchObject({
         code: 0,
-        stderr: `note: ${out} stays as it is, and is not written any more: from now on ${join(folder, 'other.xml')} is. A site that asks for the earlier one is offered what that says.\n`,
+        stderr: `note: from now on, ${join(folder, 'other.xml')} is written instead of ${out}, which stays unchanged. Sites that read the former file are still offered the versions in it.\n`,
       });
       expect(readFileSync(out).equals(old)).toBe(true);
       expect(await writeTo()).toMatchObject({ code: 0, stderr: '' });
@@ -622,7 +622,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await withdraw('1.1.0', '--write-xml')).toEqual({
         code: 0,
         stdout: `Version 1.1.0 is withdrawn.\n${out} offers nothing.\n`,
-        stderr: `note: 1.0.0 is not offered, because 1.1.0 was withdrawn: a site that still lists 1.1.0 would install at the click what the XML offers instead, even over a newer version. Publish a version above 1.1.0. To offer the lower one all the same: licensing update-xml write --product ${productId} --allow-downgrade\n`,
+        stderr: `note: 1.0.0 is not offered, because 1.1.0 was withdrawn: a site that still lists 1.1.0 would install the version that the XML offers instead, even over a newer version. Publish a version above 1.1.0. To offer the lower one anyway: licensing update-xml write --product ${productId} --allow-downgrade\n`,
       });
       expect(offered()).toEqual([]);
       // Neither by writing it once more nor by publishing what is still below it.
@@ -648,7 +648,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(
-          /^error: Version 1\.0\.0 IS withdrawn, but Joomla offers it until .* When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+          /^error: Version 1\.0\.0 IS withdrawn, but Joomla offers it until .* Once that is fixed: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
         ),
       });
       const other = await product('1.0.0');
@@ -737,9 +737,9 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       writeFileSync(out, 'the only copy of a poem');
       const stale = await publish('1.4.0');
       expect(stale).toMatch(
-        /^note: Version 1\.4\.0 IS published, but Joomla offers it only when .*update\.xml was not written: it holds something else/,
+        /^note: Version 1\.4\.0 IS published, but Joomla offers it only once .*update\.xml was not written: it holds something else/,
       );
-      expect(stale).toContain(`When that is mended: ${command}\n`);
+      expect(stale).toContain(`Once that is fixed: ${command}\n`);
       expect(readFileSync(out, 'utf8')).toBe('the only copy of a poem');
       rmSync(out);
       expect(
@@ -783,7 +783,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       ]);
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /^note: .*\nerror: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+        /^note: .*\nerror: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*Once that is fixed: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
       );
       expect((await rows<{ version: string; state: string }>(service.db, 'releases')).at(-1)).toMatchObject({
         version: '1.1.0',

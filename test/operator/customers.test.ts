@@ -372,7 +372,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     const before = await placesOfJane();
     const { code, stdout, stderr } = await op.run(['customer', 'erase', JANE]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/Nothing was erased: there is nobody to ask\. --yes/);
+    expect(stderr).toMatch(/Nothing was erased: there is no terminal to ask on\. --yes/);
     expect(await placesOfJane()).toEqual(before);
     for (const bad of ['', 'jane', '@', 'a@b', 'example.com', 'jane @example.com'])
       expect({ bad, code: (await op.run(['customer', 'erase', '--yes', '--', bad])).code }).toEqual({

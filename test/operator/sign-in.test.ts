@@ -275,7 +275,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const { code, stdout, stderr } = await trial.run(['sign-in']);
       if (kind !== 'SQLite') return expect([code, stdout]).toEqual([1, '']);
       expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:3081\/api\/\S{20,}\n$/);
-      expect(stderr).toContain('on this machine only');
+      expect(stderr).toContain('only on this machine');
       const elsewhere = operator({ ...settings, LICENSING_LISTEN: '0.0.0.0:3081' });
       expect((await elsewhere.run(['sign-in'])).code).toBe(1);
     });

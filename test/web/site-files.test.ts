@@ -327,9 +327,7 @@ http {
         },
       ],
       byHand: [
-        expect.stringMatching(
-          /says itself that a tool writes it anew.*\n {2}include \S+\/licensing\.conf;$/s,
-        ),
+        expect.stringMatching(/states that a tool generates it.*\n {2}include \S+\/licensing\.conf;$/s),
       ],
     });
     await connectSite(edits, check, join(at.folder, 'copies'));
@@ -361,7 +359,7 @@ http {
     const before = contents(at, kind, at);
     writeFileSync(join(at.folder, 'licensing/licensing.conf'), 'nonsense on;\n');
     await expect(connectSite(plan(), check, join(at.folder, 'copies'))).rejects.toThrow(
-      /was put back as it was.*unknown directive "nonsense"/s,
+      /the former file was restored.*unknown directive "nonsense"/s,
     );
     expect(contents(at, kind, at)).toEqual(before);
     writeFileSync(join(at.folder, 'conf.d/broken.conf'), 'nonsense on;\n');
@@ -562,7 +560,7 @@ IncludeOptional sites-enabled/*.conf
       insertions: [],
       files: [],
       byHand: [
-        expect.stringMatching(/says itself that a tool writes it anew.*\n {2}Include \S+\/licensing\.conf$/s),
+        expect.stringMatching(/states that a tool generates it.*\n {2}Include \S+\/licensing\.conf$/s),
       ],
     });
   });

@@ -1,11 +1,11 @@
 import type { DatabaseSettings, Db } from '../store/engine/database';
-import { findTokenByDigest, setTokenUsed, type Token } from '../store/tokens';
+import { findTokenByDigest, setTokenUsed, type ApiToken } from '../store/tokens';
 import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
 import { createCache } from '../licensing/memory';
 import type { Caller, Scope } from './caller';
 import { createDoor, type Door } from './door';
 import { readSession, type IsAccountIn } from './sessions';
-import { siteAway } from './site-away';
+import { throwSiteUnavailable } from './site-away';
 import { isTokenText, tokenDigest } from './token-text';
 
 interface AuthenticatorDependencies {
@@ -56,7 +56,7 @@ export function createAuthenticator({
   operatorGroups,
 }: AuthenticatorDependencies): Authenticate {
   const site = findSite(joomlaRoot, database, operatorGroups);
-  const ownTokens = createCache<Token | undefined>(
+  const ownTokens = createCache<ApiToken | undefined>(
     OWN_LIFETIME_MS,
     () => performance.now(),
     (token) => token !== undefined,
@@ -83,13 +83,13 @@ export function createAuthenticator({
   async function isAccountIn(userId: number, byDoor: boolean): Promise<boolean> {
     if (byDoor) return door.isIn(userId);
     if (typeof site === 'string') return false;
-    const look = () => judgeSiteAccount(db, site, userId).catch(siteAway);
+    const look = () => judgeSiteAccount(db, site, userId).catch(throwSiteUnavailable);
     return 'user' in (await siteAccounts(userId, look));
   }
 
   async function siteCaller(credential: string): Promise<Caller | Refused> {
     if (typeof site === 'string') return UNAUTHORIZED;
-    const look = () => judgeSiteToken(db, site, credential).catch(siteAway);
+    const look = () => judgeSiteToken(db, site, credential).catch(throwSiteUnavailable);
     const verdict = await siteTokens(tokenDigest(credential), look);
     if ('refused' in verdict) return verdict;
     const { id, login } = verdict.user;
@@ -131,7 +131,7 @@ function siteTokenOf({ authorization = '', joomlaToken = '' }: Credentials): str
 }
 
 /** Records the use of tokens, at most once a minute for each. No call waits for it or fails because of it. */
-function createUseRecorder(db: Db, now: () => Date): (token: Token) => void {
+function createUseRecorder(db: Db, now: () => Date): (token: ApiToken) => void {
   const recorded = new Map<number, number>();
   return ({ id, lastUsedAt }) => {
     const at = now();

@@ -148,7 +148,7 @@ export async function endSession(
 }
 
 /** Reports whether the operator signed in within the last hour. Only such a session may show secrets and destroy data. */
-export function isFresh({ signedInAt }: Pick<OperatorSession, 'signedInAt'>, now: Date): boolean {
+export function isRecentSignIn({ signedInAt }: Pick<OperatorSession, 'signedInAt'>, now: Date): boolean {
   return now.getTime() - signedInAt.getTime() < FRESH_MS;
 }
 

@@ -42,7 +42,7 @@ import { holdsSealed } from '../store/sealed';
 
 const PACKAGES_FOLDER = 'licensing-packages';
 /** The time to wait for another process that makes the settings file, which takes milliseconds. */
-const CLAIM_PATIENCE_MS = 5_000;
+const CLAIM_TIMEOUT_MS = 5_000;
 const ASK_AGAIN_MS = 50;
 const SECRET = 'LICENSING_KEY_SECRET';
 const SECRET_FILE = `${SECRET}_FILE` as const;
@@ -174,7 +174,7 @@ function isWithin(path: string, folder: string): boolean {
 async function addSettings(file: string, settings: Settings): Promise<void> {
   const claim = `${file}.new`;
   const own = `${claim}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  let until = performance.now() + CLAIM_PATIENCE_MS;
+  let until = performance.now() + CLAIM_TIMEOUT_MS;
   try {
     writeFileSync(own, '', { mode: 0o600 });
     while (!isMade(file)) {
@@ -188,7 +188,7 @@ async function addSettings(file: string, settings: Settings): Promise<void> {
       }
       if (performance.now() > until) {
         rmSync(claim, { force: true });
-        until = performance.now() + CLAIM_PATIENCE_MS;
+        until = performance.now() + CLAIM_TIMEOUT_MS;
       }
       await sleep(ASK_AGAIN_MS);
     }

@@ -17,7 +17,7 @@ const DEFAULT_FOLDER = '/etc/apache2';
 
 /** The name of the file that the site's <VirtualHost> includes, as docs/apache.md names it. */
 const FILE = 'licensing.conf';
-const MOST_INSTANCES = 99;
+const MAX_INSTANCES = 99;
 
 interface ApacheOptions extends FormerlyOptions {
   out?: string;
@@ -37,7 +37,7 @@ export function addApacheCommand(program: Command): void {
     .option(
       '--instances <count>',
       'forward to the systemd instances licensing@1 to licensing@COUNT, each on its own socket; default: forward to LICENSING_LISTEN',
-      upTo(MOST_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .addOption(formerlyOption())
     .option(

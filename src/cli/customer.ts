@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { requireEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { customerJson, readCustomer, type CustomerData } from '../privacy/customer';
@@ -232,7 +232,7 @@ function storedBesides(json: CustomerJson): string[] {
   const counts = [
     ...BESIDES.map(([name, noun]) => [json[name].length, noun] as const),
     [Object.values(json.mentions).flat().length, 'mention elsewhere'] as const,
-  ].flatMap(([count, noun]) => (count === 0 ? [] : quantity(count, noun)));
+  ].flatMap(([count, noun]) => (count === 0 ? [] : countOf(count, noun)));
   return counts.length === 0
     ? []
     : ['', `Also stored: ${counts.join(', ')}. --json and \`licensing customer export\` show them.`];
@@ -275,7 +275,7 @@ function addExport(customer: Command): void {
         const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
           exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeUnseen(text)) : sink),
         );
-        const text = `Exported: ${quantity(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${quantity(mentions, 'mention')} elsewhere.`;
+        const text = `Exported: ${countOf(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${countOf(mentions, 'mention')} elsewhere.`;
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), licenses, mentions }, text);
       }),
@@ -303,7 +303,7 @@ function addErase(customer: Command): void {
         }
         if (!yes) {
           output.note(
-            `${found.addresses.length === 1 ? 'The address is' : `The addresses ${found.addresses.join(', ')} are`} in ${counts.map(([table, count]) => `${quantity(count, 'row')} of ${table}`).join(', ')}.`,
+            `${found.addresses.length === 1 ? 'The address is' : `The addresses ${found.addresses.join(', ')} are`} in ${counts.map(([table, count]) => `${countOf(count, 'row')} of ${table}`).join(', ')}.`,
           );
           const answer = await askYesOrNo('Erase it? This cannot be undone. [y/N] ');
           if (answer === undefined)
@@ -315,12 +315,12 @@ function addErase(customer: Command): void {
         const erased = await operate(session, customerOperations.removeCustomer, {
           path: { customer: found.address },
           onProgress: (done, total = 0) =>
-            output.progress(`Erasing: ${done} of ${quantity(total, 'licence')}`),
+            output.progress(`Erasing: ${done} of ${countOf(total, 'licence')}`),
         });
         const { licenses, rows } = erased;
         output.print(
           erased,
-          `Erased from ${quantity(licenses, 'licence')} and ${quantity(rows, 'other row')}. Backups and earlier exports still contain it.`,
+          `Erased from ${countOf(licenses, 'licence')} and ${countOf(rows, 'other row')}. Backups and earlier exports still contain it.`,
         );
       }),
     );

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { EXPORT_FILE, exportRecords } from '../transfer/export';
 import { RECORD_TYPES, type RecordType } from '../transfer/records';
 import { makeFolder } from '../packages/replace-file';
@@ -50,7 +50,7 @@ export function addExportCommand(program: Command): void {
             onProgress: (type, count) => output.progress(`${type}: ${count}`),
           }),
         );
-        const text = `Exported: ${RECORD_TYPES.map((type) => quantity(counts[type], ...NOUNS[type])).join(', ')}.`;
+        const text = `Exported: ${RECORD_TYPES.map((type) => countOf(counts[type], ...NOUNS[type])).join(', ')}.`;
         // Keep standard output for the export itself.
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), records: counts }, text);

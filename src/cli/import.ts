@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { fileSettingFault } from '../operations/configuration';
 import { listOf } from '../orders/catch-up/list';
 import { explainReadFault } from '../packages/file-faults';
@@ -195,12 +195,12 @@ async function runRecords(session: Session, file: string, options: ImportOptions
   if (leftOutCount > 0) output.note(`Left out:\n${describeRemarks(leftOut, leftOutCount)}`);
   if (sealedUnchecked > 0)
     output.note(
-      `${quantity(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, but their keys cannot be shown. ` +
+      `${countOf(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, but their keys cannot be shown. ` +
         '"license reveal" can show them once the secret of the installation that they come from is set.',
     );
   if (packagesMissing > 0)
     output.note(
-      `The packages of ${quantity(packagesMissing, 'release')} are not in ${config.packagesDir} and cannot be downloaded. ` +
+      `The packages of ${countOf(packagesMissing, 'release')} are not in ${config.packagesDir} and cannot be downloaded. ` +
         'The same import with --packages DIR copies them there.',
     );
   if (conflicting > 0)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import type { MetadataChanges } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import type { Plan } from '../licensing/catalogue';

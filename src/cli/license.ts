@@ -3,9 +3,9 @@ import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 import { MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
-import { nextPayment, paidEnd, STORED_STATUSES } from '../licensing/core/states';
+import { nextPayment, paidUntil, STORED_STATUSES } from '../licensing/core/states';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { ORDER_EVENTS } from '../orders/order-events';
@@ -244,7 +244,7 @@ function formatLicense(license: License, included: CatalogueProduct[], now: Date
 
 /** Describes the paid-through date of a subscription. */
 function paidInWords(license: License, now: Date): string {
-  const paid = formatTimestampOrNull(paidEnd(license)) ?? 'never expires';
+  const paid = formatTimestampOrNull(paidUntil(license)) ?? 'never expires';
   return `${paid}, ${nextPayment(license, now) === 'awaited' ? 'renewal awaited' : 'renews automatically'}`;
 }
 

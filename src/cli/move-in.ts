@@ -1,5 +1,5 @@
 import { formatTimestampOrNull } from '../base/days';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { countAfterImport } from '../figures/statistics';
 import { inBothForms } from '../licensing/core/identifiers';
 import { importOperations } from '../operations/imports';
@@ -60,7 +60,7 @@ export async function runMoveIn(
     table: { map, ignore, product, plan },
     refusesBadRows: from === 'csv' && options.skipBadRows !== true,
     secret: config.keySecret,
-    onProgress: (done) => output.progress(quantity(done, 'licence')),
+    onProgress: (done) => output.progress(countOf(done, 'licence')),
   });
   if (!dryRun) await countAfterImport(db, now);
   output.print(moveJson(report), () =>
@@ -73,7 +73,7 @@ export async function runUndo(session: Session, id: number): Promise<void> {
   const { licenses, products, plans } = undone.removed;
   session.output.print(undone, () =>
     [
-      `Removed: ${quantity(licenses, 'licence')}, ${quantity(plans, 'plan')}, ${quantity(products, 'product')}.`,
+      `Removed: ${countOf(licenses, 'licence')}, ${countOf(plans, 'plan')}, ${countOf(products, 'product')}.`,
       ...(undone.left.length === 0
         ? []
         : [
@@ -164,7 +164,7 @@ function describeMove(report: MoveReport, title: string, next: string): string {
 }
 
 function described({ activationLimit, duration }: Target['plan']): string {
-  return `${activationLimit === 0 ? 'any number of sites' : quantity(activationLimit, 'site')}, ${duration ?? 'for life'}`;
+  return `${activationLimit === 0 ? 'any number of sites' : countOf(activationLimit, 'site')}, ${duration ?? 'for life'}`;
 }
 
 function rowsOf(rows: number[], count: number): string {
@@ -177,7 +177,7 @@ function describeSample({ before, after }: Sample): string {
     at === undefined ? 'by the plan' : (formatTimestampOrNull(at)?.slice(0, 10) ?? 'for life');
   const hint = (one: string | null) =>
     one === null ? 'new key' : one === TOO_SHORT ? 'a short key, unchanged' : `...${one}`;
-  const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${quantity(before.keys.length, 'key')}, ${quantity(before.sites.length, 'site')}`;
+  const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${countOf(before.keys.length, 'key')}, ${countOf(before.sites.length, 'site')}`;
   const limit = after.activationLimit === 0 ? 'any number of' : after.activationLimit;
   const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map(inBothForms).join(', ')}`}`;
   return `  ${there}\n    -> ${here}`;

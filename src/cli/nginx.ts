@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../settings/config';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { hostAndPort } from '../process/listen';
 import { findInstances, instanceSocket } from '../process/instances';
 import { asCaller } from '../process/rights';
@@ -22,7 +22,7 @@ const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 /** The file for LICENSING_PAGES_HOST: a separate server with the same licensing.conf. */
 const PAGES_FILE = 'pages.example.conf';
 
-const MOST_INSTANCES = 99;
+const MAX_INSTANCES = 99;
 const MEGABYTE = 1_048_576;
 
 /** The folder from which site.example.conf includes the other two files. */
@@ -47,7 +47,7 @@ export function addNginxCommand(program: Command): void {
     .option(
       '--instances <count>',
       'forward to the systemd instances licensing@1 to licensing@COUNT, each on its own socket; default: forward to LICENSING_LISTEN',
-      upTo(MOST_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .option(
       '--out <dir>',
@@ -224,7 +224,7 @@ export function remarksOnInstances(name: string, instances: number | undefined):
   const running = findInstances().length;
   return running > 0 && instances !== running
     ? [
-        `systemd runs ${quantity(running, 'instance')} of the service here: with --instances ${running}, ${name} forwards to all of them.`,
+        `systemd runs ${countOf(running, 'instance')} of the service here: with --instances ${running}, ${name} forwards to all of them.`,
       ]
     : [];
 }

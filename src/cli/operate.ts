@@ -4,8 +4,8 @@ import { examineFromWithin } from '../doctor/examine';
 import { OperatorError } from '../licensing/operator-error';
 import { letterheadOf } from '../mail/compose';
 import { mailingOf } from '../mail/queue';
-import { ManageError } from '../operations/kit/failures';
-import type { Call, Operation } from '../operations/kit/operation';
+import { OperationError } from '../operations/kit/failures';
+import type { OperationCall, Operation } from '../operations/kit/operation';
 import { perform, type Given } from '../operations/kit/perform';
 import { serviceGainsNoRights } from '../process/units';
 import type { ManageSettings } from '../operations/settings';
@@ -25,8 +25,8 @@ interface Wanted<Query, Body> {
   path?: Record<string, string | number>;
   query?: { [Name in keyof Query]?: Query[Name] | undefined };
   body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
-  onProgress?: Call['onProgress'];
-  followXml?: Call['followXml'];
+  onProgress?: OperationCall['onProgress'];
+  followXml?: OperationCall['followXml'];
   /** the address of the shop's API (ManageSettings) */
   shopApiUrl?: string | undefined;
 }
@@ -108,7 +108,7 @@ async function request(
   try {
     return await perform(operation, asked, given, { db, now: () => now, settings });
   } catch (error) {
-    throw error instanceof ManageError ? inWordsOfCommand(session, operation, error) : error;
+    throw error instanceof OperationError ? inWordsOfCommand(session, operation, error) : error;
   }
 }
 
@@ -140,7 +140,7 @@ function textsOf(fields: object): Record<string, string> {
 function inWordsOfCommand(
   { command }: Session,
   { query, body }: Operation<never, never>,
-  { code, message, options: { field } }: ManageError,
+  { code, message, options: { field } }: OperationError,
 ): unknown {
   const names = [query, body].flatMap((schema) => Object.keys(propertiesOf(schema)));
   const text = names.reduce((said, name) => said.replaceAll(`"${name}"`, `--${optionOf(name)}`), message);

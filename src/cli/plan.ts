@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { PLAN_DEFAULTS, type AfterExpiry, type PlanOptions } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { OperatorError } from '../licensing/operator-error';
@@ -129,7 +129,7 @@ function addEdit(plan: Command): void {
         let followed = 0;
         const onProgress = (changed: number) => {
           followed = changed;
-          output.progress(quantity(changed, 'licence'));
+          output.progress(countOf(changed, 'licence'));
         };
         const edit = (decision: typeof licenses) =>
           operate(session, updatePlan, { path, body: { ...changes, licenses: decision }, onProgress });
@@ -143,14 +143,14 @@ function addEdit(plan: Command): void {
           .catch((error: unknown) => {
             if (followed > 0 && !(error instanceof OperatorError))
               output.note(
-                `${quantity(followed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now, and the others do not yet. Run the same command again to change the rest.`,
+                `${countOf(followed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now, and the others do not yet. Run the same command again to change the rest.`,
               );
             throw error;
           });
         const { licenses_changed: changed, licenses_skipped: skipped, activation_type: type } = edited;
         if (skipped > 0)
           output.note(
-            `${quantity(skipped, 'licence was', 'licences were')} given another limit or plan by someone else in the meantime, and keep it.`,
+            `${countOf(skipped, 'licence was', 'licences were')} given another limit or plan by someone else in the meantime, and keep it.`,
           );
         const query = { plan_id: id };
         if (

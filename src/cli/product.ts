@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { includedIn, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
-import type { FollowedXml } from '../joomla/follow-xml';
+import type { RegeneratedXml } from '../joomla/regenerate-update-xml';
 import { productOperations } from '../operations/products';
-import { toldSiteOperations } from '../operations/told-sites';
+import { reportedSiteOperations } from '../operations/reported-sites';
 import {
   elementName,
   label,
@@ -17,7 +17,7 @@ import {
 import { withSession } from './command';
 import { fieldsOf, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
-import { follow, noteFollowed } from './update-xml';
+import { regenerateQuietly, describeRegeneration } from './update-xml';
 import { inBothForms } from '../licensing/core/identifiers';
 
 const { addProduct, updateProduct } = productOperations;
@@ -90,14 +90,19 @@ function addEdit(product: Command): void {
       withSession(command, async (session) => {
         const body = fieldsOf(updateProduct, options);
         requireChange(command, ...Object.values(body));
-        const seen: { xml?: FollowedXml } = {};
-        const followXml = async () => (seen.xml = await follow(session, id));
+        const seen: { xml?: RegeneratedXml } = {};
+        const followXml = async () => (seen.xml = await regenerateQuietly(session, id));
         const edited = await operate(session, updateProduct, { path: { id }, body, followXml });
         // The update XML contains no other field of a product.
         const isInXml = body.name !== undefined || body.element !== undefined;
         const line =
           seen.xml && isInXml
-            ? await noteFollowed(session, id, `Product ${id} IS changed, but not in its update XML`, seen.xml)
+            ? await describeRegeneration(
+                session,
+                id,
+                `Product ${id} IS changed, but not in its update XML`,
+                seen.xml,
+              )
             : [];
         session.output.print(edited, [`Product ${id} is changed: ${edited.name}.`, ...line].join('\n'));
       }),
@@ -192,7 +197,10 @@ function addSites(product: Command): void {
     )
     .action((id: number, query: { limit: number; after?: string }, command: Command) =>
       withSession(command, async (session) => {
-        const found = await operate(session, toldSiteOperations.listProductSites, { path: { id }, query });
+        const found = await operate(session, reportedSiteOperations.listProductSites, {
+          path: { id },
+          query,
+        });
         session.output.print(found, () =>
           [
             formatFields([

@@ -4,9 +4,9 @@ import { readConfig, readPublicUrl, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
-import { forget, note, readJournal, STATE } from '../setup/journal';
+import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
 import { asUser, run, succeeds } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
 import { folderName, upTo, usageError } from './arguments';
@@ -32,7 +32,7 @@ import { DOOR, stepsOf } from './machine/steps';
 import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
-const MOST_INSTANCES = 9;
+const MAX_INSTANCES = 9;
 
 interface SetupOptions {
   joomlaRoot?: string;
@@ -57,7 +57,7 @@ export function addSetupCommand(program: Command): void {
     .option(
       '--instances <count>',
       'the number of processes; default: two, or one on a machine with less than 1 GB of memory',
-      upTo(MOST_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .option('--ca <file>', "CA certificates in PEM form that may have signed the site's certificate", caFile)
     .option('--dry-run', 'only print what would be changed')
@@ -121,7 +121,7 @@ async function setUp(
     for (const change of changes) {
       stopHere('Run it again to continue from here, or undo the changes: licensing setup --undo');
       const entry = await change.make();
-      if (entry !== undefined) await note(entry);
+      if (entry !== undefined) await appendToJournal(entry);
       made++;
     }
   }
@@ -139,7 +139,7 @@ async function setUp(
       [
         made === 0
           ? 'Nothing was changed: everything is already set up.'
-          : `Done: ${quantity(made, 'change')}. "licensing setup --undo" undoes them, and keeps the data.`,
+          : `Done: ${countOf(made, 'change')}. "licensing setup --undo" undoes them, and keeps the data.`,
         '',
         last,
       ].join('\n'),
@@ -247,7 +247,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
   const made = readJournal().made.toReversed();
   if (made.length === 0)
     throw new OperatorError(
-      `There is nothing to undo: ${STATE} has no record of a setup. docs/remove.md shows how to remove the service by hand.`,
+      `There is nothing to undo: ${SETUP_STATE_DIR} has no record of a setup. docs/remove.md shows how to remove the service by hand.`,
     );
   const words = made.map(describeUndo);
   const remarks: string[] = [];
@@ -256,7 +256,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       stopHere('Run it again to undo the rest.');
       output.note(words[i] ?? '');
       remarks.push(...(await undo(one)));
-      await forget(one);
+      await removeFromJournal(one);
     }
   const packaged = await packageOwning(ownTree);
   output.print({ changed: !dryRun, steps: words, left: remarks }, () =>
@@ -265,7 +265,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       : [
           ...remarks,
           `The changes are undone. These stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${HOME}), the packages and update XMLs in ${DATA}, ` +
-            `their owner, the user ${USER}, the web server's licensing.log, and the program's folder. ${STATE} has copies of the site's files. docs/remove.md shows how to remove these as well.`,
+            `their owner, the user ${USER}, the web server's licensing.log, and the program's folder. ${SETUP_STATE_DIR} has copies of the site's files. docs/remove.md shows how to remove these as well.`,
           ...(packaged === undefined ? [] : [`To remove the package too: apt-get remove ${packaged}`]),
         ].join('\n'),
   );

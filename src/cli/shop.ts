@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { API_PATH } from '../licensing/api';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/order-events';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
@@ -351,7 +351,7 @@ async function printMap(session: Session, name: string): Promise<void> {
 }
 
 function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations.runShop>): string {
-  const ran = quantity(done, 'order that waited has run', 'orders that waited have run');
+  const ran = countOf(done, 'order that waited has run', 'orders that waited have run');
   if (waiting + failed === 0) return `${ran}; no order waits.`;
   const failing = failed === 0 ? '' : `; ${failed} failed, and will be tried again`;
   const others = orders
@@ -363,7 +363,7 @@ function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations
       state === 'failed' ? reason : describeWait(failures, reason ?? ''),
     ]);
   const list = formatTable(['ID', 'ORDER', 'STATE', 'REASON'], others);
-  return `${ran}; ${quantity(waiting, 'order still waits', 'orders still wait')}${failing}.\n${list}`;
+  return `${ran}; ${countOf(waiting, 'order still waits', 'orders still wait')}${failing}.\n${list}`;
 }
 
 function addUnmap(shop: Command): void {
@@ -506,15 +506,15 @@ function addCatchUp(shop: Command): void {
         output.print({ ...ran, ...total }, () => `${caughtUpText(total.pages, total.caught_up)}.`);
         if (total.refused > 0)
           output.note(
-            `${quantity(total.refused, 'message', 'messages')} cannot be stored: licensing shop messages ${name} --result refused`,
+            `${countOf(total.refused, 'message', 'messages')} cannot be stored: licensing shop messages ${name} --result refused`,
           );
       }),
     );
 }
 
 function caughtUpText(pages: number, messages: number): string {
-  const had = quantity(messages, 'message that had not arrived', 'messages that had not arrived');
-  return `${quantity(pages, 'page', 'pages')} read, ${had}`;
+  const had = countOf(messages, 'message that had not arrived', 'messages that had not arrived');
+  return `${countOf(pages, 'page', 'pages')} read, ${had}`;
 }
 
 function testApi(text: string): string {

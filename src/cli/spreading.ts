@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { toldSiteOperations } from '../operations/told-sites';
+import { reportedSiteOperations } from '../operations/reported-sites';
 import { withSession } from './command';
 import { operateAll } from './operate';
 import { formatTable } from './tables';
@@ -17,7 +17,7 @@ export function addSpreadingCommand(program: Command): void {
     )
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
-        const keys = await operateAll(session, toldSiteOperations.listSpreading);
+        const keys = await operateAll(session, reportedSiteOperations.listSpreading);
         session.output.printList(
           keys,
           () =>

@@ -1,6 +1,6 @@
 import { formatTimestampOrNull } from '../base/days';
 import { wantsColor } from '../settings/config';
-import { liveStatus, paidEnd } from '../licensing/core/states';
+import { liveStatus, paidUntil } from '../licensing/core/states';
 import type { License } from '../licensing/licenses';
 import type { activationJson } from '../licensing/views';
 import { printable } from './printable';
@@ -19,7 +19,7 @@ export function licenseTable(licenses: License[], now: Date): string {
       ...(severalProducts ? [one.product.name] : []),
       one.plan.name,
       `${one.activationsUsed}/${one.activationLimit || '∞'}`,
-      formatTimestampOrNull(paidEnd(one))?.slice(0, 10) ?? 'never',
+      formatTimestampOrNull(paidUntil(one))?.slice(0, 10) ?? 'never',
       one.customer,
     ]),
     'No licences.',

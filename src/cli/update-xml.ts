@@ -14,7 +14,11 @@ import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type UpdateVerdict } from '../joomla/updater/try';
-import { followUpdateXml, type FollowedXml, type UpdateXmlState } from '../joomla/follow-xml';
+import {
+  regenerateUpdateXml,
+  type RegeneratedXml,
+  type UpdateXmlState,
+} from '../joomla/regenerate-update-xml';
 import { explainReadFault } from '../packages/file-faults';
 import { packagePath } from '../packages/package-files';
 import { OperatorError } from '../licensing/operator-error';
@@ -215,26 +219,26 @@ export async function writeAndLint(
  * @param what the change, for a note if the XML could not be written
  * @returns the state for --json, and lines for the text
  */
-export async function followXml(
+export async function regenerateAndDescribe(
   session: Session,
   productId: number,
   what: string,
 ): Promise<{ json: ReturnType<typeof stateJson>; line: string[] }> {
-  const followed = await follow(session, productId);
-  return { json: stateJson(followed), line: await noteFollowed(session, productId, what, followed) };
+  const followed = await regenerateQuietly(session, productId);
+  return { json: stateJson(followed), line: await describeRegeneration(session, productId, what, followed) };
 }
 
 /** Writes the update XML after a change, without notes. */
-export function follow({ db, config }: Session, productId: number): Promise<FollowedXml> {
-  return followUpdateXml(db, config, productId, { own: ownFiles(config) });
+export function regenerateQuietly({ db, config }: Session, productId: number): Promise<RegeneratedXml> {
+  return regenerateUpdateXml(db, config, productId, { own: ownFiles(config) });
 }
 
 /** Notes the outcome for the update XML of a change. @returns the line for the text */
-export async function noteFollowed(
+export async function describeRegeneration(
   session: Session,
   productId: number,
   what: string,
-  { state, written, fault }: FollowedXml,
+  { state, written, fault }: RegeneratedXml,
 ): Promise<string[]> {
   if (written) await noteWritten(session, productId, written);
   if (state === 'stale')

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { readConfig, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import { isWithin } from '../process/units';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import {
   backUpTables,
   countSince,
@@ -15,7 +15,7 @@ import {
   type Extent,
 } from '../setup/backup';
 import { readText, writeText } from '../setup/files';
-import { note, readJournal, STATE, writtenBefore } from '../setup/journal';
+import { appendToJournal, readJournal, SETUP_STATE_DIR, writtenBefore } from '../setup/journal';
 import { heldLock } from '../setup/lock';
 import { asUser, lastLines, run, runWell } from '../setup/machine';
 import { readInstances, requireSystemd, restartInTurns, unitProperty, waitUntilReady } from '../setup/units';
@@ -165,8 +165,8 @@ interface Version {
   isCopy?: boolean;
 }
 
-const NOTE = join(STATE, 'upgrade.json');
-const BACKUPS = join(STATE, 'backups');
+const NOTE = join(SETUP_STATE_DIR, 'upgrade.json');
+const BACKUPS = join(SETUP_STATE_DIR, 'backups');
 const KEPT_BACKUPS = 4;
 
 function readUpgrade(): Upgrade | undefined {
@@ -176,7 +176,7 @@ function readUpgrade(): Upgrade | undefined {
 
 /** Records the upgrade. @param made undefined if no rollback is possible */
 async function writeUpgrade(made: Upgrade | undefined): Promise<void> {
-  await mkdir(STATE, { recursive: true, mode: 0o700 });
+  await mkdir(SETUP_STATE_DIR, { recursive: true, mode: 0o700 });
   if (made === undefined) await rm(NOTE, { force: true });
   else await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
 }
@@ -379,7 +379,7 @@ async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): 
 async function lead(tree: string): Promise<void> {
   await leadHomeTo(tree);
   const link = readJournal().made.find((one) => one.kind === 'link' && one.path === HOME);
-  if (link?.kind === 'link') await note({ ...link, to: tree });
+  if (link?.kind === 'link') await appendToJournal({ ...link, to: tree });
 }
 
 async function restart({ instances, version }: Live, output: Output): Promise<void> {
@@ -406,7 +406,8 @@ async function followUnit(from: string, to: string, output: Output): Promise<voi
     );
   await writeText(UNIT_FILE, after);
   // Update the record that undo compares with the unit.
-  if (writtenBefore(UNIT_FILE) !== undefined) await note({ kind: 'unit-file', path: UNIT_FILE, text: after });
+  if (writtenBefore(UNIT_FILE) !== undefined)
+    await appendToJournal({ kind: 'unit-file', path: UNIT_FILE, text: after });
   await runWell(['systemctl', 'daemon-reload']);
 }
 
@@ -511,7 +512,7 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
     );
   const { completed } = await statusWith(live, HOME);
   stopHere('Nothing was changed.');
-  const old = await repack(name, join(STATE, 'packages'));
+  const old = await repack(name, join(SETUP_STATE_DIR, 'packages'));
   const backup = withBackup ? await backUp(live, `before-${version}`, output) : undefined;
   stopHere('Nothing was changed.');
   await writeUpgrade({
@@ -672,10 +673,10 @@ async function keepReplaced(live: Live, output: Output): Promise<string> {
 
 function describeLost({ licenses, orders, releases, events }: Extent): string {
   const counts = [
-    quantity(licenses, 'licence'),
-    quantity(orders, 'order'),
-    quantity(releases, 'version'),
-    `${quantity(events, 'entry', 'entries')} in the histories of licences (including activations)`,
+    countOf(licenses, 'licence'),
+    countOf(orders, 'order'),
+    countOf(releases, 'version'),
+    `${countOf(events, 'entry', 'entries')} in the histories of licences (including activations)`,
   ];
   return licenses + orders + releases + events === 0
     ? 'No licence, order, version or history entry was written since the upgrade.'

@@ -4,7 +4,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { webhookOperations } from '../operations/webhooks';
-import { deliveryJson, MOST_COUNTED, requireDelivery, stateOf } from '../webhooks/receivers';
+import { deliveryJson, MAX_COUNTED, requireDelivery, stateOf } from '../webhooks/receivers';
 import { positiveInteger, requireChange } from './arguments';
 import { withSession, type Session } from './command';
 import { operate, operateAll, type DataOf } from './operate';
@@ -101,7 +101,7 @@ function addShow(webhook: Command): void {
             ['description', one.description],
             ['state', stateText(one)],
             ['disabled since', one.disabled_at],
-            ['waiting', waiting === MOST_COUNTED ? `${waiting} or more` : waiting],
+            ['waiting', waiting === MAX_COUNTED ? `${waiting} or more` : waiting],
             ['old secret until', until !== null && new Date(until) > session.now ? until : null],
           ]),
         );

@@ -1,7 +1,7 @@
 import { bundlesOf, includedIn, namesOf, readCatalogue } from '../licensing/bundles';
 import { listPlans } from '../store/catalogue';
 import { listPackages } from '../store/releases';
-import { warning, type Check, type Finding } from './finding';
+import { warning, type Check, type CheckFinding } from './finding';
 
 /** Checks that every published product is sold, and that every sold product has a published version. */
 export const checkCatalogue: Check = async ({ db }) => {
@@ -10,7 +10,7 @@ export const checkCatalogue: Check = async ({ db }) => {
   const published = new Set(
     (await listPackages(db)).filter(({ state }) => state === 'published').map(({ productId }) => productId),
   );
-  const findings: Finding[] = [];
+  const findings: CheckFinding[] = [];
   for (const product of catalogue.values()) {
     const { id, includes } = product;
     if (includes === 'all' && includedIn(catalogue, id).length === 0)

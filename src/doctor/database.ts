@@ -24,7 +24,7 @@ import {
 } from '../store/engine/server';
 import { sideFiles } from '../store/engine/sqlite';
 import { describeDatabase, explainDatabaseError } from '../store/engine/error-messages';
-import { ok, problem, warning, type Check, type CommandCheck, type Finding } from './finding';
+import { ok, problem, warning, type Check, type CommandCheck, type CheckFinding } from './finding';
 import { checkReaders } from './file-readers';
 
 const CLOCK_TOLERANCE_S = 30;
@@ -61,7 +61,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
 };
 
 /** Checks access to SQLite's files, including the write-ahead log with the latest changes. */
-async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
+async function checkFile(database: DatabaseSettings): Promise<CheckFinding[]> {
   if (database.kind !== 'sqlite') return [];
   const files = [database.path, ...sideFiles(database.path)].filter(existsSync);
   return [await checkReaders('DATABASE_FILE', files, (t) => t.databaseFileHolds)];
@@ -82,7 +82,7 @@ export const checkSchema: Check = async ({ db }) => {
   return [ok('SCHEMA', (t) => t.schemaFits)];
 };
 
-function otherPrefix(own: string, hasTables: boolean, others: string[]): Finding {
+function otherPrefix(own: string, hasTables: boolean, others: string[]): CheckFinding {
   const ours = describePrefixes([own]);
   return problem('OTHER_PREFIX', (t) =>
     t.otherPrefix(hasTables, ours, describePrefixes(others, t.or), others),
@@ -123,7 +123,7 @@ export const checkPrivileges: CommandCheck = async ({ config, db }) => {
 export const checkTables: Check = async ({ config, db }) => {
   if (config.database.kind === 'sqlite') return [];
   const { foreign, wrongEngine } = await readTables(db);
-  const findings: Finding[] = [];
+  const findings: CheckFinding[] = [];
   if (wrongEngine.length > 0)
     findings.push(
       problem('TABLE_ENGINE', (t) =>
@@ -144,7 +144,7 @@ export const checkSizes: Check = async ({ db }) => {
   return [ok('SIZES', (t) => t.sizes(sizes))];
 };
 
-function checkVersion({ version }: ServerState): Finding {
+function checkVersion({ version }: ServerState): CheckFinding {
   const { name, isSupported } = readVersion(version);
   return isSupported
     ? ok('DATABASE_VERSION', (t) => t.databaseVersion(name))
@@ -154,7 +154,7 @@ function checkVersion({ version }: ServerState): Finding {
 function checkConnections(
   { maxConnections, maxUserConnections }: ServerState,
   { databaseConnections }: Config,
-): Finding {
+): CheckFinding {
   const instances = Math.max(1, findInstances().length);
   const needed = instances * databaseConnections + CONNECTIONS_BESIDE;
   const limits = [
@@ -168,7 +168,7 @@ function checkConnections(
   return ok('CONNECTIONS', (t) => t.connections(facts));
 }
 
-function checkClock({ now: theirs }: ServerState, ours: Date): Finding {
+function checkClock({ now: theirs }: ServerState, ours: Date): CheckFinding {
   const seconds = Math.round((theirs.getTime() - ours.getTime()) / 1000);
   return Math.abs(seconds) > CLOCK_TOLERANCE_S
     ? warning('CLOCK', (t) => t.clocksDiffer(seconds, theirs.toISOString(), ours.toISOString()))

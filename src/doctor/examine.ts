@@ -12,8 +12,8 @@ import {
   type CommandCheck,
   type CommandFinding,
   type Examined,
-  type Finding,
-  type Patient,
+  type CheckFinding,
+  type CheckContext,
 } from './finding';
 import { checkFormerly } from './formerly';
 import { checkKeys, checkOuterKeys } from './keys';
@@ -78,20 +78,20 @@ export async function examineFromWithin(config: Config, db: Db, now: () => Date)
     const check = entry.within === undefined ? entry.check : entry.within;
     return check === null ? [] : [{ name, needsDatabase, check }];
   });
-  const findings = await runAll<Finding>(checks, { config, db, now, ...nothing });
+  const findings = await runAll<CheckFinding>(checks, { config, db, now, ...nothing });
   return findings.map(({ code, level, say }) => ({ id: code, state: level, say }));
 }
 
 /** Runs every check, even after others have failed. */
-export function examine(patient: Patient): Promise<CommandFinding[]> {
+export function examine(patient: CheckContext): Promise<CommandFinding[]> {
   return runAll<CommandFinding>(CHECKS, patient);
 }
 
 async function runAll<F extends CommandFinding>(
-  checks: { name: string; check: (patient: Patient) => Promise<F[]>; needsDatabase: boolean }[],
-  patient: Patient,
-): Promise<(F | Finding)[]> {
-  const findings: (F | Finding)[] = [];
+  checks: { name: string; check: (patient: CheckContext) => Promise<F[]>; needsDatabase: boolean }[],
+  patient: CheckContext,
+): Promise<(F | CheckFinding)[]> {
+  const findings: (F | CheckFinding)[] = [];
   for (const { name, check, needsDatabase } of checks) {
     if (needsDatabase && findings.some(({ code }) => code === 'DATABASE_UNREACHABLE'))
       findings.push(unchecked(name, (t) => t.withoutDatabase(name)));

@@ -22,7 +22,7 @@ export interface GetOptions {
   onChunk?: (chunk: Buffer) => void;
 }
 
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
 /** Sends a GET on a new connection. A redirect is returned, not followed. */
@@ -36,7 +36,7 @@ export function httpGet(
       {
         agent: false,
         headers: { Accept: '*/*', ...headers },
-        timeout: PATIENCE_MS,
+        timeout: TIMEOUT_MS,
         ...(signal === undefined ? {} : { signal }),
         ...(localAddress === undefined ? {} : { localAddress }),
         ...(ca === undefined ? {} : { ca }),
@@ -64,7 +64,7 @@ export function httpGet(
         response.on('error', reject);
       },
     );
-    request.on('timeout', () => request.destroy(new Error(`no answer within ${PATIENCE_MS / 1000} s`)));
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
     request.on('error', reject);
     request.end();
   });

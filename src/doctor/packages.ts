@@ -15,7 +15,7 @@ import {
   type Check,
   type CommandCheck,
   type CommandFinding,
-  type Finding,
+  type CheckFinding,
 } from './finding';
 import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
 import { octal, serviceUser } from './file-readers';
@@ -87,7 +87,7 @@ export const checkPackages: CommandCheck = async ({ config, db, progress }) => {
   return findings;
 };
 
-async function checkAccess(folder: string): Promise<Finding> {
+async function checkAccess(folder: string): Promise<CheckFinding> {
   if (process.getuid?.() === 0) return unchecked('PACKAGES_ACCESS', (t) => t.packagesAccessUnknown(folder));
   const may = (mode: number) =>
     access(folder, mode).then(
@@ -104,7 +104,7 @@ async function checkAccess(folder: string): Promise<Finding> {
 }
 
 /** Checks that every folder on the path lets nginx's user through, even before the first publish. */
-async function checkNginxAccess(folder: string): Promise<Finding> {
+async function checkNginxAccess(folder: string): Promise<CheckFinding> {
   const nginx = await readNginxUser();
   const way: { path: string; stats: Stats }[] = [];
   for (let path = folder; ; path = dirname(path)) {
@@ -126,7 +126,12 @@ function isReadableForNginx(stats: Stats, nginx: NginxUser | undefined): boolean
   return nginx === undefined ? (stats.mode & 0o044) !== 0 : mayUse(nginx, stats, 4);
 }
 
-function unreadableForNginx(code: string, path: string, stats: Stats, nginx: NginxUser | undefined): Finding {
+function unreadableForNginx(
+  code: string,
+  path: string,
+  stats: Stats,
+  nginx: NginxUser | undefined,
+): CheckFinding {
   const { mode } = stats;
   const rights = stats.isDirectory() ? 'rx' : 'r';
   const group = nginx?.group ?? 'NGINX_GROUP';
@@ -136,7 +141,7 @@ function unreadableForNginx(code: string, path: string, stats: Stats, nginx: Ngi
   );
 }
 
-async function checkSpace(folder: string): Promise<Finding> {
+async function checkSpace(folder: string): Promise<CheckFinding> {
   const { bavail, bsize, blocks } = await statfs(folder);
   if (blocks === 0) return unchecked('PACKAGES_SPACE', (t) => t.spaceUnknown(folder));
   const free = bavail * bsize;
@@ -145,7 +150,7 @@ async function checkSpace(folder: string): Promise<Finding> {
     : ok('PACKAGES_SPACE', (t) => t.spaceLeft(folder, free / MB));
 }
 
-async function checkLeftovers(folder: string, now: Date): Promise<Finding> {
+async function checkLeftovers(folder: string, now: Date): Promise<CheckFinding> {
   const left: string[] = [];
   for (const name of (await readdir(folder)).filter((one) => one.startsWith(INCOMING))) {
     const stats = await stat(join(folder, name)).catch(() => undefined);

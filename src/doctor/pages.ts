@@ -5,7 +5,7 @@ import {
   type Check,
   type CommandCheck,
   type CommandFinding,
-  type Patient,
+  type CheckContext,
 } from './finding';
 import { header, httpGet, type Answer } from './http-get';
 import { at, isService } from './site';
@@ -16,7 +16,7 @@ const SIGN_IN = '/pages/sign-in';
 const RENEW =
   'licensing nginx --server-name YOUR.SITE prints what belongs into its configuration (Apache: docs/apache.md).';
 
-type Site = Patient & { url: URL };
+type Site = CheckContext & { url: URL };
 
 export const checkPages: CommandCheck = async (patient) => {
   const { config, url } = patient;

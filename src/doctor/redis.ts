@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { findInstances } from '../process/instances';
 import { answeredInTime, openRedis } from '../process/redis';
-import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
+import { ok, problem, reasonOf, warning, type Check, type CheckFinding } from './finding';
 
-const PATIENCE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 /** The deadline, because ioredis's cluster client tries several nodes and may never give up. */
-const DEADLINE_MS = 3 * PATIENCE_MS;
+const DEADLINE_MS = 3 * TIMEOUT_MS;
 
 /** Checks that Redis can be reached and written to. Leaves at most a few keys that expire after ten seconds. */
 export const checkRedis: Check = async ({ config }) => {
@@ -17,8 +17,8 @@ export const checkRedis: Check = async ({ config }) => {
     redisUrls,
     {
       lazyConnect: true,
-      connectTimeout: PATIENCE_MS,
-      commandTimeout: PATIENCE_MS,
+      connectTimeout: TIMEOUT_MS,
+      commandTimeout: TIMEOUT_MS,
       retryStrategy: () => null,
       maxRetriesPerRequest: 0,
     },
@@ -49,7 +49,7 @@ export const checkRedis: Check = async ({ config }) => {
   }
 };
 
-function checkWithoutRedis(instances: string[]): Finding {
+function checkWithoutRedis(instances: string[]): CheckFinding {
   const count = instances.length;
   return count < 2
     ? ok('REDIS', (t) => t.redisUnset)

@@ -10,7 +10,7 @@ import { findOffered, findRollouts } from '../licensing/updates';
 import { findAccessAddress, lastAccessId } from '../store/access-log';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
-import { deleteTrialLicense, insertLicenses } from '../store/licenses/licenses';
+import { deleteSimulationLicense, insertLicenses } from '../store/licenses/licenses';
 import { packageFileName, statPackage } from '../packages/package-files';
 import { WHOLE_ROLLOUT, type Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
@@ -24,14 +24,14 @@ import {
   type Check,
   type CommandCheck,
   type CommandFinding,
-  type Patient,
+  type CheckContext,
 } from './finding';
 import { header, httpGet, type Answer, type GetOptions } from './http-get';
 
 /** Checks the site from outside: whether its web server forwards to this service and passes the client's address. */
 
 /** The time to wait for the access log. It is longer than the service takes to write it. */
-const LOG_PATIENCE_MS = 5_000;
+const LOG_TIMEOUT_MS = 5_000;
 const TRIAL_LIFETIME_MS = 5 * 60 * 1000;
 const MAX_PRODUCTS = 50;
 /** An address reserved for documentation (RFC 5737). */
@@ -40,7 +40,7 @@ const isLoopback = createNetworkMatcher(['127.0.0.0/8', '::1']);
 const LOCATION_IN_EXAMPLE = '/_licensing_packages/';
 const RENEW_NGINX = "licensing nginx --server-name YOUR.SITE prints what belongs into nginx's configuration.";
 
-type Site = Patient & { url: URL };
+type Site = CheckContext & { url: URL };
 
 export const checkSite: CommandCheck = async (patient) => {
   const { url } = patient;
@@ -217,7 +217,7 @@ async function seenAddress(
 }
 
 async function logged(db: Db, after: number, userAgent: string): Promise<string | undefined> {
-  const until = performance.now() + LOG_PATIENCE_MS;
+  const until = performance.now() + LOG_TIMEOUT_MS;
   for (;;) {
     const ip = await findAccessAddress(db, after, userAgent);
     if (ip !== undefined || performance.now() > until) return ip;
@@ -310,7 +310,7 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
     await logged(db, after, userAgent);
     return [judgeDownload(answer, release, hash.digest('hex'), config.accelLocation)];
   } finally {
-    await deleteTrialLicense(db, keyDigest(key), userAgent, after);
+    await deleteSimulationLicense(db, keyDigest(key), userAgent, after);
   }
 }
 

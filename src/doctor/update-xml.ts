@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/follow-xml';
+import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/regenerate-update-xml';
 import { changelogBeside } from '../joomla/changelog';
 import { lintChangelog } from '../joomla/lint/changelog';
 import { BUCKET_HEADER } from '../joomla/update-xml/staged';
@@ -10,7 +10,7 @@ import { listProducts, type Product } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import { listPublishedVersions } from '../store/releases';
 import { octal, serviceUser } from './file-readers';
-import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
+import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type CheckFinding } from './finding';
 import { header, httpGet } from './http-get';
 import { mayUse, readNginxUser } from './nginx-user';
 
@@ -51,13 +51,13 @@ async function readAll(db: Db, config: Parameters<Check>[0]['config']): Promise<
   return found;
 }
 
-function describeStates(xmls: ProductXml[]): Finding[] {
+function describeStates(xmls: ProductXml[]): CheckFinding[] {
   const stale = xmls.filter(({ xml }) => xml.state === 'stale');
   if (stale.length === 0) return xmls.length === 0 ? [] : [ok('UPDATE_XML', (t) => t.xmlsFit)];
   return stale.map(({ product, xml }) => warning('UPDATE_XML_STALE', (t) => t.xmlStale(product.id, xml)));
 }
 
-async function checkFolder(folder: string): Promise<Finding[]> {
+async function checkFolder(folder: string): Promise<CheckFinding[]> {
   const nginx = await readNginxUser();
   const command = `install -d -m 750 -o ${serviceUser()} -g ${nginx?.group ?? serviceUser()} ${folder}`;
   const way: { path: string; stats: Stats }[] = [];
@@ -90,7 +90,7 @@ async function checkFolder(folder: string): Promise<Finding[]> {
 async function checkServed(
   { url, served, rollouts }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },
-): Promise<Finding> {
+): Promise<CheckFinding> {
   const address = url ?? '';
   const code = 'UPDATE_XML_SERVED';
   try {
@@ -111,7 +111,7 @@ async function checkServed(
 async function checkChangelog(
   { url }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },
-): Promise<Finding[]> {
+): Promise<CheckFinding[]> {
   const address = changelogBeside(url ?? '');
   const code = 'UPDATE_XML_CHANGELOG';
   const failed = (status: number | undefined, said?: string) =>

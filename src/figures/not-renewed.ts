@@ -6,7 +6,7 @@ import {
   listNotRenewed,
   type NotRenewedPlace,
 } from '../store/renewals';
-import { paidEnd } from '../licensing/core/states';
+import { paidUntil } from '../licensing/core/states';
 import {
   isCursorId,
   isCursorTime,
@@ -78,7 +78,7 @@ export async function listLapsed(
       const known = license.customer === null ? undefined : since.get(license.customer);
       return {
         license,
-        endedAt: paidEnd(license) as Date,
+        endedAt: paidUntil(license) as Date,
         customerSince: known?.since ?? null,
         hasActive: known?.hasActive ?? false,
         lastDownloadAt: tried.get(license.id)?.lastAt ?? null,

@@ -29,7 +29,7 @@ import { sumTimelines } from './renewal-sums';
 import { parseMoment } from '../licensing/timestamps';
 
 /** The rows of one transaction; changes of their licences wait for it, for some ms. */
-const ROWS_AT_ONCE = 500;
+const BATCH_SIZE = 500;
 const USUAL_DAYS = 30;
 const MAX_DAYS = 366;
 /** The current month and the next 12. */
@@ -178,7 +178,7 @@ export async function sumUp(
   for (const name of ['events', 'access_log'] as const)
     for (const which of ['new', 'repeated'] as const)
       for (let after = 0; ;) {
-        const ids = await findUnsummed(db, name, which, after, ROWS_AT_ONCE);
+        const ids = await findUnsummed(db, name, which, after, BATCH_SIZE);
         if (ids.length > 0) {
           const isHeld = await inTransaction(db, async (trx) => {
             if (!(await lockLease(trx, lease, now()))) return false;
@@ -187,7 +187,7 @@ export async function sumUp(
           });
           if (!isHeld) return false;
         }
-        if (ids.length < ROWS_AT_ONCE) break;
+        if (ids.length < BATCH_SIZE) break;
         after = ids.at(-1) as number;
         if (!(await pause())) return false;
       }

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../base/days';
 import {
   liveStatus,
-  paidEnd,
+  paidUntil,
   STORED_STATUSES,
   type LiveStatus,
   type StoredStatus,
@@ -101,7 +101,7 @@ function outcomeOf({ at, stopsAt, movedAt }: LinkedEnd, renewsItself: boolean): 
 
 /** Returns the ends after a change at a given time. */
 function moved(ends: LinkedEnd[], was: Standing | undefined, is: Standing, at: Date): LinkedEnd[] {
-  const [from, to] = [was && paidEnd(was), paidEnd(is)];
+  const [from, to] = [was && paidUntil(was), paidUntil(is)];
   const stopsAt = is.expiresAt as Date;
   const isTo = (one: LinkedEnd) => one.at.getTime() === to?.getTime();
   if (from !== undefined && from?.getTime() === to?.getTime())

@@ -34,7 +34,7 @@ export interface OperatorRouterDependencies {
 }
 
 /** The maximum number of cached figures: one for each set of products, period and language of the overview. */
-const MOST_FIGURES = 1_000;
+const MAX_FIGURES = 1_000;
 
 /**
  * Creates the router for everything but customers' software: the operator's API, shops' messages, pages, documents. A
@@ -73,7 +73,7 @@ export function createOperatorRouter({
         settings: pages.settings,
         asset: mountAssets(router, pages.assetsFolder),
         guide: mountGuide(router, guideFolder),
-        lastFigures: { kept: new LRUCache({ max: MOST_FIGURES }), running: new Map() },
+        lastFigures: { kept: new LRUCache({ max: MAX_FIGURES }), running: new Map() },
       });
   }
   if (document) mountDocument(router, document);

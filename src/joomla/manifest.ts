@@ -18,7 +18,7 @@ const MAX_MANIFEST_BYTES = 5_000_000;
 /** The maximum size of all XML files, which are in memory until the top is known: 5 MB of zip may hold a thousand of 5 MB. */
 const MAX_XML_BYTES = 20_000_000;
 /** The minimum size that is counted for a file, so that a million empty files exceed the limit too. */
-const LEAST_BYTES = 1_000;
+const MIN_BYTES = 1_000;
 /** The message for `findManifest`'s limit, as the end of a sentence. */
 export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
 
@@ -124,7 +124,7 @@ export async function findManifest(
       seen.folder ||= path.length > 1;
       if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
         return;
-      bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
+      bytes += Math.max(entry.uncompressedSize, MIN_BYTES);
       if (bytes <= MAX_XML_BYTES)
         contents.set(entry.fileName, await buffer(await file.openReadStreamPromise(entry)));
     },

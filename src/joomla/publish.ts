@@ -1,4 +1,4 @@
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import type { Remark } from '../licensing/remarks';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';

@@ -23,7 +23,7 @@ import {
   type MetadataChanges,
 } from './metadata';
 import { OperatorError } from './operator-error';
-import { noLicense, noPlan, requirePlan } from './find-or-refuse';
+import { throwLicenseNotFound, throwPlanNotFound, requirePlan } from './find-or-throw';
 import { recordEvents } from './webhook-events';
 
 /** Changes of a licence that keep its state. Each change is an event in its history. */
@@ -127,7 +127,7 @@ export function setMetadata(
  */
 export function changePlan(db: Db, id: number, planId: number, context: PlanContext): Promise<License> {
   return amend(db, id, 'change-plan', context, async (license, trx) => {
-    const plan = (await sharePlan(trx, planId)) ?? noPlan(planId);
+    const plan = (await sharePlan(trx, planId)) ?? throwPlanNotFound(planId);
     await refuseForeignPlan(trx, license, plan, context.otherProduct ?? false);
     return {
       changes: { planId, activationLimit: plan.activationLimit },
@@ -148,7 +148,7 @@ export async function revealKey(
   secret: Buffer | undefined,
   context: ChangeContext,
 ): Promise<AddedKey> {
-  const license = (await findLicense(db, id)) ?? noLicense(id);
+  const license = (await findLicense(db, id)) ?? throwLicenseNotFound(id);
   const stored = requireKey(await listKeys(db, id), license, keyId ?? license.mainKeyId);
   const key = openKey(id, stored, secret);
   const said = { ...(keyId !== undefined && { key_id: keyId }), ...reasonOf(context) };

@@ -45,7 +45,7 @@ export function includedIn(catalogue: Catalogue, id: number): CatalogueProduct[]
 }
 
 /** The maximum of names in a text for a customer; a club may have hundreds. */
-const MOST_ENTRIES = 20;
+const MAX_ENTRIES = 20;
 
 /**
  * Returns the products whose names Joomla shows for the update sites of a licence. A club without its own extension has
@@ -62,8 +62,8 @@ export function joomlaEntries(catalogue: Catalogue, id: number): CatalogueProduc
 
 /** Returns the names of these entries in a text, such as `Gallery, Forms`. */
 export function namesOfEntries(entries: { name: string }[]): string {
-  const names = entries.slice(0, MOST_ENTRIES).map(({ name }) => name);
-  return `${names.join(', ')}${entries.length > MOST_ENTRIES ? ', ...' : ''}`;
+  const names = entries.slice(0, MAX_ENTRIES).map(({ name }) => name);
+  return `${names.join(', ')}${entries.length > MAX_ENTRIES ? ', ...' : ''}`;
 }
 
 /** Returns the products that include a product. */

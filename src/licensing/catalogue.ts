@@ -1,4 +1,4 @@
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { countActivationsOfPlan } from '../store/licenses/activations';
 import {
   deletePlan,
@@ -42,7 +42,7 @@ import {
 import type { ActivationType } from './core/identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError, type RefusalFacts } from './operator-error';
-import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
+import { throwPlanNotFound, throwProductNotFound, requirePlan, requireProduct } from './find-or-throw';
 
 export {
   countLicensesOnPlans,
@@ -73,7 +73,7 @@ export interface ProductDetails {
 
 export async function readProduct(db: Db, id: number): Promise<ProductDetails> {
   const catalogue = await readCatalogue(db);
-  const product = catalogue.get(id) ?? noProduct(id);
+  const product = catalogue.get(id) ?? throwProductNotFound(id);
   const [plans, versions] = await Promise.all([listPlans(db, id), listPublishedVersions(db, id)]);
   return { product, included: includedIn(catalogue, id), bundles: bundlesOf(catalogue, id), plans, versions };
 }
@@ -141,7 +141,7 @@ async function refuseNamesake(
   trx: Transaction,
   { id, productId, name }: { id?: number; productId: number; name: string },
 ): Promise<void> {
-  if (!(await lockProduct(trx, productId))) noProduct(productId);
+  if (!(await lockProduct(trx, productId))) throwProductNotFound(productId);
   const namesake = (await listPlans(trx, productId)).find(
     (other) => other.id !== id && other.name.toLowerCase() === name.toLowerCase(),
   );
@@ -191,7 +191,7 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
   return removeUnused(
     db,
     async (trx) => {
-      if (!(await lockProduct(trx, id))) noProduct(id);
+      if (!(await lockProduct(trx, id))) throwProductNotFound(id);
       const catalogue = await readCatalogue(trx);
       const by = listedIn(catalogue, id);
       if (by !== undefined)
@@ -213,7 +213,7 @@ export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
     db,
     async (trx) => {
-      const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+      const plan = (await lockPlan(trx, id)) ?? throwPlanNotFound(id);
       const [shop] = await findShopsSelling(trx, id);
       if (shop !== undefined) throw soldBy(id, shop);
       await deletePlan(trx, id);
@@ -254,7 +254,7 @@ export function editProduct(
 ): Promise<CatalogueProduct> {
   return inTransaction(db, async (trx) => {
     await lockIncluded(trx, includes ?? [], id);
-    if (!(await findProduct(trx, id))) noProduct(id);
+    if (!(await findProduct(trx, id))) throwProductNotFound(id);
     await setProduct(trx, id, changes);
     if (includes !== undefined) return setIncludes(trx, id, includes);
     return (await readCatalogue(trx)).get(id) as CatalogueProduct;
@@ -275,7 +275,7 @@ export async function editPlan(
   // It is also checked before the transaction, so that a plan in use is refused without locking its licences.
   await refuseActivations(db, await requirePlan(db, id), activationType);
   return inTransaction(db, async (trx) => {
-    const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+    const plan = (await lockPlan(trx, id)) ?? throwPlanNotFound(id);
     // A plan that already shares its name with another, from earlier versions, may keep it.
     if (changes.name !== undefined && changes.name !== plan.name)
       await refuseNamesake(trx, { id, productId: plan.productId, name: changes.name });
@@ -296,7 +296,7 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
   const activations = await countActivationsOfPlan(db, plan.id);
   if (activations > 0)
     throw new OperatorError(
-      `Licences on plan ${plan.id} have ${quantity(activations, 'activation')} by ${plan.activationType}. ` +
+      `Licences on plan ${plan.id} have ${countOf(activations, 'activation')} by ${plan.activationType}. ` +
         `Add a new plan that counts by ${wanted} instead.`,
       { code: 'CONFLICT', facts: { reason: 'counts-otherwise' } },
     );
@@ -395,7 +395,7 @@ export async function changePlanLimit(
   if (!(await replacePlanLimit(db, planId, { from, to })))
     throw new OperatorError(
       `Plan ${planId} was given another limit by somebody else meanwhile. ` +
-        `${quantity(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
+        `${countOf(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
       { code: 'CONFLICT' },
     );
   // Licences issued meanwhile follow too.

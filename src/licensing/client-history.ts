@@ -9,7 +9,7 @@ import {
 } from '../store/events';
 import type { RecordChanges } from './core/ledger';
 import { createMemory } from './memory';
-import { announceEvents } from './webhook-events';
+import { enqueueLicenseWebhooks } from './webhook-events';
 
 /** The time for which equal events are counted on the first, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
@@ -71,7 +71,7 @@ export function createClientHistory(): RecordChanges {
       }
     }
     if (added.size > 0) await insertEvents(trx, [...added.values()]);
-    await announceEvents(trx, events);
+    await enqueueLicenseWebhooks(trx, events);
   };
 }
 

@@ -3,7 +3,7 @@ import { findRelease, listPublished, type PublishedVersion, type Release } from 
 import { createBatches, eachOnce } from './core/batches';
 import type { LicenseMatch } from './core/lookup';
 import { offeredVersion, readChosen } from './updates';
-import { byKey, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
+import { refusalWithKey, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
 import { isVersion } from './versions';
 
 export interface DownloadRequest {
@@ -77,7 +77,7 @@ export async function decideDownload(
   now: Date,
 ): Promise<DownloadDecision> {
   const refuse = (refusal: Refusal) => {
-    const known = byKey(refusal, found);
+    const known = refusalWithKey(refusal, found);
     return { refusal: known, release: undefined, known };
   };
   const refusal = judgeDownload(found, request, now);

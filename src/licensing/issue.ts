@@ -18,7 +18,7 @@ import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest } from './core/keys';
 import { mergeMetadata, readMetadata, storedMetadata, type MetadataChanges } from './metadata';
 import { OperatorError, type RefusalFacts } from './operator-error';
-import { noPlan } from './find-or-refuse';
+import { throwPlanNotFound } from './find-or-throw';
 import { openSealedKey, SealError, storedKey } from './sealing';
 import { recordEvents } from './webhook-events';
 
@@ -75,7 +75,7 @@ export async function issueLicenses(
   try {
     return await inTransaction(db, async (trx) => {
       // The plan stays unchanged until the licences are inserted, so that `changePlanLimit` finds them.
-      const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
+      const plan = (await sharePlan(trx, request.planId)) ?? throwPlanNotFound(request.planId);
       const times = { expiresAt: endOf(request, plan, now), createdAt: now };
       const licenses = keys.map((key) => draftLicense(key, request, plan, times, secret));
       const added = await inChunks(licenses, (some) => insertIssued(trx, some, actor));
@@ -107,7 +107,7 @@ export async function issueOrdered(
   secret: Buffer | undefined,
   now: Date,
 ): Promise<IssueResult[]> {
-  const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
+  const plan = (await sharePlan(trx, request.planId)) ?? throwPlanNotFound(request.planId);
   const times = { expiresAt, graceDays, renewsItself, createdAt: now };
   return inChunks(references, async (chunk): Promise<IssueResult[]> => {
     const some = chunk.map((reference) => ({ reference, key: generateKey() }));

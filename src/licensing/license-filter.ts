@@ -6,7 +6,7 @@ import { numberWord, wordsOf } from '../store/search-words';
 import { bundlesOf, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';
-import { requirePlan, requireProduct } from './find-or-refuse';
+import { requirePlan, requireProduct } from './find-or-throw';
 import { spellings } from './core/identifiers';
 import { asHint } from './core/keys';
 import { OperatorError } from './operator-error';

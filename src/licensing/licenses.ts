@@ -9,7 +9,7 @@ import {
   type License,
 } from '../store/licenses/licenses';
 import { inSnapshot } from '../store/engine/transaction';
-import { noLicense, requirePlanNamed, requireProduct } from './find-or-refuse';
+import { throwLicenseNotFound, requirePlanNamed, requireProduct } from './find-or-throw';
 import { canonicalKey, writtenKey } from './core/keys';
 import { keysOf, type KeyUse } from './license-keys';
 import { toLicenseFilter } from './license-filter';
@@ -99,7 +99,7 @@ export function readLicense(
   id: number,
 ): Promise<{ license: License; keys: KeyUse[]; activations: StoredActivation[] }> {
   return inSnapshot(db, async (trx) => {
-    const license = (await findLicense(trx, id)) ?? noLicense(id);
+    const license = (await findLicense(trx, id)) ?? throwLicenseNotFound(id);
     return { license, keys: await keysOf(trx, license), activations: await listActivations(trx, id) };
   });
 }

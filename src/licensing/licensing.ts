@@ -11,8 +11,8 @@ import { lookUp, type LicenseMatch, type LicenseQuery } from './core/lookup';
 import { createLatestUpdate, rememberBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './core/validate';
 import type { Refusal, Validation } from './core/verdict';
-import { createTold, SPREAD_FACTOR } from './told';
-import { createRefusalAnnouncer } from './webhook-events';
+import { createSiteRecorder, SPREAD_FACTOR } from './spreading';
+import { createRefusalEnqueuer } from './webhook-events';
 
 export type { Db };
 
@@ -46,8 +46,8 @@ export function createLicensing(
   settings: SigningSettings & { spreadFactor?: number; onFault?: (reason: string) => void } = NO_SIGNING,
 ): Licensing {
   const find = createBatches((requests: LicenseQuery[]) => lookUp(db, requests));
-  const announceRefusals = createRefusalAnnouncer(db);
-  const keepTold = createTold(db, settings.spreadFactor ?? SPREAD_FACTOR);
+  const announceRefusals = createRefusalEnqueuer(db);
+  const keepTold = createSiteRecorder(db, settings.spreadFactor ?? SPREAD_FACTOR);
   const ledger = createLedger(db, createClientHistory(), find, now);
   return {
     db,

@@ -10,12 +10,12 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
-import { noLicense } from './find-or-refuse';
+import { throwLicenseNotFound } from './find-or-throw';
 import {
   allowedTransitions,
   endWithGrace,
   liveStatus,
-  paidEnd,
+  paidUntil,
   transitionTarget,
   type EndWithGrace,
   type Transition,
@@ -166,7 +166,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field
 
 /** Returns the paid-through date after a renewal, which counts from the old one until the grace period ends, then from now. */
 export function prolongedUntil(end: EndWithGrace, duration: string, now: Date, field?: string): Date {
-  const paid = paidEnd(end);
+  const paid = paidUntil(end);
   const isOver = paid === null || end.expiresAt === null || end.expiresAt < now;
   return addDuration(isOver ? now : paid, duration, field);
 }
@@ -178,7 +178,7 @@ export async function changeLicense(
   work: (trx: Transaction, license: LockedLicense) => Promise<void>,
 ): Promise<License> {
   return inTransaction(db, async (trx) => {
-    await work(trx, (await lockLicense(trx, id)) ?? noLicense(id));
+    await work(trx, (await lockLicense(trx, id)) ?? throwLicenseNotFound(id));
     // Read before the commit: a failure after it would look as if nothing had changed, and a new key would be lost.
     return (await findLicense(trx, id)) as License;
   });

@@ -30,7 +30,7 @@ import {
   type Page,
   type PageRequest,
 } from './cursors';
-import { requireProduct } from './find-or-refuse';
+import { requireProduct } from './find-or-throw';
 import { canonicalAddress } from './ip-addresses';
 import { asHint } from './core/keys';
 import { SORTS, toLicenseFilter, type LicenseQuery } from './license-filter';

@@ -32,7 +32,7 @@ export const NO_SIGNING: SigningSettings = {
   offlineDays: 30,
 };
 
-export interface Token {
+export interface SignedToken {
   token: string;
   expiresAt: Date;
 }
@@ -49,12 +49,12 @@ export interface Signer {
   signAnswer(
     subject: TokenSubject,
     request: { keyDigest: string; nonce: string | undefined; now: Date },
-  ): Promise<Token | undefined>;
+  ): Promise<SignedToken | undefined>;
   /** Signs a file whose time and end the ledger has recorded as `file`. @returns undefined if no key to sign with exists */
   signFile(
     subject: TokenSubject,
     request: { keyDigest: string; file: { madeAt: Date; endsAt: Date } },
-  ): Promise<Token | undefined>;
+  ): Promise<SignedToken | undefined>;
 }
 
 /** The tokens remembered for a minute; about 10 MB. */
@@ -71,7 +71,7 @@ export function createSigner(
   onFault: (reason: string) => void = () => undefined,
 ): Signer {
   const { keySecret } = settings;
-  const remembered = createMemory<Token & { at: Date }>(MAX_REMEMBERED, MINUTE_MS);
+  const remembered = createMemory<SignedToken & { at: Date }>(MAX_REMEMBERED, MINUTE_MS);
   const coverageOf = createBatches(async (asked: { licenseId: number; productId: number }[]) => {
     const distinct = (ids: number[]) => [...new Set(ids)];
     const { revisions, included } = await findCoverage(
@@ -104,7 +104,7 @@ export function createSigner(
   async function signToken(
     subject: TokenSubject,
     { keyDigest, nonce, type, at, days, endsAt }: TokenRequest,
-  ): Promise<Token | undefined> {
+  ): Promise<SignedToken | undefined> {
     const { signing, noted } = await readKeys(0);
     if (signing === undefined) return undefined;
     const { license, asked } = subject;

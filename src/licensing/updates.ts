@@ -23,7 +23,7 @@ import { latestRelease } from './versions';
  *
  * @param network as `networkOfClient` returns it, so that a changing IPv6 address stays in its group
  */
-export function rolloutGroup(network: string, productId: number): number {
+export function rolloutBucket(network: string, productId: number): number {
   const digest = createHash('sha256').update(`${productId} ${network}`).digest();
   return digest.readUInt32BE() % WHOLE_ROLLOUT;
 }
@@ -65,7 +65,7 @@ export function offeredVersion<T extends PublishedVersion>(
 ): T | undefined {
   // Most products have no rollout, so a digest for each download would be wasted.
   const isStaged = network !== undefined && published.some(({ rollout }) => rollout < WHOLE_ROLLOUT);
-  const share = isStaged ? rolloutGroup(network, id) + 1 : undefined;
+  const share = isStaged ? rolloutBucket(network, id) + 1 : undefined;
   const isEnded = license !== undefined && entitledUntil(license, now) !== undefined;
   const entitled = isEnded ? published.filter((release) => coversRelease(license, release, now)) : [];
   return offeredTo(entitled, share) ?? offeredTo(published, share);
@@ -131,7 +131,7 @@ export function createLatestUpdate(
   return async (productId, network) => {
     const stages = await stagesOf(productId);
     if (stages.length === 1) return stages[0]?.update;
-    const group = rolloutGroup(network, productId);
+    const group = rolloutBucket(network, productId);
     return stages.find(({ below }) => group < below)?.update;
   };
 }

@@ -128,11 +128,11 @@ export function webhookRow(
 /** Writes a licence's history, and notifies receivers. The caller has raised the revision by one for each event. */
 export async function recordEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
   await insertEvents(trx, events);
-  await announceEvents(trx, events);
+  await enqueueLicenseWebhooks(trx, events);
 }
 
 /** Notifies receivers of changes recorded elsewhere. @param events all of the transaction's events since the last call */
-export async function announceEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
+export async function enqueueLicenseWebhooks(trx: Transaction, events: LicenseEvent[]): Promise<void> {
   const subscribers = await listSubscribers(trx);
   if (subscribers.length === 0) return;
   const told = events.map((event) => {
@@ -193,7 +193,7 @@ function publicActor(actor: string): string {
 }
 
 /** Notifies receivers of a release, in the transaction of its change. */
-export async function announceRelease(
+export async function enqueueReleaseWebhook(
   trx: Transaction,
   type: 'release.published' | 'release.withdrawn',
   { id, productId, version }: Pick<Release, 'id' | 'productId' | 'version'>,
@@ -208,7 +208,7 @@ export async function announceRelease(
 }
 
 /** Notifies receivers that a customer was erased, once an hour, because an erasure has several transactions. */
-export async function announceErasure(trx: Transaction, address: string, now: Date): Promise<void> {
+export async function enqueueErasureWebhook(trx: Transaction, address: string, now: Date): Promise<void> {
   const type = 'customer.erased';
   const id = customerDigest(address);
   for (const one of await listSubscribers(trx))
@@ -223,7 +223,12 @@ function hourOf(at: Date): number {
 }
 
 /** Notifies receivers that a key of a licence is in many hands, once a month for each key. */
-export async function announceSpreading(db: Db, licenseId: number, keyId: number, now: Date): Promise<void> {
+export async function enqueueSpreadingWebhook(
+  db: Db,
+  licenseId: number,
+  keyId: number,
+  now: Date,
+): Promise<void> {
   const type = 'key.spreading';
   const subscribers = (await listSubscribers(db)).filter((one) => isSubscribed(one, type));
   if (subscribers.length === 0) return;
@@ -242,13 +247,13 @@ export async function announceSpreading(db: Db, licenseId: number, keyId: number
 /** The names that a process remembers, so that it does not query the database for each refusal. */
 const MAX_REMEMBERED = 10_000;
 /** The licences locked by one transaction, which blocks their clients. */
-const LOCKED_AT_ONCE = 50;
+const LOCK_BATCH_SIZE = 50;
 
 /**
  * Notifies receivers of refused downloads, once for each licence, reason and hour, and of activations above the limit,
  * once for each licence, identifier and hour.
  */
-export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<void> {
+export function createRefusalEnqueuer(db: Db): (refused: Access[]) => Promise<void> {
   const told = createMemory<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
 
   return async (accesses) => {
@@ -266,7 +271,7 @@ export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<v
     });
     if (news.length === 0) return;
     const ids = [...new Set(news.map(({ access }) => access.licenseId as number))];
-    for (const some of chunksOf(ids, LOCKED_AT_ONCE)) await queue(some);
+    for (const some of chunksOf(ids, LOCK_BATCH_SIZE)) await queue(some);
     for (const { once, access } of news) told.set(once, { at: access.at });
 
     function queue(some: number[]): Promise<void> {

@@ -5,13 +5,13 @@ import { securityLines } from '../licensing/changelog';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { openKey } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
+import { isFinal, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Db } from '../store/engine/database';
 import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
@@ -194,7 +194,7 @@ async function composeSecurity(
 }
 
 /** The maximum number of lines from the changelog. A mail is read at a glance; the customer's page has the rest. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 
 /** Returns the values for the notice of a security release. @param publicUrl if undefined, the mail has no link */
 export function securityValues(
@@ -202,7 +202,7 @@ export function securityValues(
   { version, changelog }: Release,
   publicUrl: string | undefined,
 ): Values {
-  const fixed = securityLines(changelog).slice(0, MOST_LINES);
+  const fixed = securityLines(changelog).slice(0, MAX_LINES);
   return {
     product: name,
     version,
@@ -289,7 +289,7 @@ async function composeKeys(
     const key = revealKey(license, settings.keySecret);
     if (key === undefined) return { failed: 'KEY_UNKNOWN' };
     const { product, plan } = license;
-    const endsAt = paidEnd(license);
+    const endsAt = paidUntil(license);
     const hasEnded = liveStatus(license, now) === 'expired';
     const end =
       endsAt !== null && (hasEnded || endsAt > now) ? `, ${sentences.runs({ endsAt, hasEnded })}` : '';
@@ -312,7 +312,7 @@ async function composeFailedPayment(
   const billingUrl = order && (await findShop(db, order.shop))?.billingUrl;
   const licenses = (await findLicensesByIds(db, ids)).filter(({ status }) => !STOPPED.includes(status));
   const unpaid = licenses
-    .filter((license) => (formatTimestampOrNull(paidEnd(license)) ?? '') <= (end ?? ''))
+    .filter((license) => (formatTimestampOrNull(paidUntil(license)) ?? '') <= (end ?? ''))
     .sort((a, b) => a.id - b.id);
   const [first] = unpaid;
   if (order === undefined || !billingUrl || first === undefined) return { obsolete: true };
@@ -321,7 +321,7 @@ async function composeFailedPayment(
   const spoken = await inTheirLanguage(db, row, to);
   const { day } = CUSTOMERS[spoken.language as CustomerLanguage].language;
   const { support_url, my_url } = await valuesOf(db, first, spoken, settings);
-  const paid = paidEnd(first);
+  const paid = paidUntil(first);
   const values = {
     products: [...new Set(unpaid.map(({ product }) => product.name))].join(', '),
     billing_url: billingUrl,
@@ -345,7 +345,7 @@ async function contentOf(
   db: Db,
   type: Extract<MailRequest['type'], 'license_key' | 'reminder' | 'key_changed' | 'site_removed'>,
   license: License,
-  { days_before: days, key_id: keyId, site }: MailDetails,
+  { days_before: days, key_id: keyId, site, test_sites: testSites = [] }: MailDetails,
   { secret, language, now }: { secret: Buffer | undefined; language: CustomerLanguage; now: Date },
 ): Promise<{ text: TextName | undefined; values?: Values }> {
   const { day } = CUSTOMERS[language].language;
@@ -387,7 +387,11 @@ async function contentOf(
     case 'site_removed':
       return {
         text: type,
-        values: { ...validityOf(license, language, now), site: inBothForms(site ?? '-') },
+        values: {
+          ...validityOf(license, language, now),
+          site: inBothForms(site ?? '-'),
+          test_sites: testSites.length === 0 ? undefined : testSites.map(inBothForms).join(', '),
+        },
       };
   }
 }
@@ -396,7 +400,7 @@ async function contentOf(
 function validityOf(license: License, language: CustomerLanguage, now: Date): Values {
   const { language: written, sentences } = CUSTOMERS[language];
   const { activationType } = license.plan;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   switch (liveStatus(license, now)) {
     case 'active':
       // A subscription that awaits its renewal continues after its paid-through date.
@@ -438,7 +442,7 @@ async function valuesOf(
   settings: ComposerSettings,
 ): Promise<Values> {
   const { product, plan } = license;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const { renewUrl, supportUrl } = await requireProduct(db, product.id);
   return {
     product: product.name,

@@ -1,7 +1,7 @@
 import { formatTimestampOrNull } from '../base/days';
 import { findEmail, requireEmail } from '../licensing/customer-email';
 import { readCursor, isCursorId, toPage, type Page, type PageRequest } from '../licensing/cursors';
-import { noLicense } from '../licensing/find-or-refuse';
+import { throwLicenseNotFound } from '../licensing/find-or-throw';
 import { issueLicenses, openKey, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { rekey, type Rekeying } from '../licensing/license-keys';
 import { findLicense, type License } from '../licensing/licenses';
@@ -45,7 +45,8 @@ export type MailRequest =
   | { type: 'operator_link'; email: string }
   /** Without a key's id, it is about the main key. */
   | { type: 'key_changed'; licenseId: number; keyId?: number | undefined }
-  | { type: 'site_removed'; licenseId: number; site: string }
+  /** With the test sites that were removed together with it. */
+  | { type: 'site_removed'; licenseId: number; site: string; testSites?: string[] }
   /** Mails to a customer's present address and to the former one. The licence is one of the customer's, if there is any. */
   | { type: 'address_new' | 'address_old'; email: string; licenseId: number | null }
   /** A seller's reply (answers.ts). */
@@ -82,6 +83,8 @@ export interface MailDetails {
   end?: string | null;
   key_id?: number;
   site?: string;
+  /** the test sites that were removed together with the site */
+  test_sites?: string[];
   webhook_id?: number;
   /** the licences whose keys an order's mail contains, or that a failed payment was for */
   license_ids?: number[];
@@ -164,7 +167,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
     }
     case 'reminder': {
       const { licenseId, daysBefore } = request;
-      const license = (await findLicense(db, licenseId)) ?? noLicense(licenseId);
+      const license = (await findLicense(db, licenseId)) ?? throwLicenseNotFound(licenseId);
       return { ...row, licenseId, ...reminderOf(license, daysBefore) };
     }
     case 'key_changed': {
@@ -177,7 +180,11 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
       return { ...row, address, recipient: address, licenseId: request.licenseId };
     }
     case 'site_removed':
-      return { ...row, licenseId: request.licenseId, details: { site: request.site } };
+      return {
+        ...row,
+        licenseId: request.licenseId,
+        details: { site: request.site, test_sites: request.testSites ?? [] },
+      };
     case 'license_key':
       return { ...row, licenseId: request.licenseId };
   }

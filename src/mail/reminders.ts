@@ -8,7 +8,7 @@ import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing }
 
 /** The time in which a reminder must be queued. Later ones are skipped, so that switching reminders on causes no flood. */
 const WINDOW_MS = DAY_MS;
-const AT_ONCE = 100;
+const BATCH_SIZE = 100;
 /** The time between two reminders. A thousand at once would delay customers' links, and look like spam to the mail server. */
 const APART_MS = 1_000;
 
@@ -33,11 +33,11 @@ export async function queueReminders(db: Db, context: ReminderContext): Promise<
     const upTo = new Date(context.now.getTime() + daysBefore * DAY_MS);
     const window = { after: new Date(upTo.getTime() - WINDOW_MS), upTo };
     for (let ends: End[] = []; ;) {
-      ends = await listEnds(db, planIds, window, ends.at(-1), AT_ONCE);
+      ends = await listEnds(db, planIds, window, ends.at(-1), BATCH_SIZE);
       const queuedNow = await queuePortion(db, ends, daysBefore, queued, context);
       if (queuedNow === undefined) return queued;
       queued += queuedNow;
-      if (ends.length < AT_ONCE) break;
+      if (ends.length < BATCH_SIZE) break;
       if (!(await context.goesOn())) return queued;
     }
   }

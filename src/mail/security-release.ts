@@ -1,7 +1,7 @@
 import { bundlesOf, readCatalogue } from '../licensing/bundles';
 import { coversRelease } from '../licensing/core/verdict';
 import { findEmail } from '../licensing/customer-email';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { forEach } from '../base/for-each';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions } from '../licensing/versions';
@@ -19,7 +19,7 @@ import {
   insertNotice,
   latestNoticeDue,
   listNoticeLicenses,
-  listToldVersions,
+  listReportedVersions,
   listUnfinishedNotices,
   type SecurityNotice,
 } from '../store/security-notices';
@@ -37,9 +37,9 @@ import { readMailText } from './texts';
  */
 
 /** The licences in one transaction, which blocks their clients for about 0.1 s. */
-const LICENSES_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 /** The licences that are counted at once; counting locks nothing. */
-const COUNTED_AT_ONCE = 500;
+const COUNT_BATCH_SIZE = 500;
 /** The rate of these mails. It is 300 a minute, which a usual mail server accepts from one sender. */
 export const NOTICES_A_SECOND = 5;
 const APART_MS = 1_000 / NOTICES_A_SECOND;
@@ -74,7 +74,7 @@ async function readPortion(
   if (plan === undefined) return { concerned: [], next: undefined };
   const licenses = await listNoticeLicenses(db, plan.id, plan.id === planId ? licenseId : 0, limit);
   const covering = licenses.filter((one) => coversRelease({ ...one, plan }, release, now));
-  const told = await listToldVersions(
+  const told = await listReportedVersions(
     db,
     release.productId,
     covering.map(({ id }) => id),
@@ -95,7 +95,7 @@ async function countConcerned(db: Db, release: Release, now: Date): Promise<numb
   const plans = await plansCovering(db, release.productId);
   const customers = new Set<string>();
   for (let place: Place | undefined = BEGINNING; place !== undefined;) {
-    const portion = await readPortion(db, { release, plans }, place, COUNTED_AT_ONCE, now);
+    const portion = await readPortion(db, { release, plans }, place, COUNT_BATCH_SIZE, now);
     for (const { address } of portion.concerned) customers.add(customerDigest(address));
     place = portion.next;
   }
@@ -211,7 +211,7 @@ async function queuePortion(
   const { concerned, next } =
     release === undefined
       ? { concerned: [], next: undefined }
-      : await readPortion(db, { release, plans }, notice, LICENSES_AT_ONCE, now);
+      : await readPortion(db, { release, plans }, notice, BATCH_SIZE, now);
   const first = new Map<string, Concerned>();
   for (const one of concerned) {
     const name = noticeName(releaseId, one.address);

@@ -10,7 +10,7 @@ import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
 import { invalid } from './kit/failures';
 import { get, post } from './kit/operation';
 import { requireLicense } from './kit/reading';
-import { exactly, IdGiven, oneOf, Text, TextOrNull, wordOf } from './kit/schemas';
+import { strictObject, IdGiven, enumOf, Text, TextOrNull, enumAsText } from './kit/schemas';
 import { Mail } from './kit/things';
 
 /** The number of latest requests that an answer considers. */
@@ -23,12 +23,12 @@ export const answerOperations = {
       summary: 'Compose an answer to the customer of a licence',
       description:
         "The answer fits the present state of the licence and recent events. It is in the customer's language, or in the requested one.",
-      query: exactly({ language: Type.Optional(oneOf(CUSTOMER_LANGUAGES)) }),
-      data: exactly(
+      query: strictObject({ language: Type.Optional(enumOf(CUSTOMER_LANGUAGES)) }),
+      data: strictObject(
         {
           case: Text,
           to: TextOrNull,
-          language: wordOf(CUSTOMER_LANGUAGES),
+          language: enumAsText(CUSTOMER_LANGUAGES),
           subject: Text,
           body: Text,
           may_send: Type.Boolean({ description: 'Whether mail is set up.' }),
@@ -67,10 +67,10 @@ export const answerOperations = {
       summary: 'Mail this text to a customer as an answer',
       description:
         'With a licence, the answer is recorded in its history and its mails, and goes to its customer unless `to` names another address. 409 if mail is not set up.',
-      body: exactly({
+      body: strictObject({
         license_id: Type.Optional(Type.Integer({ ...IdGiven, maximum: 2 ** 53 - 1 })),
         to: Type.Optional(Type.String({ description: 'An e-mail address.' })),
-        language: Type.Optional(oneOf(CUSTOMER_LANGUAGES)),
+        language: Type.Optional(enumOf(CUSTOMER_LANGUAGES)),
         subject: Type.String({ maxLength: 200 }),
         body: Type.String({ maxLength: 20_000, description: 'Plain text.' }),
       }),

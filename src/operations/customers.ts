@@ -3,13 +3,13 @@ import { changeCustomer } from '../privacy/change-customer';
 import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } from '../privacy/customer-list';
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './kit/failures';
-import { get, list, patch, remove, type Call } from './kit/operation';
+import { get, list, patch, remove, type OperationCall } from './kit/operation';
 import { pageOf } from './kit/reading';
 import {
-  exactly,
+  strictObject,
   Id,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   Paging,
   sortBy,
   Text,
@@ -20,7 +20,7 @@ import {
 import { requireRecentSignIn } from './kit/sign-in-again';
 import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/things';
 
-const Summary = exactly(
+const Summary = strictObject(
   {
     id: Type.String({
       description: 'Hex digits of a digest of the address, which does not reveal the customer in a log.',
@@ -33,13 +33,13 @@ const Summary = exactly(
   { title: 'Customer' },
 );
 
-const Seat = exactly(
+const Seat = strictObject(
   {
     license_id: Id,
     identifier: Text,
     name: TextOrNull,
     ip: TextOrNull,
-    key_id: orNull(Id),
+    key_id: nullable(Id),
     free: Type.Boolean(),
     site: TextOrNull,
     activated_at: Time,
@@ -69,19 +69,19 @@ const sections: Record<Section, TSchema> = {
   operators: records('An operator with the same address.'),
 };
 
-const Language = oneOf(['en', 'de']);
+const Language = enumOf(['en', 'de']);
 const person = {
   name: TextOrNull,
-  language: orNull({ ...Language, description: 'null: the language in LICENSING_MAIL_LANGUAGE.' }),
+  language: nullable({ ...Language, description: 'null: the language in LICENSING_MAIL_LANGUAGE.' }),
 };
 
-const ChangedCustomer = exactly(
+const ChangedCustomer = strictObject(
   {
     id: Type.String({ description: 'The id changes with the address.' }),
     customer: Text,
     ...person,
-    note: orNull(Type.String({ description: "The seller's own note, which customers do not see." })),
-    moved: exactly(
+    note: nullable(Type.String({ description: "The seller's own note, which customers do not see." })),
+    moved: strictObject(
       { licenses: Type.Integer({ minimum: 0 }), orders: Type.Integer({ minimum: 0 }) },
       { description: 'The number that moved to the new address.' },
     ),
@@ -89,7 +89,7 @@ const ChangedCustomer = exactly(
   { title: 'ChangedCustomer' },
 );
 
-const CustomerData = exactly(
+const CustomerData = strictObject(
   {
     id: Text,
     customer: Text,
@@ -99,7 +99,7 @@ const CustomerData = exactly(
     }),
     ...person,
     licenses: Type.Array(
-      exactly({
+      strictObject({
         ...licenseFields,
         keys: Type.Array(Key),
         activations: Type.Array(Activation),
@@ -118,13 +118,13 @@ const CustomerData = exactly(
       description:
         'The lists that are not complete here; `licensing customer export` writes them completely.',
     }),
-    next: orNull(Type.Integer({ description: 'The `after` of the next page of licences.' })),
+    next: nullable(Type.Integer({ description: 'The `after` of the next page of licences.' })),
   },
   { title: 'CustomerData' },
 );
 
 /** Returns the id or the address in the path. */
-function customerOf({ path }: Pick<Call, 'path'>): string {
+function customerOf({ path }: Pick<OperationCall, 'path'>): string {
   return path.customer ?? '';
 }
 
@@ -133,7 +133,7 @@ export const customerOperations = {
     '/customers',
     {
       summary: 'List customers by their e-mail address',
-      query: exactly({
+      query: strictObject({
         q: Type.Optional(
           Type.String({
             description:
@@ -162,7 +162,7 @@ export const customerOperations = {
       description:
         '`customer` is the address, or the id, which keeps the address out of logs. This call scans whole tables. Each further page has more licences with their data.',
       hasDeadline: false,
-      query: exactly({ limit: Paging.limit, after: Type.Optional(Id) }),
+      query: strictObject({ limit: Paging.limit, after: Type.Optional(Id) }),
       data: CustomerData,
     },
     async (call) => {
@@ -173,21 +173,21 @@ export const customerOperations = {
   updateCustomer: patch(
     '/customers/{customer}',
     {
-      goesOnWith: 'nothing but `note`',
+      noRecentSignInWith: 'nothing but `note`',
       summary: "Change a customer's address, language, name or note",
       description:
         'With a new address, the licences, orders, waiting mails, name and language move to it in one transaction. Both addresses get a mail, and sessions that a link to the old address opened end. 409 with the field `email` if the address belongs to another customer: `join` merges both.',
       hasDeadline: false,
-      body: exactly({
+      body: strictObject({
         email: Type.Optional(Type.String({ description: 'The new address.' })),
         language: Type.Optional(
-          orNull({ ...Language, description: 'null: the language that the latest order or link gave.' }),
+          nullable({ ...Language, description: 'null: the language that the latest order or link gave.' }),
         ),
         name: Type.Optional(
-          orNull(Type.String({ description: 'null: the name that the latest order gave.' })),
+          nullable(Type.String({ description: 'null: the name that the latest order gave.' })),
         ),
         note: Type.Optional(
-          orNull(
+          nullable(
             Type.String({
               description:
                 "The seller's own note of at most 1,000 characters, which customers do not see. null removes it.",

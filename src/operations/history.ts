@@ -4,7 +4,7 @@ import { parseMoment } from '../licensing/timestamps';
 import { accessJson, eventJson } from '../licensing/views';
 import { list } from './kit/operation';
 import { pageOf, requireLicense } from './kit/reading';
-import { exactly, IdGiven, Paging, Text, TimeGiven } from './kit/schemas';
+import { strictObject, IdGiven, Paging, Text, TimeGiven } from './kit/schemas';
 import { Access, LicenseEvent } from './kit/things';
 
 const NEWEST_FIRST = 'Newest first.';
@@ -16,7 +16,7 @@ export const historyOperations = {
       summary: 'List the changes of a licence',
       description: NEWEST_FIRST,
       forShops: true,
-      query: exactly(Paging),
+      query: strictObject(Paging),
       data: LicenseEvent,
     },
     async (call) => {
@@ -34,7 +34,7 @@ export const historyOperations = {
       summary: "List the access log's entries of a licence",
       description: NEWEST_FIRST,
       forShops: true,
-      query: exactly(Paging),
+      query: strictObject(Paging),
       data: Access,
     },
     async (call) => {
@@ -48,7 +48,7 @@ export const historyOperations = {
     {
       summary: "List the access log's entries: downloads and refused requests",
       description: NEWEST_FIRST,
-      query: exactly({
+      query: strictObject({
         outcome: Type.Optional(Type.String({ description: '`ok`, or the code of a refusal.' })),
         product_id: Type.Optional(IdGiven),
         hint: Type.Optional(Type.String({ description: 'The end of a key.' })),

@@ -9,27 +9,27 @@ import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
 import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
 import { invalid } from './kit/failures';
-import { list, post, type Call } from './kit/operation';
+import { list, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/reading';
 import {
-  exactly,
+  strictObject,
   Flag,
   Id,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  wordOf,
+  enumAsText,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-const Fields = exactly({
+const Fields = strictObject({
   dry_run: Type.Optional(Flag),
   from: Type.Optional(
     Type.String({
@@ -48,7 +48,7 @@ const Fields = exactly({
       'Makes products and plans for all plans that `plans` does not name, as with `new`. They get the names in the former system, and the limit and period that most of their licences have.',
   }),
   dates: Type.Optional(
-    oneOf(DATE_FORMS, { description: 'How dates are written in a file; required if two forms fit.' }),
+    enumOf(DATE_FORMS, { description: 'How dates are written in a file; required if two forms fit.' }),
   ),
   confirm_columns: Type.Optional({
     ...Flag,
@@ -88,26 +88,26 @@ const Hints = Type.Array(TextOrNull, {
     'The ends of the keys; null: a new key; an empty text: a key that is kept, but is too short to show its end.',
 });
 
-const Moved = exactly(
+const Moved = strictObject(
   {
-    id: orNull({ ...Id, description: 'The id of the run; null: a dry run.' }),
+    id: nullable({ ...Id, description: 'The id of the run; null: a dry run.' }),
     dry_run: Type.Boolean(),
     source: Text,
     plans: Type.Array(
-      exactly({
+      strictObject({
         key: Type.String({ description: 'The name of the plan in `plans`.' }),
         name: Text,
         product: Text,
         licenses: Count,
         left_out: Type.Boolean(),
-        target: orNull(
-          exactly({
-            plan_id: orNull({ ...Id, description: 'null: the plan would be made.' }),
+        target: nullable(
+          strictObject({
+            plan_id: nullable({ ...Id, description: 'null: the plan would be made.' }),
             plan: Text,
             product: Text,
             new: Type.Boolean(),
             activation_limit: Count,
-            duration: orNull({ ...Text, description: 'null: no end.' }),
+            duration: nullable({ ...Text, description: 'null: no end.' }),
           }),
         ),
       }),
@@ -116,7 +116,7 @@ const Moved = exactly(
           'The plans of that system. If one has no `target` and is not left out, `plans` must name it.',
       },
     ),
-    counts: Type.Array(exactly({ product: Text, plan: Text, state: Text, licenses: Count })),
+    counts: Type.Array(strictObject({ product: Text, plan: Text, state: Text, licenses: Count })),
     new: Count,
     changed: Count,
     same: Type.Integer({
@@ -127,10 +127,10 @@ const Moved = exactly(
       minimum: 0,
       description: 'Licences with changes that were made here since the last run, which stay.',
     }),
-    kept_licenses: Type.Array(exactly({ license: Id, reference: Text, fields: Type.Array(Text) })),
-    left_out: Type.Array(exactly({ code: Text, facts: Facts, reason: Text, count: Count, rows: Rows })),
+    kept_licenses: Type.Array(strictObject({ license: Id, reference: Text, fields: Type.Array(Text) })),
+    left_out: Type.Array(strictObject({ code: Text, facts: Facts, reason: Text, count: Count, rows: Rows })),
     warnings: Type.Array(
-      exactly({
+      strictObject({
         code: Text,
         facts: Facts,
         message: Text,
@@ -141,8 +141,8 @@ const Moved = exactly(
       { description: 'Changes that the import makes to licences, by kind.' },
     ),
     samples: Type.Array(
-      exactly({
-        before: exactly({
+      strictObject({
+        before: strictObject({
           id: Text,
           plan: Text,
           customer: TextOrNull,
@@ -152,7 +152,7 @@ const Moved = exactly(
           key_hints: Hints,
           sites: Type.Array(Text),
         }),
-        after: exactly({
+        after: strictObject({
           reference: Text,
           product: Text,
           plan: Text,
@@ -166,23 +166,23 @@ const Moved = exactly(
       }),
       { description: 'Ten licences, before and after the import.' },
     ),
-    columns: orNull(
+    columns: nullable(
       Type.Array(Text, {
         description:
           'The columns that were found, for a system whose tables are not known for certain, until you confirm them.',
       }),
     ),
-    read_as: orNull(
-      Type.Array(exactly({ column: Text, field: TextOrNull }), {
+    read_as: nullable(
+      Type.Array(strictObject({ column: Text, field: TextOrNull }), {
         description: 'For csv: the field that each column was read as; null: it is left out.',
       }),
     ),
-    made: exactly({ products: Count, plans: Count }),
+    made: strictObject({ products: Count, plans: Count }),
   },
   { title: 'MovedIn' },
 );
 
-const Run = exactly(
+const Run = strictObject(
   {
     id: Id,
     source: Text,
@@ -193,18 +193,18 @@ const Run = exactly(
     same: Count,
     kept: Count,
     left_out: Count,
-    made: exactly({ products: Count, plans: Count }),
+    made: strictObject({ products: Count, plans: Count }),
     undone_at: TimeOrNull,
   },
   { title: 'ImportRun' },
 );
 
-const Undone = exactly(
+const Undone = strictObject(
   {
     id: Id,
-    removed: exactly({ licenses: Count, products: Count, plans: Count }),
+    removed: strictObject({ licenses: Count, products: Count, plans: Count }),
     left: Type.Array(
-      exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
+      strictObject({ kind: enumAsText(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
       {
         description: 'What was used or changed since the import, and stays.',
       },
@@ -213,7 +213,7 @@ const Undone = exactly(
   { title: 'UndoneImport' },
 );
 
-type ImportCall = Call<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
+type ImportCall = OperationCall<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
 
 async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof Moved> }> {
   const { db, query, body, settings, caller, now, onProgress } = call;
@@ -276,7 +276,7 @@ export const importOperations = {
   importLicenses: post(
     '/imports',
     {
-      goesOnWith: 'a dry run',
+      noRecentSignInWith: 'a dry run',
       summary: 'Move in from another system, or from any CSV file',
       description:
         'Imports all licences of the former system. The same call again takes what is new or has changed there. The body is the file, or a form with the part `file`. The other fields are in the query or in the form.',
@@ -296,7 +296,11 @@ export const importOperations = {
   ),
   listImports: list(
     '/imports',
-    { summary: 'List the moves from other systems, newest first', query: exactly(Paging), data: Run },
+    {
+      summary: 'List the moves from other systems, newest first',
+      query: strictObject(Paging),
+      data: Run,
+    },
     async ({ db, query }) => {
       const { items, next } = await listMoves(db, pageOf(query));
       return { data: items.map(importJson), next };
@@ -308,7 +312,7 @@ export const importOperations = {
       summary: 'Undo a move',
       description:
         'Removes everything that the run made, except what was used or changed since, and reports what stays. A check of a key does not count as use. 409 if the run was undone before.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Undone,
       hasDeadline: false,
     },

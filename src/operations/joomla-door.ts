@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { makeDoor } from '../joomla/door';
 import { get } from './kit/operation';
-import { exactly, Text } from './kit/schemas';
+import { strictObject, Text } from './kit/schemas';
 
 export const joomlaDoorOperations = {
   getJoomlaDoor: get(
@@ -10,7 +10,7 @@ export const joomlaDoorOperations = {
       summary: "Make the component for the site's own Joomla",
       description:
         'With the component, administrators of the site open the pages by *Components > Licensing*, without another sign-in. The zip is the same for every site, contains no secret, and is the one that `licensing joomla-door` writes.',
-      data: exactly(
+      data: strictObject(
         {
           file_name: Text,
           element: Type.String({ description: "Joomla's name of the component." }),

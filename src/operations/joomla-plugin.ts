@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { makePlugin } from '../joomla/plugin';
 import { get } from './kit/operation';
 import { readId } from './kit/reading';
-import { exactly, orNull, Text } from './kit/schemas';
+import { strictObject, nullable, Text } from './kit/schemas';
 
 export const joomlaPluginOperations = {
   getProductJoomlaPlugin: get(
@@ -11,7 +11,7 @@ export const joomlaPluginOperations = {
       summary: "Make the Joomla package for customers' sites",
       description:
         "The package shows why an update was refused, and keeps the Download Key. The zip is the one that `licensing joomla-plugin` writes. The downloads' address comes from `LICENSING_PUBLIC_URL`; if that is not set, from the update XML.",
-      query: exactly({
+      query: strictObject({
         vendor: Type.String({
           description: 'Letters and digits, such as Acme. The names of the plugins begin with it.',
         }),
@@ -22,13 +22,13 @@ export const joomlaPluginOperations = {
           }),
         ),
       }),
-      data: exactly(
+      data: strictObject(
         {
           file_name: Text,
           element: Type.String({ description: "Joomla's name of the package." }),
           version: Text,
           address: Type.String({ description: 'The address of the downloads that it works for.' }),
-          xml_site: orNull(
+          xml_site: nullable(
             Type.String({
               description: 'The other site that the update XML sends sites to, where the plugins do nothing.',
             }),

@@ -13,10 +13,10 @@ import { list, patch, post, remove } from './kit/operation';
 import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/reading';
 import {
   DurationGiven,
-  exactly,
+  strictObject,
   Flag,
   Id,
-  orNull,
+  nullable,
   Paging,
   Reason,
   TextOrNull,
@@ -24,13 +24,15 @@ import {
 } from './kit/schemas';
 import { AddedKey, Key } from './kit/things';
 
-const Terms = exactly({
+const Terms = strictObject({
   label: Type.Optional(TextOrNull),
   activation_limit: Type.Optional(
-    orNull(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: 'null: the limit of the licence.' })),
+    nullable(
+      Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: 'null: the limit of the licence.' }),
+    ),
   ),
   ends_at: Type.Optional(
-    orNull(Type.String({ ...TimeGiven, description: 'null: it ends with the licence.' })),
+    nullable(Type.String({ ...TimeGiven, description: 'null: it ends with the licence.' })),
   ),
 });
 
@@ -53,7 +55,7 @@ const key_id = Type.Optional(Type.Integer({ ...Id, description: 'Default: the ma
 export const licenseKeyOperations = {
   listLicenseKeys: list(
     '/licenses/{id}/keys',
-    { summary: "List a licence's keys, including ended ones", query: exactly(Paging), data: Key },
+    { summary: "List a licence's keys, including ended ones", query: strictObject(Paging), data: Key },
     async (call) => {
       const { items, next } = await listKeyPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
       return { data: items.map(keyJson), next };
@@ -87,7 +89,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/keys/{key_id}',
     {
       summary: 'End a key now; with `free`, its sites also lose their slots',
-      query: exactly({
+      query: strictObject({
         free: Type.Optional(Flag),
       }),
     },
@@ -106,7 +108,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/rekey',
     {
       summary: 'Replace a key; the new one is shown only now',
-      body: exactly({
+      body: strictObject({
         key_id,
         overlap: Type.Optional(
           Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
@@ -139,7 +141,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/reveal',
     {
       summary: 'Show a key that is stored',
-      body: exactly({ key_id, ...Reason }),
+      body: strictObject({ key_id, ...Reason }),
       data: AddedKey,
     },
     async (call) => {

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { amendLicense } from '../licensing/amend';
 import { requireDuration } from '../licensing/durations';
 import { requireLabel } from '../licensing/fields';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { issueLicenses, MAX_ISSUED, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { SORTS } from '../licensing/license-filter';
 import { listLicensePage } from '../licensing/lists';
@@ -15,15 +15,15 @@ import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { invalid } from './kit/failures';
 import { mailOwedKeys } from '../privacy/order-customer';
-import { get, list, patch, post, type Call } from './kit/operation';
+import { get, list, patch, post, type OperationCall } from './kit/operation';
 import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
 import {
   DurationGiven,
-  exactly,
+  strictObject,
   IdGiven,
   Limit,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   Paging,
   Reason,
   Text,
@@ -40,7 +40,7 @@ const Filters = {
     Type.Integer({ ...IdGiven, description: 'Licences that cover this product, including by a bundle.' }),
   ),
   plan_id: Type.Optional(IdGiven),
-  status: Type.Optional(oneOf(STATUSES)),
+  status: Type.Optional(enumOf(STATUSES)),
   customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
   reference: Type.Optional(Text),
   hint: Type.Optional(Type.String({ description: 'The end of the key.' })),
@@ -64,7 +64,7 @@ const Filters = {
     }),
   ),
   suspended_by: Type.Optional(
-    oneOf(ORDER_EVENTS, {
+    enumOf(ORDER_EVENTS, {
       description: 'Licences that this event of their order suspended, such as charged_back.',
     }),
   ),
@@ -80,7 +80,7 @@ const MetadataGiven = Type.Record(Type.String(), TextOrNull, {
   description: 'Changes by name; null removes a name.',
 });
 
-const IssueBody = exactly({
+const IssueBody = strictObject({
   plan_id: IdGiven,
   customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
   reference: Type.Optional(
@@ -105,7 +105,7 @@ const IssueBody = exactly({
   ),
 });
 
-async function issue({ db, body, caller, now, settings }: Call<unknown, typeof IssueBody.static>) {
+async function issue({ db, body, caller, now, settings }: OperationCall<unknown, typeof IssueBody.static>) {
   const { count, reference, key, send = false, lifetime = false, expires_at } = body;
   if (send && count !== undefined) throw invalid('send', 'It cannot be combined with "count".');
   if (lifetime && expires_at !== undefined)
@@ -143,11 +143,11 @@ function issuedView({ license, key }: IssueResult, now: Date) {
 /** Declares the operation that ends, stops or reinstates a licence. */
 const stateChange = (
   transition: Exclude<Transition, 'renew'>,
-  terms: { summary: string; forShops?: true; goesOn?: true },
+  terms: { summary: string; forShops?: true; needsNoRecentSignIn?: true },
 ) =>
   post(
     `/licenses/{id}/${transition}`,
-    { ...terms, body: exactly(Reason), data: LicenseSchema },
+    { ...terms, body: strictObject(Reason), data: LicenseSchema },
     async (call) => {
       const { id } = await requireLicense(call);
       const changed = await changeState(call.db, id, transition, withReason(call));
@@ -155,7 +155,7 @@ const stateChange = (
     },
   );
 
-const RenewBody = exactly({
+const RenewBody = strictObject({
   for: Type.Optional(DurationGiven),
   until: Type.Optional(TimeGiven),
   lifetime: Type.Optional(Type.Boolean()),
@@ -163,7 +163,7 @@ const RenewBody = exactly({
 });
 
 async function renewalOf(
-  { db, body }: Call<unknown, typeof RenewBody.static>,
+  { db, body }: OperationCall<unknown, typeof RenewBody.static>,
   { plan }: License,
 ): Promise<Renewal> {
   const { for: time, until, lifetime = false } = body;
@@ -187,7 +187,7 @@ export const licenseOperations = {
       summary: 'List licences, newest first',
       description: 'A token with the scope `issue` sees only licences that it issued.',
       forShops: true,
-      query: exactly({
+      query: strictObject({
         ...Filters,
         sort: sortBy(
           SORTS,
@@ -214,7 +214,7 @@ export const licenseOperations = {
   issueLicense: post(
     '/licenses',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Issue a licence',
       forShops: true,
       body: IssueBody,
@@ -242,11 +242,11 @@ export const licenseOperations = {
   updateLicense: patch(
     '/licenses/{id}',
     {
-      goesOnWith: 'nothing but `metadata`',
+      noRecentSignInWith: 'nothing but `metadata`',
       summary: 'Change a licence',
       description:
         'A new plan changes the limit; keys, activations and end stay. If the order of the licence had no address, a new customer also becomes the customer of the order, and the keys are mailed by the rule of its shop (`key_mailed`). 409 with the field `plan_id` if the plan belongs to another product: with `other_product`, the licence moves to it.',
-      body: exactly({
+      body: strictObject({
         activation_limit: Type.Optional(Limit),
         customer: Type.Optional(Text),
         plan_id: Type.Optional(IdGiven),
@@ -254,11 +254,11 @@ export const licenseOperations = {
           Type.Boolean({ description: 'Allows a plan of another product in `plan_id`.' }),
         ),
         expires_at: Type.Optional(
-          orNull(Type.String({ ...TimeGiven, description: 'null: it never expires.' })),
+          nullable(Type.String({ ...TimeGiven, description: 'null: it never expires.' })),
         ),
         metadata: Type.Optional(MetadataGiven),
       }),
-      data: exactly(
+      data: strictObject(
         {
           ...LicenseSchema.properties,
           key_mailed: Type.Boolean({
@@ -289,12 +289,12 @@ export const licenseOperations = {
   suspendLicense: stateChange('suspend', {
     summary: 'Suspend a licence',
     forShops: true,
-    goesOn: true,
+    needsNoRecentSignIn: true,
   }),
   reinstateLicense: stateChange('reinstate', {
     summary: 'Make a suspended licence active again',
     forShops: true,
-    goesOn: true,
+    needsNoRecentSignIn: true,
   }),
   revokeLicense: stateChange('revoke', {
     summary: 'End a licence for good, because of abuse or a chargeback',
@@ -306,7 +306,7 @@ export const licenseOperations = {
   renewLicense: post(
     '/licenses/{id}/renew',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Extend a licence, or set its end',
       description:
         "Without `for`, `until` or `lifetime`, the licence is extended by the plan's duration, from its end or from now if it has expired. A suspended licence becomes active again.",

@@ -3,19 +3,19 @@ import { dismissMail, sendMailAgain } from '../mail/failed-mails';
 import { listAllMails, listMailPage, mailJson, reportJson, sendKey } from '../mail/queue';
 import { get, list, post } from './kit/operation';
 import { pageOf, readId, requireLicense } from './kit/reading';
-import { exactly, Id, oneOf, orNull, Paging, TextOrNull } from './kit/schemas';
+import { strictObject, Id, enumOf, nullable, Paging, TextOrNull } from './kit/schemas';
 import { Mail } from './kit/things';
 
 const MOST = 500;
 
-const MailReport = exactly(
+const MailReport = strictObject(
   {
     ...Mail.properties,
-    license_id: orNull(Id),
-    order_id: orNull(Id),
+    license_id: nullable(Id),
+    order_id: nullable(Id),
     recipient: TextOrNull,
     attempts: Type.Integer({ minimum: 0 }),
-    error: orNull(
+    error: nullable(
       Type.String({
         description: 'The reason why the latest attempt failed, such as `ADDRESS_REFUSED 550`.',
       }),
@@ -30,7 +30,7 @@ export const mailOperations = {
     {
       summary: 'List the mails about a licence',
       description: 'Newest first.',
-      query: exactly(Paging),
+      query: strictObject(Paging),
       data: Mail,
     },
     async (call) => {
@@ -44,9 +44,9 @@ export const mailOperations = {
     {
       summary: 'List the latest mails of all licences',
       description: 'Newest first.',
-      query: exactly({
+      query: strictObject({
         state: Type.Optional(
-          oneOf(['failed'], {
+          enumOf(['failed'], {
             description:
               'Only mails that failed and will be tried again, and mails that were given up and neither sent again nor dismissed.',
           }),
@@ -62,11 +62,11 @@ export const mailOperations = {
   sendMailAgain: post(
     '/mails/{id}/again',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Resend a mail that was given up',
       description:
         'It goes to the present address of its order or licence. 409 if it was not given up, mail is not set up, there is no address, or it is a link or an answer.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Mail,
       status: 201,
     },
@@ -79,9 +79,9 @@ export const mailOperations = {
   dismissMail: post(
     '/mails/{id}/dismiss',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Remove a mail that was given up from the lists of things that need your attention',
-      body: exactly({}),
+      body: strictObject({}),
       data: MailReport,
     },
     async (call) => ({
@@ -91,11 +91,11 @@ export const mailOperations = {
   sendLicenseMail: post(
     '/licenses/{id}/mails',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Mail the key to the customer, even if it was mailed before',
       description:
         'The mail is queued, and tried for two days. 409 if mail is not set up, there is no customer, the licence is revoked or cancelled, or the key cannot be revealed.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Mail,
       status: 201,
     },

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
 import { readMoveIn, type MoveIn, type SitesAsked } from '../overview/move-in';
 import { get } from './kit/operation';
-import { exactly, Id, oneOf, Text, TextOrNull, Time } from './kit/schemas';
+import { strictObject, Id, enumOf, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -14,23 +14,26 @@ const asked = {
   }),
   answered: Type.Integer({ minimum: 0, description: 'Sites whose latest request was answered.' }),
   refused: Count,
-  refusals: Type.Array(exactly({ code: Text, sites: Count }), {
+  refusals: Type.Array(strictObject({ code: Text, sites: Count }), {
     description: 'The reasons, most frequent first. A former system does not record them.',
   }),
 };
 
-const MoveInSchema = exactly(
+const MoveInSchema = strictObject(
   {
     days: Count,
-    now: exactly({
+    now: strictObject({
       ...asked,
       more: Type.Boolean({ description: 'More sites sent requests than are counted.' }),
     }),
-    before: Type.Array(exactly({ source: oneOf(['ars', 'membershippro']), from: Time, to: Time, ...asked }), {
-      description: "The last days in the former system's own log, if the service may read it.",
-    }),
+    before: Type.Array(
+      strictObject({ source: enumOf(['ars', 'membershippro']), from: Time, to: Time, ...asked }),
+      {
+        description: "The last days in the former system's own log, if the service may read it.",
+      },
+    ),
     unknown_keys: Type.Array(
-      exactly({
+      strictObject({
         key_hint: Type.String({
           description: 'The end of the unknown key.',
         }),
@@ -38,7 +41,7 @@ const MoveInSchema = exactly(
         sites: Count,
         at: Time,
         nearest: Type.Array(
-          exactly({
+          strictObject({
             license_id: Id,
             customer: TextOrNull,
             slip: Type.String({

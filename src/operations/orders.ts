@@ -3,7 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 import { ORDER_EVENTS } from '../orders/order-events';
 import { MAX_AMOUNT, MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
-import { noOrder, type ProcessedOrder as Processed } from '../orders/process';
+import { orderNotFoundError, type ProcessedOrder as Processed } from '../orders/process';
 import { recordOrder } from '../orders/record';
 import { confirmOrder } from '../orders/retry';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
@@ -18,27 +18,27 @@ import {
   shownOrderJson,
   type OrderDetails,
 } from '../orders/views';
-import { get, list, patch, post, type Call } from './kit/operation';
+import { get, list, patch, post, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
 import { pageOf, readId } from './kit/reading';
 import {
-  exactly,
+  strictObject,
   Id,
   IdGiven,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   Paging,
   Text,
   TextOrNull,
   Time,
   TimeGiven,
   TimeOrNull,
-  wordOf,
+  enumAsText,
   sortBy,
 } from './kit/schemas';
 import { STATUSES } from './kit/things';
 
-const LineGiven = exactly(
+const LineGiven = strictObject(
   {
     line: Type.String({ description: "The line's name within the order." }),
     plan_id: Type.Optional(IdGiven),
@@ -65,10 +65,10 @@ const LineGiven = exactly(
 );
 
 /** An order's event in the message of a shop or an inbound webhook. */
-const OrderGiven = exactly({
+const OrderGiven = strictObject({
   shop: Type.String({ description: '1 to 40 characters of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
   order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
-  event: oneOf(ORDER_EVENTS),
+  event: enumOf(ORDER_EVENTS),
   at: Type.String({
     description: 'When it happened; at most five minutes ahead.',
     examples: ['2026-11-23T10:00:00Z'],
@@ -77,7 +77,7 @@ const OrderGiven = exactly({
     Type.String({ description: 'Unique within the order. Without it, `event` and `at` identify the event.' }),
   ),
   kind: Type.Optional(
-    oneOf(PLUGIN_KINDS, {
+    enumOf(PLUGIN_KINDS, {
       description:
         'The plugin that posts the order and mails the keys itself. It sets the kind of a shop that was not added before.',
     }),
@@ -118,7 +118,7 @@ const OrderGiven = exactly({
     }),
   ),
   customer: Type.Optional(
-    exactly({
+    strictObject({
       email: Type.String({ description: 'An e-mail address.' }),
       name: Type.Optional(Text),
       language: Type.Optional(
@@ -137,7 +137,7 @@ const OrderGiven = exactly({
 
 const readOrderGiven = bodyReader(OrderGiven);
 
-/** Reads an order's event in this API's form from another source. @throws ManageError, OperatorError */
+/** Reads an order's event in this API's form from another source. @throws OperationError, OperatorError */
 export function readOrderBody(body: object): OrderMessage {
   return readOrderMessage(readOrderGiven(body) as Static<typeof OrderGiven>);
 }
@@ -179,25 +179,25 @@ export const ORDER_ACTIONS = [
 ] as const;
 
 const STATES = ['done', 'waiting', 'failed'] as const;
-const state = wordOf(STATES);
+const state = enumAsText(STATES);
 const outcome = {
   line: Text,
-  action: wordOf(ORDER_ACTIONS),
-  reason: orNull(Type.String({ description: 'The reason why nothing was done, or why the line waits.' })),
+  action: enumAsText(ORDER_ACTIONS),
+  reason: nullable(Type.String({ description: 'The reason why nothing was done, or why the line waits.' })),
 };
-const standing = { status: wordOf(STATUSES), expires_at: TimeOrNull };
+const standing = { status: enumAsText(STATUSES), expires_at: TimeOrNull };
 const orderFields = { id: Id, shop: Text, order: Text, state };
 
-const RecordedOrder = exactly(
+const RecordedOrder = strictObject(
   {
     ...orderFields,
     lines: Type.Array(
-      exactly({
+      strictObject({
         ...outcome,
         licenses: Type.Array(
-          exactly({
+          strictObject({
             id: Id,
-            license_key: orNull(
+            license_key: nullable(
               Type.String({ description: 'The whole key for `paid`, if it can be revealed.' }),
             ),
             ...standing,
@@ -212,19 +212,19 @@ const RecordedOrder = exactly(
 const lineFields = {
   line: Text,
   sku: TextOrNull,
-  plan_id: orNull(Id),
+  plan_id: nullable(Id),
   quantity: Type.Integer({ minimum: 1 }),
   renews: Type.Union([Id, TextOrNull]),
-  waits_for: orNull(Type.String({ description: 'The reason why the line waits; null: it does not wait.' })),
-  licenses: Type.Array(exactly({ id: Id, ...standing })),
+  waits_for: nullable(Type.String({ description: 'The reason why the line waits; null: it does not wait.' })),
+  licenses: Type.Array(strictObject({ id: Id, ...standing })),
 };
 
-const Amount = orNull(
+const Amount = nullable(
   Type.Integer({ minimum: 0, description: 'In minor units of the currency; null: not given.' }),
 );
 const Currency = Type.String({ description: 'The code in ISO 4217.', examples: ['EUR'] });
 const Amounts = Type.Array(
-  exactly({
+  strictObject({
     currency: Currency,
     paid: Type.Integer({ description: 'In minor units of the currency.' }),
     refunded: Type.Integer({ description: 'Refunds and chargebacks, without those that were reversed.' }),
@@ -238,9 +238,9 @@ const fields = {
   test: Type.Boolean(),
   customer: TextOrNull,
   customer_name: TextOrNull,
-  language: orNull(Type.String({ description: "The customer's language, as the shop gave it." })),
+  language: nullable(Type.String({ description: "The customer's language, as the shop gave it." })),
   created_at: Time,
-  failure: orNull(
+  failure: nullable(
     Type.String({
       description:
         'The reason why processing failed; it will be tried again. `too_many`: the order has more than 100 lines, and waits until it is confirmed.',
@@ -249,20 +249,20 @@ const fields = {
   failed_at: TimeOrNull,
   retry_at: TimeOrNull,
   confirmed_at: TimeOrNull,
-  lines: Type.Array(exactly(lineFields)),
+  lines: Type.Array(strictObject(lineFields)),
 };
 
-const OrderMail = exactly(
+const OrderMail = strictObject(
   {
-    state: wordOf(['queued', 'sent', 'failed', 'none']),
+    state: enumAsText(['queued', 'sent', 'failed', 'none']),
     to: TextOrNull,
-    at: orNull(
+    at: nullable(
       Type.String({
         ...Time,
         description: 'The time at which it was sent or given up or, before that, queued.',
       }),
     ),
-    reason: orNull(
+    reason: nullable(
       Type.String({
         description:
           'The reason why there is no mail (`test`, `nothing_issued`, `off`, `no_address`, `mail_off`, `not_sent`), or why it was refused, such as `ADDRESS_REFUSED 550`.',
@@ -272,13 +272,13 @@ const OrderMail = exactly(
   { title: 'OrderMail', description: "The latest mail with the order's keys." },
 );
 
-const Details = exactly(
+const Details = strictObject(
   {
     ...fields,
     lines: Type.Array(
-      exactly({
+      strictObject({
         ...lineFields,
-        paid_until: orNull(
+        paid_until: nullable(
           Type.String({
             ...Time,
             description:
@@ -290,24 +290,24 @@ const Details = exactly(
     ),
     mail: OrderMail,
     events: Type.Array(
-      exactly(
+      strictObject(
         {
           id: Id,
-          event: wordOf(ORDER_EVENTS),
+          event: enumAsText(ORDER_EVENTS),
           event_id: TextOrNull,
           at: Time,
           received_at: Time,
           actor: Text,
           partial: Type.Boolean(),
-          payment: orNull(Type.String({ description: "The shop's name of the payment that it is about." })),
+          payment: nullable(Type.String({ description: "The shop's name of the payment that it is about." })),
           amount: Amount,
-          currency: orNull(Currency),
-          renews_itself: orNull(Type.Boolean({ description: 'null: not given.' })),
+          currency: nullable(Currency),
+          renews_itself: nullable(Type.Boolean({ description: 'null: not given.' })),
           test: Type.Boolean(),
           lines: Type.Union([Type.Array(Type.Object({}, { additionalProperties: true })), Type.Null()], {
             description: 'The lines as they were posted; null: all lines of the order.',
           }),
-          outcomes: Type.Array(exactly(outcome)),
+          outcomes: Type.Array(strictObject(outcome)),
         },
         { title: 'OrderEvent' },
       ),
@@ -316,10 +316,10 @@ const Details = exactly(
   { title: 'OrderDetails' },
 );
 
-export const ProcessedOrder = exactly(
+export const ProcessedOrder = strictObject(
   {
     ...orderFields,
-    reason: orNull(Type.String({ description: 'The reason why it waits or failed; null: it is done.' })),
+    reason: nullable(Type.String({ description: 'The reason why it waits or failed; null: it is done.' })),
   },
   { title: 'ProcessedOrder' },
 );
@@ -328,16 +328,17 @@ export function processedJson({ id, shop, number: order, state: became, reason }
   return { id, shop, order, state: became, reason };
 }
 
-/** Returns the order in the path. @throws ManageError (404) if it is missing or has another owner */
-async function requireOrder(call: Call): Promise<OrderDetails> {
+/** Returns the order in the path. @throws OperationError (404) if it is missing or has another owner */
+async function requireOrder(call: OperationCall): Promise<OrderDetails> {
   const { db, caller } = call;
   const found = await readOrder(db, readId(call, 'id', 'order'));
-  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name)) throw noOrder();
+  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
+    throw orderNotFoundError();
   return found;
 }
 
 /** Returns the owner of the caller's orders. */
-function ownerOf({ caller }: Pick<Call, 'caller'>) {
+function ownerOf({ caller }: Pick<OperationCall, 'caller'>) {
   return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
 }
 
@@ -348,12 +349,12 @@ export const orderOperations = {
       summary: 'List orders, newest first',
       description: 'A token with the scope `issue` sees only orders that it posted.',
       forShops: true,
-      query: exactly({
+      query: strictObject({
         shop: Type.Optional(Text),
         order: Type.Optional(Text),
-        state: Type.Optional(oneOf(STATES)),
+        state: Type.Optional(enumOf(STATES)),
         without_address: Type.Optional(
-          oneOf(['true'], {
+          enumOf(['true'], {
             description:
               'Only orders without an e-mail address, of shops whose keys are mailed, with a licence that is in force. No key was sent for them.',
           }),
@@ -361,7 +362,7 @@ export const orderOperations = {
         sort: sortBy(ORDER_SORTS, 'Sorts by the time at which they were received. Default: newest first.'),
         ...Paging,
       }),
-      data: exactly(fields, { title: 'Order' }),
+      data: strictObject(fields, { title: 'Order' }),
     },
     async ({ db, query, caller, now }) => {
       const { shop, order: number, state: wanted, sort, without_address: without } = query;
@@ -406,8 +407,8 @@ export const orderOperations = {
       summary: "Set the address of an order's customer",
       description:
         'Also sets it for the licences that the order issued. If the order had no address, its keys are mailed by the rule of its shop (see `mail` in the answer). If it had another address, send the keys again with `POST /orders/{id}/mails`.',
-      body: exactly({
-        customer: exactly({
+      body: strictObject({
+        customer: strictObject({
           email: Type.String({ description: 'An e-mail address.' }),
           name: Type.Optional(Text),
         }),
@@ -436,7 +437,7 @@ export const orderOperations = {
       summary: "Mail the order's keys to its customer, even if they were mailed before",
       description:
         'The mail is queued, and tried for two days. 409 if mail is not set up, the order has no address or issued nothing, or a key cannot be revealed.',
-      body: exactly({}),
+      body: strictObject({}),
       data: OrderMail,
       status: 201,
     },
@@ -452,7 +453,7 @@ export const orderOperations = {
     {
       summary: 'Confirm an order with more than 100 lines, and run it',
       description: 'An order with more than 100 lines waits until it is confirmed.',
-      body: exactly({}),
+      body: strictObject({}),
       data: ProcessedOrder,
     },
     async (call) => {

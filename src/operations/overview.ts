@@ -6,10 +6,10 @@ import { countRefused } from '../orders/refused-messages';
 import { countUnmatched } from '../orders/unmatched-views';
 import { countWaiting, countWithoutAddress } from '../orders/views';
 import { get } from './kit/operation';
-import { exactly, orNull } from './kit/schemas';
+import { strictObject, nullable } from './kit/schemas';
 
 /** The maximum count, because counting more would keep the caller waiting. */
-const MOST_WITHOUT_ADDRESS = 1_000;
+const MAX_WITHOUT_ADDRESS = 1_000;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -20,7 +20,7 @@ export const overviewOperations = {
       summary: "Count what needs the seller's attention",
       description:
         'For monitoring, and for the component in Joomla, which sends a ticket in `X-Licensing-Ticket` instead of a token.',
-      data: exactly(
+      data: strictObject(
         {
           orders_waiting: count('Orders that wait.'),
           orders_without_address: count(
@@ -31,7 +31,7 @@ export const overviewOperations = {
             'Messages of shops that were refused because of their signature, in seven days.',
           ),
           mails_failed: count('Mails that failed, in seven days.'),
-          enter_url: orNull(
+          enter_url: nullable(
             Type.String({
               description:
                 'The address that the component posts the sign-in to, if `LICENSING_PAGES_HOST` is set; null: the site itself.',
@@ -48,7 +48,7 @@ export const overviewOperations = {
       return {
         data: {
           orders_waiting: waiting.reduce((sum, { orders }) => sum + orders, 0),
-          orders_without_address: await countWithoutAddress(db, MOST_WITHOUT_ADDRESS),
+          orders_without_address: await countWithoutAddress(db, MAX_WITHOUT_ADDRESS),
           payments_unmatched: unmatched.reduce((sum, one) => sum + one.count, 0),
           signatures_refused: await countRefused(db, now),
           mails_failed: await countFailedMails(db, subtractDuration(now, '7d')),

@@ -3,10 +3,10 @@ import { fieldsOf } from '../base/json';
 import { addProduct, editProduct, readProduct, removeProduct } from '../licensing/catalogue';
 import { listProductPage, PRODUCT_SORTS } from '../licensing/lists';
 import { planJson, PlanSchema, productJson, ProductSchema } from '../licensing/schemas/catalogue';
-import { follow } from './kit/follow';
+import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
-import { exactly, Id, IdGiven, Label, Paging, sortBy, Text } from './kit/schemas';
+import { strictObject, Id, IdGiven, Label, Paging, sortBy, Text } from './kit/schemas';
 
 const { id: _id, created_at: _createdAt, ...given } = Type.Partial(ProductSchema).properties;
 
@@ -16,7 +16,7 @@ export const productOperations = {
     {
       summary: 'List products',
       forShops: true,
-      query: exactly({
+      query: strictObject({
         sort: sortBy(
           PRODUCT_SORTS,
           'Sorts by id, name or number of licences, which was counted at most a minute ago. Default: by id.',
@@ -34,7 +34,7 @@ export const productOperations = {
     '/products',
     {
       summary: 'Add a product',
-      body: exactly({
+      body: strictObject({
         ...given,
         name: Label,
         id: Type.Optional(
@@ -51,7 +51,7 @@ export const productOperations = {
     {
       summary: 'Read a product with its plans and published versions',
       forShops: true,
-      data: exactly(
+      data: strictObject(
         {
           ...ProductSchema.properties,
           included_in: Type.Array(Id, { description: 'Products whose licences also cover this one.' }),
@@ -77,9 +77,9 @@ export const productOperations = {
     '/products/{id}',
     {
       summary: 'Change a product',
-      body: exactly(given),
+      body: strictObject(given),
       data: ProductSchema,
-      afterCommit: follow('ProductWithXml', 'id'),
+      afterCommit: regenerateAfterCommit('ProductWithXml', 'id'),
     },
     async (call) => ({
       data: productJson(await editProduct(call.db, readId(call, 'id', 'product'), fieldsOf(call.body))),

@@ -3,9 +3,9 @@ import { formatTimestampOrNull } from '../base/days';
 import { previewNotice, queueNotice, startNotice } from '../mail/security-release';
 import { findReleaseById, type Release } from '../packages/releases';
 import { notFound } from './kit/failures';
-import { get, post, type AfterCommit, type Call } from './kit/operation';
+import { get, post, type AfterCommit, type OperationCall } from './kit/operation';
 import { readId } from './kit/reading';
-import { exactly, Text, TimeOrNull } from './kit/schemas';
+import { strictObject, Text, TimeOrNull } from './kit/schemas';
 
 const MAILS = Type.Integer({ minimum: 0, description: 'The number of mails, one per customer.' });
 
@@ -24,7 +24,7 @@ const QUEUE: AfterCommit<{ mails: typeof MAILS }> = {
   },
 };
 
-async function requireRelease(call: Pick<Call, 'db' | 'path'>): Promise<Release> {
+async function requireRelease(call: Pick<OperationCall, 'db' | 'path'>): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call, 'id', 'release'));
   if (release === undefined) throw notFound('release');
   return release;
@@ -37,7 +37,7 @@ export const releaseNoticeOperations = {
       summary: 'Preview the mails about a security release',
       description:
         'A mail goes to each customer with a licence that may have the version, if a site of that licence reported an older version or no site reported any. Once they are sent, `mails` is the number that was sent.',
-      data: exactly(
+      data: strictObject(
         { mails: MAILS, subject: Text, text: Text, notified_at: TimeOrNull },
         { title: 'NoticePreview' },
       ),
@@ -56,7 +56,7 @@ export const releaseNoticeOperations = {
       summary: 'Notify customers of a security release by mail, once',
       description:
         'At most 300 mails a minute are sent, each in the language of its customer. 409 if the customers were already notified, if the version is not a published security release, or if mail is not set up.',
-      data: exactly({}, { title: 'Notice' }),
+      data: strictObject({}, { title: 'Notice' }),
       hasDeadline: false,
       afterCommit: QUEUE,
     },

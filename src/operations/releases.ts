@@ -16,10 +16,10 @@ import {
 } from '../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
 import { invalid, notFound } from './kit/failures';
-import { follow } from './kit/follow';
-import { file, get, list, patch, post, type Call } from './kit/operation';
+import { regenerateAfterCommit } from './kit/regenerate-xml';
+import { file, get, list, patch, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/reading';
-import { exactly, Flag, Paging, sortBy, Text, wordOf } from './kit/schemas';
+import { strictObject, Flag, Paging, sortBy, Text, enumAsText } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
 import { Release } from './kit/things';
@@ -30,7 +30,7 @@ const Rollout = Type.Integer({
   description: 'The share of addresses that are offered it, in percent; 100 means all.',
 });
 
-const UploadFields = exactly({
+const UploadFields = strictObject({
   version: Type.Optional(
     Type.String({ description: 'Such as 2.1.0. Default: the version in the package. Both must agree.' }),
   ),
@@ -57,7 +57,7 @@ const UploadFields = exactly({
 });
 
 /** Returns the release in the path. */
-async function requireRelease(call: Pick<Call, 'db' | 'path'>) {
+async function requireRelease(call: Pick<OperationCall, 'db' | 'path'>) {
   return (await findReleaseById(call.db, readId(call, 'id', 'release'))) ?? notThere();
 }
 
@@ -65,13 +65,16 @@ function notThere(): never {
   throw notFound('release');
 }
 
-const FOLLOW = follow('ReleaseWithXml', 'product_id');
+const FOLLOW = regenerateAfterCommit('ReleaseWithXml', 'product_id');
 
-const Published = exactly(
+const Published = strictObject(
   {
     ...Release.properties,
     remarks: Type.Array(
-      exactly({ code: wordOf([...REMARKS]), facts: Type.Array(Text), message: Text }, { title: 'Remark' }),
+      strictObject(
+        { code: enumAsText([...REMARKS]), facts: Type.Array(Text), message: Text },
+        { title: 'Remark' },
+      ),
       {
         description:
           'What is unusual about the package, the reasons why a draft will be refused, and checks that were skipped. `facts` contains the names and addresses in the sentence.',
@@ -80,9 +83,9 @@ const Published = exactly(
   },
   { title: 'Published' },
 );
-const FOLLOW_PUBLISHED = follow('PublishedWithXml', 'product_id');
+const FOLLOW_PUBLISHED = regenerateAfterCommit('PublishedWithXml', 'product_id');
 
-async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
+async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) {
   const { db, path, query, body, settings, now, gone: signal } = call;
   const { file } = body;
   if (!isSet(query.draft)) requireRecentSignIn(call);
@@ -118,7 +121,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   return { data: { ...releaseJson(release), remarks } };
 }
 
-function placesOf({ packagesDir, updateXml }: Call['settings']) {
+function placesOf({ packagesDir, updateXml }: OperationCall['settings']) {
   return { packagesDir, home: updateXml };
 }
 
@@ -140,7 +143,7 @@ export const releaseOperations = {
     '/products/{id}/releases',
     {
       summary: "List a product's versions, highest first",
-      query: exactly({
+      query: strictObject({
         sort: sortBy(
           RELEASE_SORTS,
           'Sorts by version or by publication time. Default: highest version first. In ascending order, drafts come last.',
@@ -162,7 +165,7 @@ export const releaseOperations = {
   uploadRelease: post(
     '/products/{id}/releases',
     {
-      goesOnWith: 'a draft',
+      noRecentSignInWith: 'a draft',
       summary: 'Publish a version by uploading its package',
       description:
         'The body is the package, or a form with the part `file`. The other fields are in the query or in the form. A published package never changes.',
@@ -212,12 +215,12 @@ export const releaseOperations = {
   updateRelease: patch(
     '/releases/{id}',
     {
-      goesOnWith: 'a draft',
+      noRecentSignInWith: 'a draft',
       summary:
         "Change a version's changelog, or the share of addresses that are offered it, or mark it as a security release",
       description:
         'Its package never changes. Raising `rollout` never takes the version away from a site; to stop a rollout, withdraw the version.',
-      body: exactly({
+      body: strictObject({
         changelog: Type.Optional(Text),
         rollout: Type.Optional(Rollout),
         security: Type.Optional(Type.Boolean({ description: 'It closes a security hole.' })),
@@ -244,7 +247,7 @@ export const releaseOperations = {
     '/releases/{id}/publish',
     {
       summary: 'Publish a draft',
-      body: exactly({
+      body: strictObject({
         new_update_server: Type.Optional(Type.Boolean()),
         unchecked: Type.Optional(Type.Boolean()),
         rollout: Type.Optional(Rollout),
@@ -278,7 +281,7 @@ export const releaseOperations = {
       summary: 'Withdraw a version for good',
       description:
         'The update XML then offers no lower version, because a site that still lists the withdrawn one would install it, and so go back to an older version.',
-      body: exactly({
+      body: strictObject({
         allow_downgrade: Type.Optional(
           Type.Boolean({ description: 'Allows the update XML to offer lower versions.' }),
         ),

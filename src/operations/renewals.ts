@@ -6,7 +6,7 @@ import { readMoney } from '../figures/money';
 import { readRenewals, type Counted } from '../figures/renewals';
 import { get, list } from './kit/operation';
 import { pageOf } from './kit/reading';
-import { exactly, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
+import { strictObject, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 const Month = Type.String({ pattern: '^\\d{4}-\\d\\d$', examples: ['2026-11'] });
@@ -22,10 +22,10 @@ const countedJson = ({ ended, inTime, late, lost }: Counted) => ({ ended, in_tim
 
 const filters = { product_id: Type.Optional(IdGiven), plan_id: Type.Optional(IdGiven) };
 
-const Renewals = exactly(
+const Renewals = strictObject(
   {
     months: Type.Array(
-      exactly({
+      strictObject({
         month: Month,
         ...counted,
         final: Type.Boolean({
@@ -37,12 +37,12 @@ const Renewals = exactly(
           'Twelve months, by the month of the end, oldest first. The last is the present month, up to yesterday.',
       },
     ),
-    final: exactly(counted, { description: 'The sum of the final months.' }),
-    plans: Type.Array(exactly({ plan_id: Id, ...counted }), {
+    final: strictObject(counted, { description: 'The sum of the final months.' }),
+    plans: Type.Array(strictObject({ plan_id: Id, ...counted }), {
       description: 'The twelve months by plan, most ends first.',
     }),
     due: Type.Array(
-      exactly({
+      strictObject({
         days: Count,
         without_subscription: Count,
         with_subscription: Type.Integer({
@@ -53,7 +53,7 @@ const Renewals = exactly(
       { description: 'Ends within the next 7, 30 and 90 days that are not renewed yet.' },
     ),
     states: Type.Array(
-      exactly({
+      strictObject({
         month: Month,
         active: Count,
         expired: Count,
@@ -67,20 +67,20 @@ const Renewals = exactly(
       },
     ),
     ends: Type.Array(
-      exactly({ day: Type.String({ format: 'date', examples: ['2026-11-27'] }), licenses: Count }),
+      strictObject({ day: Type.String({ format: 'date', examples: ['2026-11-27'] }), licenses: Count }),
       {
         description:
           'The days on which licences end within the next 366 days, without licences that are already renewed.',
       },
     ),
-    money: exactly(
+    money: strictObject(
       {
         since: {
           ...TimeOrNull,
           description: 'The time of the first amount that was received: earlier payments are missing.',
         },
         sums: Type.Array(
-          exactly({
+          strictObject({
             month: Month,
             currency: Type.String({ description: 'The code in ISO 4217.', examples: ['EUR'] }),
             paid: Type.Integer({ description: 'In minor units of the currency.' }),
@@ -99,7 +99,7 @@ const Renewals = exactly(
   { title: 'Renewals' },
 );
 
-const NotRenewed = exactly(
+const NotRenewed = strictObject(
   {
     license_id: Id,
     product_id: Id,
@@ -139,7 +139,7 @@ export const renewalOperations = {
       summary: 'Read how many licences that ended were renewed, what is due, and licences by state over time',
       description:
         'The figures are at most a minute old. docs/renewals.md defines what counts as an end and as renewed.',
-      query: exactly(filters),
+      query: strictObject(filters),
       data: Renewals,
     },
     async ({ db, query: { product_id: productId, plan_id: planId }, now }) => {
@@ -172,7 +172,7 @@ export const renewalOperations = {
       summary: 'List licences that ended and were not renewed',
       description:
         'Licences with a refused request since the end come first, latest request first. Then the others follow, latest end first.',
-      query: exactly({
+      query: strictObject({
         ...filters,
         month: Type.Optional({ ...Month, description: 'The month of the paid end, such as 2026-11.' }),
         ...Paging,

@@ -4,7 +4,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { isPlugin } from '../orders/shop-kinds';
 import { requireShop } from '../orders/shops';
 import { get } from './kit/operation';
-import { exactly, Text, TextOrNull } from './kit/schemas';
+import { strictObject, Text, TextOrNull } from './kit/schemas';
 
 export const shopPluginOperations = {
   getShopPlugin: get(
@@ -14,7 +14,7 @@ export const shopPluginOperations = {
       description:
         "For shops of the kinds `hikashop`, `membershippro` and `j2commerce`; 409 for another kind. The plugin's settings already have the shop's name and the address of this service, but no token. Make a token with the scope `issue` and the shop's name, and paste it into the settings. `licensing shop plugin` writes the same zip, apart from the shop's name.",
       scope: 'write',
-      data: exactly(
+      data: strictObject(
         {
           file_name: Text,
           element: Type.String({ description: "Joomla's name of the plugin, in the group `system`." }),

@@ -25,40 +25,51 @@ import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { faultOfMessage } from './kit/failures';
-import { get, list, patch, post, remove, type Call } from './kit/operation';
+import { get, list, patch, post, remove, type OperationCall } from './kit/operation';
 import { ProcessedOrder, processedJson, readOrderBody } from './orders';
 import { pageOf } from './kit/reading';
-import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './kit/schemas';
+import {
+  strictObject,
+  Id,
+  IdGiven,
+  enumOf,
+  nullable,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  enumAsText,
+} from './kit/schemas';
 
 const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 
-const Rules = exactly(Object.fromEntries(RULES.map((rule) => [rule, wordOf(effectsOf(rule))])), {
+const Rules = strictObject(Object.fromEntries(RULES.map((rule) => [rule, enumAsText(effectsOf(rule))])), {
   title: 'ShopRules',
 });
 
 const shopFields = {
   id: Id,
   name: Text,
-  kind: wordOf(SHOP_KINDS),
+  kind: enumAsText(SHOP_KINDS),
   verifies: Type.Boolean({
     description: "Whether it has its sender's secret. Without it, a receiver refuses every message.",
   }),
   test: Type.Boolean(),
-  test_plan_id: orNull(Id),
-  token: orNull(
+  test_plan_id: nullable(Id),
+  token: nullable(
     Type.String({ description: 'The name of the tokens with the scope `issue` that its orders belong to.' }),
   ),
   rules: Rules,
-  mail: wordOf(SHOP_MAILS),
+  mail: enumAsText(SHOP_MAILS),
   has_api_key: Type.Boolean({ description: "Whether it has a key to read its sender's list." }),
   site_url: TextOrNull,
-  catch_up: orNull(
-    exactly(
+  catch_up: nullable(
+    strictObject(
       {
-        state: wordOf(CATCH_UP_STATES),
-        at: orNull(Time),
-        until: orNull(Time),
-        tried_at: orNull(Time),
+        state: enumAsText(CATCH_UP_STATES),
+        at: nullable(Time),
+        until: nullable(Time),
+        tried_at: nullable(Time),
         failure: TextOrNull,
       },
       {
@@ -68,7 +79,7 @@ const shopFields = {
       },
     ),
   ),
-  grace: orNull(
+  grace: nullable(
     Type.Integer({
       minimum: 0,
       description: 'The grace period in days; null: the one in LICENSING_GRACE_DAYS.',
@@ -78,16 +89,16 @@ const shopFields = {
   created_at: Time,
 };
 
-const Shop = exactly(shopFields, { title: 'Shop' });
+const Shop = strictObject(shopFields, { title: 'Shop' });
 
-const ListedShop = exactly(
+const ListedShop = strictObject(
   { ...shopFields, waiting: Type.Integer({ minimum: 0, description: 'The number of waiting orders.' }) },
   { title: 'ListedShop' },
 );
 
 const settings = {
   kind: Type.Optional(
-    oneOf(SHOP_KINDS, {
+    enumOf(SHOP_KINDS, {
       description: '`api`: it posts orders with a token; the others send signed messages to `hooks/{name}`.',
     }),
   ),
@@ -98,13 +109,13 @@ const settings = {
     }),
   ),
   mail: Type.Optional(
-    oneOf(SHOP_MAILS, {
+    enumOf(SHOP_MAILS, {
       description:
         '`key`: this service mails customers the keys of their orders. `none` is the default for kinds that deliver the keys themselves.',
     }),
   ),
   grace: Type.Optional(
-    orNull(
+    nullable(
       Type.Integer({
         minimum: 0,
         maximum: MAX_GRACE_DAYS,
@@ -114,7 +125,7 @@ const settings = {
     ),
   ),
   billing_url: Type.Optional(
-    orNull(
+    nullable(
       Type.String({
         description:
           'An https address where customers change their payment method. They get it by mail when a payment fails. null: no such mail is sent.',
@@ -123,7 +134,7 @@ const settings = {
   ),
   test: Type.Optional(Type.Boolean({ description: 'Everything that it sends is for testing.' })),
   api_key: Type.Optional(
-    orNull(
+    nullable(
       Type.String({
         description:
           "A read-only key for the sender's list of messages, to catch up: for `stripe`, `paddle` and `woocommerce` (`ck_...:cs_...`). It is stored sealed and never shown. null removes it.",
@@ -131,12 +142,12 @@ const settings = {
     ),
   ),
   site_url: Type.Optional(
-    orNull(
+    nullable(
       Type.String({ description: "A `woocommerce` shop's own site (https), to catch up. null removes it." }),
     ),
   ),
   test_plan_id: Type.Optional(
-    orNull(
+    nullable(
       Type.Integer({ ...IdGiven, description: 'The plan that test orders issue; null: they issue nothing.' }),
     ),
   ),
@@ -147,25 +158,25 @@ const settings = {
     }),
   ),
   rules: Type.Optional(
-    Type.Record(Type.String(), oneOf(EFFECTS), {
+    Type.Record(Type.String(), enumOf(EFFECTS), {
       description:
         'The effects of events, such as {"refunded":"cancel"}. Events that are not given keep theirs.',
     }),
   ),
 };
 
-const Sku = exactly(
-  { id: Id, sku: Text, plan_id: Id, quantity: wordOf(SKU_QUANTITIES), created_at: Time },
+const Sku = strictObject(
+  { id: Id, sku: Text, plan_id: Id, quantity: enumAsText(SKU_QUANTITIES), created_at: Time },
   { title: 'ShopSku' },
 );
 
-const Message = exactly(
+const Message = strictObject(
   {
     id: Id,
     type: Type.String({ description: "The sender's name for the type of message." }),
-    result: wordOf(MESSAGE_RESULTS),
+    result: enumAsText(MESSAGE_RESULTS),
     reason: TextOrNull,
-    order_id: orNull(Id),
+    order_id: nullable(Id),
     received_at: Time,
   },
   { title: 'ShopMessage' },
@@ -183,7 +194,7 @@ const ran = {
   orders: Type.Array(ProcessedOrder, { description: 'The first 100 orders, with the result of each.' }),
 };
 
-function shopName({ path }: Pick<Call, 'path'>): string {
+function shopName({ path }: Pick<OperationCall, 'path'>): string {
   return path.name ?? '';
 }
 
@@ -212,9 +223,9 @@ function readSettings({
   return { ...others, testPlanId, apiKey, siteUrl, graceDays, billingUrl };
 }
 
-const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context, keySecret });
+const contextOf = ({ context, settings: { keySecret } }: OperationCall) => ({ ...context, keySecret });
 
-async function run(call: Call) {
+async function run(call: OperationCall) {
   const { db, context, settings: of } = call;
   const { orders, ...counts } = await runWaiting(db, shopName(call), {
     ...context,
@@ -225,12 +236,12 @@ async function run(call: Call) {
   return { ...counts, orders: orders.map(processedJson) };
 }
 
-async function requireAsked({ db, path, body, now }: Call<unknown, { since?: string }>) {
+async function requireAsked({ db, path, body, now }: OperationCall<unknown, { since?: string }>) {
   const shop = await requireCatchable(db, shopName({ path }));
   return { shop, since: body.since === undefined ? undefined : requireSince(shop, body.since, now) };
 }
 
-async function caughtUp(call: Call<unknown, { since?: string }>) {
+async function caughtUp(call: OperationCall<unknown, { since?: string }>) {
   const { db, settings: of, gone, onProgress } = call;
   const { shop, since } = await requireAsked(call);
   const done = await catchUp(db, shop, since, {
@@ -261,7 +272,7 @@ async function caughtUp(call: Call<unknown, { since?: string }>) {
 export const shopOperations = {
   listShops: list(
     '/shops',
-    { summary: 'List shops', scope: 'write', query: exactly(Paging), data: ListedShop },
+    { summary: 'List shops', scope: 'write', query: strictObject(Paging), data: ListedShop },
     async ({ db, query }) => {
       const { limit, after } = pageOf(query);
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
@@ -281,7 +292,7 @@ export const shopOperations = {
     '/shops',
     {
       summary: 'Add a shop',
-      body: exactly({
+      body: strictObject({
         name: Type.String({ description: '1 to 40 characters of a-z, 0-9, _ and -.' }),
         ...settings,
       }),
@@ -300,7 +311,7 @@ export const shopOperations = {
     '/shops/{name}',
     {
       summary: 'Change a shop or its rules',
-      body: exactly(settings),
+      body: strictObject(settings),
       data: Shop,
     },
     async (call) => ({
@@ -316,7 +327,12 @@ export const shopOperations = {
   ),
   listShopMap: list(
     '/shops/{name}/map',
-    { summary: "List the plans of a shop's articles", scope: 'write', query: exactly(Paging), data: Sku },
+    {
+      summary: "List the plans of a shop's articles",
+      scope: 'write',
+      query: strictObject(Paging),
+      data: Sku,
+    },
     async (call) => {
       const { limit, after } = pageOf(call.query);
       const { name } = await requireShop(call.db, shopName(call));
@@ -332,11 +348,11 @@ export const shopOperations = {
       summary: 'Map an article to a plan, in addition to the plans it is already mapped to',
       description:
         'Orders that waited for the article run at once. An article with several plans issues several licences.',
-      body: exactly({
+      body: strictObject({
         sku: Text,
         plan_id: IdGiven,
         quantity: Type.Optional(
-          oneOf(SKU_QUANTITIES, {
+          enumOf(SKU_QUANTITIES, {
             default: 'licenses',
             description: "`slots`: one licence, with the plan's limit times the quantity.",
           }),
@@ -348,7 +364,7 @@ export const shopOperations = {
       hasDeadline: false,
       afterCommit: {
         title: 'MappedSku',
-        adds: { ran: exactly(ran) },
+        adds: { ran: strictObject(ran) },
         perform: async (call) => ({ ran: await run(call) }),
       },
     },
@@ -374,7 +390,7 @@ export const shopOperations = {
       description:
         '`result` is `order` for an event of an order, `noted` for a message that changes no order, `unmatched` while the order or payment that it names is not known, `queued` while it waits to be processed, and `unreadable` for a message without an order (`refused` in an earlier version).',
       scope: 'write',
-      query: exactly({ result: Type.Optional(oneOf(MESSAGE_RESULTS)), ...Paging }),
+      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...Paging }),
       data: Message,
     },
     async (call) => {
@@ -389,9 +405,9 @@ export const shopOperations = {
   runShop: post(
     '/shops/{name}/run',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Run the orders that wait',
-      data: exactly(ran, { title: 'Ran' }),
+      data: strictObject(ran, { title: 'Ran' }),
       hasDeadline: false,
     },
     async (call) => {
@@ -405,7 +421,7 @@ export const shopOperations = {
       summary: "Catch up with a shop's messages that did not arrive",
       description:
         "Reads the sender's own list, and takes each entry as if it had arrived as a message. Messages that were taken before change nothing. A run ends after 100 pages or 40 seconds. If `done` is false, the next call continues from there. It also runs once a night.",
-      body: exactly({
+      body: strictObject({
         since: Type.Optional(
           Type.String({
             description:
@@ -413,7 +429,7 @@ export const shopOperations = {
           }),
         ),
       }),
-      data: exactly({ shop: Text }),
+      data: strictObject({ shop: Text }),
       hasDeadline: false,
       afterCommit: {
         title: 'CaughtUp',
@@ -425,15 +441,15 @@ export const shopOperations = {
           caught_up: Type.Integer({ minimum: 0, description: 'Messages that had not arrived.' }),
           refused: Type.Integer({ minimum: 0, description: 'Messages that cannot be stored.' }),
           done: Type.Boolean(),
-          failure: orNull(
+          failure: nullable(
             Type.String({
               description:
                 'The reason why the run ended early, such as `KEY_REFUSED 401`. Messages that were taken stay.',
             }),
           ),
-          message: orNull(Type.String({ description: 'The reason as a sentence.' })),
+          message: nullable(Type.String({ description: 'The reason as a sentence.' })),
         },
-        perform: (call) => caughtUp(call as Call<unknown, { since?: string }>),
+        perform: (call) => caughtUp(call as OperationCall<unknown, { since?: string }>),
       },
     },
     async (call) => {

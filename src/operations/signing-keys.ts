@@ -8,13 +8,13 @@ import {
 import { signingKeyJson } from '../licensing/views';
 import { list, post } from './kit/operation';
 import { pageOf } from './kit/reading';
-import { exactly, Id, Paging, Time, TimeOrNull, wordOf } from './kit/schemas';
+import { strictObject, Id, Paging, Time, TimeOrNull, enumAsText } from './kit/schemas';
 
-const SigningKey = exactly(
+const SigningKey = strictObject(
   {
     id: Id,
     kid: Type.String({ description: "The key's name, which is in the header of everything that it signs." }),
-    state: wordOf(['current', 'next', 'retired']),
+    state: enumAsText(['current', 'next', 'retired']),
     x: Type.String({
       description: 'The public key (Ed25519), as in a JWK.',
       pattern: '^[A-Za-z0-9_-]{43}$',
@@ -32,7 +32,11 @@ function toThing(key: SigningKeyInUse) {
 export const signingKeyOperations = {
   listSigningKeys: list(
     '/signing-keys',
-    { summary: 'List the keys that sign answers, oldest first', query: exactly(Paging), data: SigningKey },
+    {
+      summary: 'List the keys that sign answers, oldest first',
+      query: strictObject(Paging),
+      data: SigningKey,
+    },
     async ({ db, query }) => {
       const { items, next } = await listSigningKeyPage(db, pageOf(query));
       return { data: items.map(toThing), next };
@@ -42,7 +46,7 @@ export const signingKeyOperations = {
     '/signing-keys',
     {
       summary: 'Make a key; the first signs at once, a further one once the current one is retired',
-      body: exactly({}),
+      body: strictObject({}),
       data: SigningKey,
       status: 201,
     },
@@ -56,7 +60,7 @@ export const signingKeyOperations = {
       summary: 'Stop signing with a key',
       description:
         'Tokens that it has signed stay valid, unless the key is compromised. The last key cannot be retired.',
-      body: exactly({
+      body: strictObject({
         compromised: Type.Optional(
           Type.Boolean({
             description: 'Someone else may have the key: it is removed from keys.json at once.',

@@ -2,23 +2,23 @@ import { Type } from '@sinclair/typebox';
 import type { UnmatchedAct } from '../orders/decide-unmatched';
 import { settleUnmatched } from '../orders/settle-unmatched';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
-import { list, post, type Call } from './kit/operation';
+import { list, post, type OperationCall } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
 import {
-  exactly,
+  strictObject,
   Id,
   IdGiven,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  wordOf,
+  enumAsText,
 } from './kit/schemas';
 
-const UnmatchedEvent = exactly(
+const UnmatchedEvent = strictObject(
   {
     id: Id,
     shop: Text,
@@ -29,27 +29,27 @@ const UnmatchedEvent = exactly(
       description:
         '`not_paid`: no payment of the order is known. `no_line`: the order has no such line. `unknown_payment`: the payment that it names is not known. `untold`: it does not name what it pays for. `other_activation_type`: its licence cannot be changed to what was bought. `no_article`, `bad_quantity`, `bad_article`, `unreadable`: a line of a paid order is not usable.',
     }),
-    order_id: orNull(Id),
-    message_id: orNull(Id),
-    names: orNull(
+    order_id: nullable(Id),
+    message_id: nullable(Id),
+    names: nullable(
       Type.String({
         description:
           "The shop's number of the order. For a message without one, what it names instead, such as a payment.",
       }),
     ),
-    customer: orNull(Type.String({ description: 'The customer who paid, if the shop named one.' })),
-    state: wordOf(UNMATCHED_STATES),
+    customer: nullable(Type.String({ description: 'The customer who paid, if the shop named one.' })),
+    state: enumAsText(UNMATCHED_STATES),
     at: Time,
     acted_by: TextOrNull,
     acted_at: TimeOrNull,
-    license_id: orNull(
+    license_id: nullable(
       Type.Integer({ ...Id, description: 'The licence that it was assigned to, or that was issued for it.' }),
     ),
   },
   { title: 'Unmatched' },
 );
 
-const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }: Call) => ({
+const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }: OperationCall) => ({
   actor: caller.actor,
   now,
   secret: keySecret,
@@ -57,7 +57,7 @@ const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }:
   graceDays,
 });
 
-async function settle(call: Call, act: UnmatchedAct) {
+async function settle(call: OperationCall, act: UnmatchedAct) {
   const { db } = call;
   const id = readId(call, 'id', 'unmatched event');
   return {
@@ -74,9 +74,9 @@ export const unmatchedOperations = {
       summary: 'List unmatched events, newest first',
       description:
         "A shop's event about money is unmatched if its order, line or payment is not known: a renewal, a change or a refund. It is kept until that arrives or someone settles it.",
-      query: exactly({
+      query: strictObject({
         shop: Type.Optional(Text),
-        state: Type.Optional(oneOf(UNMATCHED_STATES, { default: 'open' })),
+        state: Type.Optional(enumOf(UNMATCHED_STATES, { default: 'open' })),
         ...Paging,
       }),
       data: UnmatchedEvent,
@@ -92,7 +92,7 @@ export const unmatchedOperations = {
     {
       summary: 'Assign it to a licence',
       description: `Its order or subscription renews that licence from now on, and its events run. ${OTHERWISE}`,
-      body: exactly({ license_id: Id }),
+      body: strictObject({ license_id: Id }),
       data: UnmatchedEvent,
     },
     (call) => settle(call, { type: 'assign', licenseId: call.body.license_id }),
@@ -102,7 +102,7 @@ export const unmatchedOperations = {
     {
       summary: 'Issue a licence for it',
       description: `The licence belongs to the customer who paid, and its key is mailed by the rule of the shop. 409 for a refund. ${OTHERWISE}`,
-      body: exactly({ plan_id: IdGiven }),
+      body: strictObject({ plan_id: IdGiven }),
       data: UnmatchedEvent,
     },
     (call) => settle(call, { type: 'issue', planId: call.body.plan_id }),
@@ -112,7 +112,7 @@ export const unmatchedOperations = {
     {
       summary: 'Settle it without a change',
       description: `It is no longer listed as open. ${OTHERWISE}`,
-      body: exactly({}),
+      body: strictObject({}),
       data: UnmatchedEvent,
     },
     (call) => settle(call, { type: 'leave' }),

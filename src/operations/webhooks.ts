@@ -7,7 +7,7 @@ import {
   editWebhook,
   listDeliveryPage,
   listWebhookPage,
-  MOST_COUNTED,
+  MAX_COUNTED,
   queueTest,
   removeWebhook,
   replayDelivery,
@@ -18,16 +18,16 @@ import {
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
 import {
-  exactly,
+  strictObject,
   Id,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  wordOf,
+  enumAsText,
 } from './kit/schemas';
 
 const fields = {
@@ -37,8 +37,8 @@ const fields = {
   description: TextOrNull,
   enabled: Type.Boolean(),
   disabled_at: TimeOrNull,
-  disabled_reason: orNull(wordOf(['operator', 'failing', 'gone'])),
-  previous_secret_until: orNull(
+  disabled_reason: nullable(enumAsText(['operator', 'failing', 'gone'])),
+  previous_secret_until: nullable(
     Type.String({
       ...Time,
       description: 'Until this time, webhooks are also signed with the previous secret.',
@@ -46,35 +46,35 @@ const fields = {
   ),
   created_at: Time,
 };
-const Webhook = exactly(fields, { title: 'Webhook' });
-const Details = exactly(
+const Webhook = strictObject(fields, { title: 'Webhook' });
+const Details = strictObject(
   {
     ...fields,
     waiting: Type.Integer({
       minimum: 0,
-      maximum: MOST_COUNTED,
-      description: `The number of waiting deliveries. ${MOST_COUNTED} means at least ${MOST_COUNTED}.`,
+      maximum: MAX_COUNTED,
+      description: `The number of waiting deliveries. ${MAX_COUNTED} means at least ${MAX_COUNTED}.`,
     }),
   },
   { title: 'WebhookDetails' },
 );
-const WithSecret = exactly({ ...fields, secret: Text }, { title: 'WebhookWithSecret' });
+const WithSecret = strictObject({ ...fields, secret: Text }, { title: 'WebhookWithSecret' });
 
-const Delivery = exactly(
+const Delivery = strictObject(
   {
     id: Id,
     webhook_id: Type.String({
       description: 'The value of the header with this name, which is the same at every attempt.',
     }),
     type: Text,
-    license_id: orNull(Id),
-    state: wordOf(['waiting', 'delivered', 'failed']),
+    license_id: nullable(Id),
+    state: enumAsText(['waiting', 'delivered', 'failed']),
     attempts: Type.Integer(),
-    error: orNull(
+    error: nullable(
       Type.String({ description: 'The reason why the latest attempt failed, such as STATUS 500.' }),
     ),
-    status: orNull(Type.Integer({ description: 'The status code of the latest answer.' })),
-    answer: orNull(Type.String({ description: 'The beginning of the latest answer.' })),
+    status: nullable(Type.Integer({ description: 'The status code of the latest answer.' })),
+    answer: nullable(Type.String({ description: 'The beginning of the latest answer.' })),
     created_at: Time,
     attempted_at: TimeOrNull,
     next_attempt_at: TimeOrNull,
@@ -99,7 +99,7 @@ export const webhookOperations = {
     {
       summary: 'List receivers of webhooks, without their secrets',
       scope: 'write',
-      query: exactly(Paging),
+      query: strictObject(Paging),
       data: Webhook,
     },
     async ({ db, query }) => {
@@ -112,7 +112,7 @@ export const webhookOperations = {
     {
       summary: 'Add a receiver of webhooks; its secret is shown only now',
       description: '409 without LICENSING_KEY_SECRET, which seals the secret.',
-      body: exactly(given),
+      body: strictObject(given),
       data: WithSecret,
       status: 201,
     },
@@ -136,7 +136,7 @@ export const webhookOperations = {
       summary: 'Change, disable or enable a receiver',
       description:
         'While a receiver is disabled, its deliveries are kept. They are sent once it is enabled again.',
-      body: exactly({
+      body: strictObject({
         ...Type.Partial(Type.Object(given)).properties,
         enabled: Type.Optional(Type.Boolean()),
       }),
@@ -157,7 +157,7 @@ export const webhookOperations = {
     {
       summary: 'Send webhook.test once, even to a disabled receiver',
       description: 'It is queued. The list of deliveries shows the answer.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Delivery,
       status: 201,
     },
@@ -171,7 +171,7 @@ export const webhookOperations = {
       summary: 'Make a new secret, which is shown only now',
       description:
         'For 24 hours, webhooks are also signed with the old one. If you rotate again within that time, the oldest secret no longer signs.',
-      body: exactly({}),
+      body: strictObject({}),
       data: WithSecret,
     },
     async (call) => {
@@ -186,7 +186,7 @@ export const webhookOperations = {
       summary: 'List the deliveries to a receiver, including waiting ones',
       description: 'Newest first. With `state=waiting`, only waiting deliveries, the next one first.',
       scope: 'write',
-      query: exactly({ state: Type.Optional(oneOf(['waiting'])), ...Paging }),
+      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...Paging }),
       data: Delivery,
     },
     async (call) => {
@@ -200,7 +200,7 @@ export const webhookOperations = {
     {
       summary: 'Send a delivery again, at once and with the same webhook-id',
       description: 'It is sent even to a disabled receiver, and before the waiting deliveries.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Delivery,
     },
     async (call) => {

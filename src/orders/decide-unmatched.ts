@@ -1,4 +1,4 @@
-import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
+import { endWithGrace, isFinal, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Plan } from '../store/catalogue';
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import type { Unmatched } from '../store/orders/unmatched';
@@ -169,7 +169,7 @@ function changedLine(draft: Draft, { event, reason, line }: Found): OrderLine | 
 /** Makes the licence renewed by these lines, with a payment up to its present end, which later events then move. */
 function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: StoredLine[]): void {
   if (items.length === 0) return;
-  const until = paidEnd(license);
+  const until = paidUntil(license);
   const renewsJson = JSON.stringify(license.id);
   const told = [...draft.events];
   const added = items.map(({ line: name, sku = null }) => {
@@ -227,7 +227,7 @@ function linkTo(draft: Draft, line: OrderLine, license: LicenseFacts, upgrades: 
   const plans: Plans = isFirst
     ? { base: { plan, slots: 1, count: 1 }, upgrades }
     : { base: { plan, slots: 1 }, had: { plan, limit }, upgrades };
-  const baseEndsAt = isFirst ? null : paidEnd(license);
+  const baseEndsAt = isFirst ? null : paidUntil(license);
   addLink(draft, line, {
     licenseId,
     state: 'active',
@@ -311,7 +311,7 @@ function issueBeside(draft: Draft, event: OrderEvent, line: OrderLine, plan: Pla
     toldOf(draft, draft.events).filter(({ identity }) => identity === event.identity),
     line,
   );
-  const paid = told?.paidUntil ?? (beside === undefined ? null : paidEnd(beside));
+  const paid = told?.paidUntil ?? (beside === undefined ? null : paidUntil(beside));
   const end = {
     ...endWithGrace(paid, beside?.graceDays ?? 0),
     renewsItself: beside?.renewsItself ?? false,

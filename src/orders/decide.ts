@@ -1,5 +1,5 @@
 import { formatTimestampOrNull } from '../base/days';
-import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
+import { isFinal, liveStatus, paidUntil } from '../licensing/core/states';
 import { findEmail } from '../licensing/customer-email';
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import type { Change } from './decision';
@@ -333,7 +333,7 @@ function noteFailedPayment(draft: Draft, failed: ToldEvent, before: ToldEvent[])
   if (failed.isTest && !order.isTest) return;
   const licenses = findUnpaid(draft, failed, before);
   if (licenses.length === 0) return;
-  const ends = licenses.flatMap((license) => paidEnd(license)?.getTime() ?? []);
+  const ends = licenses.flatMap((license) => paidUntil(license)?.getTime() ?? []);
   const end = ends.length === 0 ? null : new Date(Math.min(...ends));
   const once = `payment_failed:${order.id}:${formatTimestampOrNull(end) ?? ''}`;
   const isMailed =

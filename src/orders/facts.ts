@@ -149,16 +149,14 @@ export async function loadOrderFacts(
     usedReferences: next.length === 0 ? [] : await findUsedReferences(trx, next),
     unmatched: isNew ? [] : await listUnmatchedOf(trx, { orderId: order.id }),
     mailsOnce: isFailing
-      ? (await findMailsOfOrder(trx, order.id, 'payment_failed', MOST_MAILS)).flatMap(
-          ({ once }) => once ?? [],
-        )
+      ? (await findMailsOfOrder(trx, order.id, 'payment_failed', MAX_MAILS)).flatMap(({ once }) => once ?? [])
       : [],
     hasMail: context.mailing !== undefined,
   };
 }
 
 /** The maximum number of mails, one for each period with a failed payment. */
-const MOST_MAILS = 1000;
+const MAX_MAILS = 1000;
 
 function idsOf(licenses: { id: number }[]): number[] {
   return licenses.map(({ id }) => id);

@@ -1,5 +1,5 @@
 import { planChangeRefusal } from '../licensing/amend';
-import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
+import { endWithGrace, isFinal, liveStatus, paidUntil } from '../licensing/core/states';
 import type { OrderLine } from '../store/orders/orders';
 import { partOf, setEnd, setLink, standingOf, type Draft } from './draft';
 import type { LicenseFacts } from './facts';
@@ -72,7 +72,7 @@ export function settleLicense(draft: Draft, given: Given): SettledLicense {
   const isIssued = isNew && link.role === 'issued';
   // A cancelled order has no periods, but the end that they gave stays.
   const isCancelled = parts.some(({ role, standing }) => role === 'issued' && standing.state === 'cancelled');
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const paidIs = isIssued ? licenseEnd(parts) : isCancelled ? paid : nextEnd(paid, partsWere, parts);
   const isMoved = !isSame(paidIs, paid);
   const move = () => {

@@ -1,4 +1,4 @@
-import { endWithGrace, paidEnd } from '../licensing/core/states';
+import { endWithGrace, paidUntil } from '../licensing/core/states';
 import type { OrderLine } from '../store/orders/orders';
 import type { LicenseEnd } from './decision';
 import { addLink, isSettled, linksOf, ownLinks, problemDigest, setLink, type Draft } from './draft';
@@ -296,7 +296,7 @@ function adoptRenewed(draft: Draft, line: OrderLine): Waits | { reason: string }
       licenseId: license.id,
       role: 'renewed',
       state: 'taken_back',
-      baseEndsAt: paidEnd(license),
+      baseEndsAt: paidUntil(license),
       plans: { base: { plan: base, slots }, had: { plan, limit }, upgrades: {} },
     });
   }

@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../base/days';
 import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/fields';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { isSameOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
 import { jsonOf } from '../base/json';
@@ -43,7 +43,7 @@ export const SKU_QUANTITIES = ['licenses', 'slots'] as const;
 export type SkuQuantity = (typeof SKU_QUANTITIES)[number];
 
 const MAX_SECRET_BYTES = 500;
-const GIVEN_AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 interface ShopSettings {
   kind?: ShopKind | undefined;
@@ -110,7 +110,7 @@ export async function editShop(
   const changes = await requireSettings(db, shop, settings, context);
   await setShop(db, shop.id, { ...changes, createdBy: shop.createdBy ?? context.actor });
   if (changes.owner !== null && changes.owner !== shop.owner)
-    while (await giveOrders(db, name, changes.owner, GIVEN_AT_ONCE));
+    while (await giveOrders(db, name, changes.owner, BATCH_SIZE));
   return requireShop(db, name);
 }
 

@@ -42,8 +42,8 @@ export interface MoveIn {
 
 export const MOVE_IN_DAYS = 30;
 /** The maximum of sites, which takes about 60 MB. */
-const MOST_SITES = 200_000;
-const MOST_UNKNOWN_KEYS = 50;
+const MAX_SITES = 200_000;
+const MAX_UNKNOWN_KEYS = 50;
 
 export async function readMoveIn(
   db: Db,
@@ -57,7 +57,7 @@ export async function readMoveIn(
   let more = false;
   const note = (name: string, at: Date, outcome: string) => {
     const before = sites.get(name);
-    if (before === undefined && sites.size >= MOST_SITES) more = true;
+    if (before === undefined && sites.size >= MAX_SITES) more = true;
     else if (before === undefined || at >= before.at) sites.set(name, { at, outcome });
   };
   for await (const accesses of readSiteAccesses(db, since))
@@ -119,7 +119,7 @@ function addUnknown(
   known.times += times;
   known.sites.add(site);
   if (at > known.at) known.at = at;
-  if (unknown.size < MOST_SITES) unknown.set(keyHint, known);
+  if (unknown.size < MAX_SITES) unknown.set(keyHint, known);
 }
 
 async function nearestOf(
@@ -129,7 +129,7 @@ async function nearestOf(
 ): Promise<UnknownKey[]> {
   const most = [...unknown]
     .sort(([, a], [, b]) => b.sites.size - a.sites.size || b.times - a.times)
-    .slice(0, MOST_UNKNOWN_KEYS);
+    .slice(0, MAX_UNKNOWN_KEYS);
   const keys: UnknownKey[] = [];
   for (const [keyHint, { times, sites, at }] of most)
     keys.push({

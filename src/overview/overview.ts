@@ -13,7 +13,7 @@ import {
   ALL_PRODUCTS,
   countEnding,
   listRefusedCounts,
-  listToldCounts,
+  listVersionSiteCounts,
   sumDownloads,
   sumMonths,
 } from '../store/sums';
@@ -45,7 +45,7 @@ export interface Figures {
   days: DayStatistics[];
 }
 
-const MOST_VERSIONS = 12;
+const MAX_VERSIONS = 12;
 
 /** Returns the number of days that charts show: a week is too short for a trend. */
 function chartDays({ days }: Pick<OverviewQuery, 'days'>): number {
@@ -152,7 +152,7 @@ export async function readInstalled(
   { products }: Pick<Goods, 'products'>,
   productId: number | undefined,
 ): Promise<Installed[]> {
-  const counts = await listToldCounts(db, productId);
+  const counts = await listVersionSiteCounts(db, productId);
   const told = products.filter(({ id }) => counts.some((one) => one.productId === id));
   const installed: Installed[] = [];
   for (const { id, name } of told) {
@@ -217,7 +217,7 @@ export async function readArrivals(
   const fresh = releasedLately(goods, query, now)
     .filter((release) => !sums.some((one) => isSame(one, release)))
     .map(({ productId, version }) => ({ productId, version, times: 0 }));
-  const shown = [...sums.filter(({ version }) => version !== '').slice(0, MOST_VERSIONS), ...fresh];
+  const shown = [...sums.filter(({ version }) => version !== '').slice(0, MAX_VERSIONS), ...fresh];
   return {
     versions: shown
       .sort((a, b) => a.productId - b.productId || compareVersions(b.version, a.version))

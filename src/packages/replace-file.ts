@@ -142,7 +142,7 @@ async function inWords<T>({ path, target }: Place, work: () => Promise<T>): Prom
 }
 
 /** The maximum number of links, which is more than real paths have. The kernel has the same limit. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** A link in a path. */
 interface Link {
@@ -165,7 +165,7 @@ async function resolveLinks(path: string, judge: (link: Link) => Promise<void> =
   for (let name = left.shift(); name !== undefined; name = left.shift()) {
     const next = join(at, name);
     const found = await lstat(next).catch(() => undefined);
-    if (!found?.isSymbolicLink() || ++links > MOST_LINKS) {
+    if (!found?.isSymbolicLink() || ++links > MAX_LINKS) {
       at = next;
       continue;
     }

@@ -12,7 +12,7 @@ import { likePattern } from '../store/engine/statements';
 /** The number of rows that are read at once. */
 export const PAGE = 500;
 /** The number of ids in one search of a whole table, which must finish within a service's statement timeout. */
-const SCANNED_AT_ONCE = 20_000;
+const SCAN_BATCH_SIZE = 20_000;
 
 /** Finds a customer's e-mail addresses in texts, but not `mary-jane@example.com` for `jane@example.com`. */
 export interface CustomerAddress {
@@ -161,8 +161,8 @@ async function* textRows(
     return;
   }
   const { first, last } = (await idRange(db, name)) ?? { first: 1, last: 0 };
-  for (let after = Math.max(from, first - 1); after < last; after += SCANNED_AT_ONCE)
-    yield* matchingRows(db, name, patterns, { after, upTo: after + SCANNED_AT_ONCE });
+  for (let after = Math.max(from, first - 1); after < last; after += SCAN_BATCH_SIZE)
+    yield* matchingRows(db, name, patterns, { after, upTo: after + SCAN_BATCH_SIZE });
 }
 
 async function* matchingRows(

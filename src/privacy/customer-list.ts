@@ -23,7 +23,7 @@ import { fromRow } from '../transfer/records';
 import { customerJson, isEmpty, latestAccesses, partsOf, readStored } from './customer';
 import { readCustomerAddress, type CustomerAddress } from './customer-address';
 import { eraseCustomer, type Erased } from './erase-customer';
-import { listStored, MOST_LISTED, type Listed } from './stored-data';
+import { listStored, MAX_LISTED, type Listed } from './stored-data';
 
 /** Customers in the operator's API, which names them by an id that reveals nothing about the person, or by their address. */
 
@@ -88,10 +88,10 @@ export async function resolveCustomer(db: Db, idOrAddress: string): Promise<stri
       (await findBuyerByDigest(db, idOrAddress)) ??
       (await findProfileByDigest(db, idOrAddress))?.address)
     : findEmail(idOrAddress);
-  return address ?? noCustomer();
+  return address ?? throwCustomerNotFound();
 }
 
-export function noCustomer(): never {
+export function throwCustomerNotFound(): never {
   throw new OperatorError('There is no such customer.', { code: 'NOT_FOUND' });
 }
 
@@ -113,7 +113,7 @@ export async function readOneCustomer(
   // Skip this on later pages, because the first page has shown it.
   const stored = after === undefined ? await listByIndexes(db, customer) : null;
   if (after === undefined && page.licenses.length + page.seats.length === 0 && isEmpty(stored as Listed))
-    return noCustomer();
+    return throwCustomerNotFound();
   return {
     ...page,
     id: customerDigest(customer),
@@ -173,9 +173,9 @@ export async function readCustomerJson(
     const { next, ...page } = await pageOfLicenses(trx, customer, { after, limit }, now);
     const stored = after === undefined ? await readStored(trx, customer) : null;
     if (stored !== null && page.licenses.length + page.seats.length === 0 && isEmpty(stored))
-      return noCustomer();
+      return throwCustomerNotFound();
     const ids = page.licenses.map(({ id }) => id);
-    const accesses = await latestAccesses(trx, ids, MOST_LISTED);
+    const accesses = await latestAccesses(trx, ids, MAX_LISTED);
     return customerJson(
       {
         ...page,
@@ -200,5 +200,5 @@ export async function deleteCustomer(
   onProgress?: (done: number, total: number) => void,
 ): Promise<Erased> {
   const erased = await eraseCustomer(db, await resolveCustomer(db, idOrAddress), context, onProgress);
-  return erased.licenses + erased.rows === 0 ? noCustomer() : erased;
+  return erased.licenses + erased.rows === 0 ? throwCustomerNotFound() : erased;
 }

@@ -17,7 +17,7 @@ import {
   withLicenses,
   type CustomerAddress,
 } from './customer-address';
-import { listStored, MOST_LISTED, SECTION_NAMES, type Listed } from './stored-data';
+import { listStored, MAX_LISTED, SECTION_NAMES, type Listed } from './stored-data';
 
 export interface CustomerPage {
   licenses: License[];
@@ -75,7 +75,7 @@ export async function readCustomer(
       formerAddresses: customer.addresses.slice(1),
       person: await readPerson(trx, customer.address),
       ...(await partsOf(trx, ids)),
-      accesses: await latestAccesses(trx, ids, MOST_LISTED),
+      accesses: await latestAccesses(trx, ids, MAX_LISTED),
       stored,
     };
   });
@@ -195,7 +195,7 @@ export function customerJson(
     /** the names of lists that are longer in an export */
     shortened: [
       ...(events.some((list) => list.length === LATEST_EVENTS) ? ['events'] : []),
-      ...(accesses.length === MOST_LISTED ? ['accesses'] : []),
+      ...(accesses.length === MAX_LISTED ? ['accesses'] : []),
       ...(stored?.shortened ?? []),
     ],
     next,

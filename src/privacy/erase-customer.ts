@@ -4,7 +4,7 @@ import { shortDigest } from '../base/digest';
 import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
-import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
+import { enqueueErasureWebhook, recordEvents, type WebhookData } from '../licensing/webhook-events';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { Db, Transaction } from '../store/engine/database';
 import { deleteProfile, findProfile } from '../store/customer-profiles';
@@ -25,7 +25,7 @@ import {
   type Only,
   type TextTable,
 } from '../store/personal-data';
-import { deleteTold } from '../store/told';
+import { deleteReportedSites } from '../store/reported-sites';
 import { inTransaction } from '../store/engine/transaction';
 import {
   customerLicenses,
@@ -52,7 +52,7 @@ export interface Erased {
 const MAX_ROUNDS = 5;
 
 /** The licences in one transaction, which blocks their clients for about 0.1 s. */
-const LICENSES_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /**
  * Erases a customer's addresses everywhere, and the IP addresses that used the customer's licences. Licences, slots and
@@ -77,7 +77,7 @@ export async function eraseCustomer(
     erased.rows += elsewhere;
     const ids = await licensesNaming(db, customer);
     let done = 0;
-    for (const some of chunksOf(ids, LICENSES_AT_ONCE)) {
+    for (const some of chunksOf(ids, BATCH_SIZE)) {
       erased.rows += await inTransaction(db, (trx) =>
         eraseFromLicenses(trx, some, { customer, before }, context),
       );
@@ -171,7 +171,7 @@ async function eraseFromLicenses(
   if (theirs.size > 0) {
     if (before !== undefined) rows += await eraseRows(trx, 'events', before, { licenseIds: [...theirs] });
     await removeIps(trx, [...theirs]);
-    rows += await deleteTold(trx, [...theirs]);
+    rows += await deleteReportedSites(trx, [...theirs]);
     // Delete the import baseline, whose digest can be found from the address. A repeated import keeps these licences.
     rows += await deleteImported(trx, 'license', [...theirs]);
     rows += await eraseMetadataHistory(trx, [...theirs]);
@@ -199,7 +199,7 @@ async function eraseFromLicenses(
 
 /** Announces the erasure for all addresses, because a webhook receiver may know a former one. */
 async function announceErasures(trx: Transaction, { addresses }: CustomerAddress, now: Date): Promise<void> {
-  for (const address of addresses) await announceErasure(trx, address, now);
+  for (const address of addresses) await enqueueErasureWebhook(trx, address, now);
 }
 
 /** Erases the customer's data from webhooks about the licences. Waiting webhooks are still delivered. */

@@ -19,10 +19,10 @@ import {
   type TextTable,
   type Visits,
 } from '../store/personal-data';
-import { toFields, type RowOf } from '../store/engine/row-fields';
+import { rowToFields, type RowOf } from '../store/engine/row-fields';
 import { listWords } from '../store/search-words';
 import type { ShopMessage } from '../store/orders/shop-messages';
-import { listNetworksOf, listToldSitesOf } from '../store/told';
+import { listNetworksOf, listReportedSitesOf } from '../store/reported-sites';
 import { fromRow, tableLayout, type KeyRecord, type RecordOf, type RecordType } from '../transfer/records';
 import { PAGE, rowsNaming, type CustomerAddress } from './customer-address';
 
@@ -57,7 +57,7 @@ export type Section = keyof typeof SECTIONS;
 export const SECTION_NAMES = Object.keys(SECTIONS) as Section[];
 
 /** The maximum number of entries in a list of a response; an export has all. */
-export const MOST_LISTED = 500;
+export const MAX_LISTED = 500;
 
 /** The lists of a response. `shortened` names the lists that are longer in an export. */
 export interface Listed {
@@ -67,7 +67,7 @@ export interface Listed {
 }
 
 /** Lists the first entries of each kind, and records elsewhere that contain the address if whole tables are searched. */
-export async function listStored(db: Db, whose: Whose, limit = MOST_LISTED): Promise<Listed> {
+export async function listStored(db: Db, whose: Whose, limit = MAX_LISTED): Promise<Listed> {
   const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as Listed;
   for (const name of SECTION_NAMES)
     listed.sections[name] = await firstOf(SECTIONS[name](db, whose), limit, name, listed.shortened);
@@ -192,7 +192,7 @@ async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object
 
 /** Yields the site reports for the customer's licences. */
 async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
-  for (const told of await listToldSitesOf(db, licenseIds))
+  for (const told of await listReportedSitesOf(db, licenseIds))
     yield {
       ...jsonOf(told, 'licenseId', 'productId', 'site', 'version'),
       version_at: formatTimestamp(told.firstAt),
@@ -239,7 +239,7 @@ async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number
 async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
   const ids = await findMessageIds(db, await ownOrderIds(db, whose));
   for await (const row of rowsOf(db, 'shop_messages', ids, whose)) {
-    const message = toFields(row as RowOf<ShopMessage>);
+    const message = rowToFields(row as RowOf<ShopMessage>);
     yield {
       shop: message.shop,
       ...messageJson(message),
@@ -284,7 +284,7 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
 async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
   const ids = await findOutboxIds(db, whose.customer.addresses, whose.licenseIds);
   for await (const row of rowsOf(db, 'outbox', ids, whose))
-    yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
+    yield rowToFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
 }
 
 /** A mail or a webhook. */

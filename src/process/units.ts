@@ -26,13 +26,13 @@ const PROPERTIES = [
   ...['Id', 'ActiveState', 'Environment', 'User', 'Group', 'NoNewPrivileges'],
   ...['ProtectSystem', 'ProtectHome', 'StateDirectory', 'ReadWritePaths'],
 ];
-const PATIENCE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 
 /** Lists the running instances. The list is empty without systemd, or if it does not respond. */
 export async function readUnits(): Promise<Unit[]> {
   const args = ['show', `--property=${PROPERTIES.join(',')}`, 'licensing@*.service'];
   const { stdout } = await startProgram((user) =>
-    promisify(execFile)('systemctl', args, { timeout: PATIENCE_MS, ...user }),
+    promisify(execFile)('systemctl', args, { timeout: TIMEOUT_MS, ...user }),
   ).catch(() => ({ stdout: '' }));
   return stdout
     .split(/\n\n+/)

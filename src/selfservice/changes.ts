@@ -4,6 +4,7 @@ import type { Db, Transaction } from '../store/engine/database';
 import { findKeys, listKeys, type LicenseKey } from '../store/licenses/license-keys';
 import { lockLicense, type LockedLicense } from '../store/licenses/licenses';
 import { inTransaction } from '../store/engine/transaction';
+import { listFollowers } from '../licensing/activations';
 import { revealKey } from '../licensing/amend';
 import { isOpen, rekey } from '../licensing/license-keys';
 import { removeActivations } from '../licensing/core/ledger';
@@ -22,7 +23,7 @@ import { ACTOR, findRemovals, removalsOf } from './removals';
 /** A mail about a change, which is queued in the transaction of the change. */
 export type ChangeMail =
   | { type: 'key_changed'; licenseId: number; keyId?: number }
-  | { type: 'site_removed'; licenseId: number; site: string };
+  | { type: 'site_removed'; licenseId: number; site: string; testSites: string[] };
 
 export interface Changing {
   now: Date;
@@ -65,6 +66,7 @@ export function freeMySite(
     if (!free && left === 0) return { refused: 'NO_MOVES_LEFT', nextAt };
     const [main] = await findKeys(trx, [license.mainKeyId]);
     const { keyDigest } = main as LicenseKey;
+    const testSites = await listFollowers(trx, activation);
     const by = { actor: ACTOR, now, evenHeld: false };
     const [removed] = await removeActivations(
       trx,
@@ -75,7 +77,7 @@ export function freeMySite(
     );
     if (removed && isRefusal(removed))
       return { refused: 'ACTIVATION_HELD', heldUntil: removed.heldUntil ?? now };
-    await queue?.(trx, { type: 'site_removed', licenseId, site: identifier });
+    await queue?.(trx, { type: 'site_removed', licenseId, site: identifier, testSites });
     const after = await readRemovals();
     return { freed: identifier, left: after.left, nextAt: after.nextAt };
   });

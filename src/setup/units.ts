@@ -59,7 +59,7 @@ export async function unitProperty(unit: string, name: string): Promise<string> 
   return (await run(['systemctl', 'show', `--property=${name}`, '--value', unit])).stdout.trim();
 }
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /**
  * Restarts instances one after the other; each restart waits until the previous instance is ready.
@@ -80,7 +80,7 @@ export async function waitUntilReady(
   name: string,
   isReady: (name: string) => Promise<boolean>,
 ): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50))
+  for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await sleep(50))
     if (await isReady(name)) return;
   // The instance's own output, without systemd's messages about it.
   const { stdout } = await run([

@@ -10,7 +10,7 @@ import {
   tableBy,
 } from './engine/statements';
 import type { TimePlace } from './events';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
 /** A download, a refused activation or deactivation, or a client over its limit. Equal accesses share a row. */
@@ -146,7 +146,7 @@ export async function listAccesses(
   else if (licenseId !== undefined) query.where('license_id', licenseId);
   if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
   if (ips !== undefined) query.whereIn('ip', ips);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** The latest accesses that are read for each address: a provider's or a proxy's address may have very many. */
@@ -174,7 +174,7 @@ export async function listAccessesNearby(db: Db, ips: string[], limit: number): 
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ]);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Conditions that must all hold. */
@@ -221,7 +221,7 @@ export async function listRequests(
       .whereRaw('COALESCE(last_at, at) >= ?', [toSqlTime(since)]);
   if (after !== undefined)
     query.where('at', '<=', after.at).whereRaw('(at < ? OR id < ?)', [after.at, after.id]);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /**
@@ -257,11 +257,11 @@ export async function findAccessesWith(
   query.where((any) => {
     for (const text of texts) any.orWhereRaw("LOWER(identifier) LIKE ? ESCAPE '!'", [likePattern(text)]);
   });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** The latest requests of a licence that are counted. */
-const MOST_COUNTED = 2_000;
+const MAX_COUNTED = 2_000;
 
 /**
  * Counts the downloads of a licence with one outcome since a given time.
@@ -278,11 +278,11 @@ export async function countDownloads(
     db,
     `SELECT COUNT(*) AS looked, SUM(CASE WHEN endpoint = 'download' AND outcome = ? THEN times END) AS n FROM (
        SELECT endpoint, outcome, times FROM ${log} WHERE license_id = ? AND at >= ?
-        ORDER BY at DESC, id DESC LIMIT ${MOST_COUNTED}) latest`,
+        ORDER BY at DESC, id DESC LIMIT ${MAX_COUNTED}) latest`,
     [outcome, licenseId, toSqlTime(since)],
   );
   // MySQL's SUM is a decimal, which the driver returns as text.
-  return { times: Number(counted?.n), isMore: counted?.looked === MOST_COUNTED };
+  return { times: Number(counted?.n), isMore: counted?.looked === MAX_COUNTED };
 }
 
 /** Counts the downloads of some versions of a product since a given time, by version and outcome. */
@@ -344,7 +344,7 @@ export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<Sit
     );
     const last = rows.at(-1);
     next = rows.length < SITE_ACCESS_PAGE || last === undefined ? undefined : last.id + 1;
-    yield rows.map(toFields).filter((one) => latestOf(one) >= since);
+    yield rows.map(rowToFields).filter((one) => latestOf(one) >= since);
   }
 }
 

@@ -1,5 +1,5 @@
 import { table, type Db, type Transaction } from './engine/database';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import {
   forceIndex,
   insertRows,
@@ -192,7 +192,7 @@ export async function findEvents(
 }
 
 function toEvent(row: RowOf<StoredEvent>): RecordedEvent {
-  const { beforeJson, afterJson, ...event } = toFields(row);
+  const { beforeJson, afterJson, ...event } = rowToFields(row);
   return { ...event, before: parseEventJson(beforeJson), after: parseEventJson(afterJson) };
 }
 

@@ -1,6 +1,6 @@
 import { table, type Db, type Transaction } from './engine/database';
 import { isDuplicate } from './engine/errors';
-import { toColumns, toFields } from './engine/row-fields';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
 /** Idempotency: calls with an Idempotency-Key. A row is a claim until it has an answer. */
@@ -24,13 +24,13 @@ export interface StoredCall extends Claim {
 /** Inserts the claim. @returns the row that has the key already, if any */
 export async function insertClaim(db: Db, claim: Claim): Promise<StoredCall | undefined> {
   try {
-    await db(table(db, 'idempotency')).insert(toColumns(claim));
+    await db(table(db, 'idempotency')).insert(fieldsToRow(claim));
     return undefined;
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     const row = await db(table(db, 'idempotency')).where({ key_digest: claim.keyDigest }).first();
     // The row was deleted in between.
-    return row === undefined ? insertClaim(db, claim) : toFields(row);
+    return row === undefined ? insertClaim(db, claim) : rowToFields(row);
   }
 }
 
@@ -39,7 +39,7 @@ export async function replaceClaim(db: Db, earlier: StoredCall, claim: Claim): P
   const query = db(table(db, 'idempotency')).where({ key_digest: earlier.keyDigest, claim: earlier.claim });
   // Its owner was paused and may have completed it since it was read.
   if (earlier.answer === null) query.whereNull('answer');
-  return (await query.update({ ...toColumns(claim), answer: null })) === 1;
+  return (await query.update({ ...fieldsToRow(claim), answer: null })) === 1;
 }
 
 /** Extends a claim's lease. @returns false if another process has taken it over */

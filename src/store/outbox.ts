@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { sharedBy, table, type Db, type FullName, type Transaction } from './engine/database';
-import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
 import { forceIndex, insertCounted, insertRows, isOneOf, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { afterCommit } from './engine/transaction';
@@ -86,7 +86,7 @@ export async function insertOutboxRowOnce(trx: Transaction, row: NewOutboxRow): 
 }
 
 function columnsOf({ address, details, webhookId, lane, revision, orderId, ...row }: NewOutboxRow) {
-  return toColumns({
+  return fieldsToRow({
     ...row,
     recipientDigest: customerDigest(address),
     detailsJson: details && JSON.stringify(details),
@@ -133,7 +133,7 @@ export async function claimOutboxRow(
       .orderBy(['next_attempt_at', 'id'])
       .limit(CANDIDATES);
     for (const candidate of due) {
-      const claimed = await claimRow(db, toFields(candidate), now, until);
+      const claimed = await claimRow(db, rowToFields(candidate), now, until);
       if (claimed !== undefined) return claimed;
     }
     if (due.length < CANDIDATES) return undefined;
@@ -175,7 +175,7 @@ export async function changeClaimed(
   changes: object,
 ): Promise<boolean> {
   const rows = db(table(db, 'outbox')).where({ id, attempts }).whereNotNull('next_attempt_at');
-  return (await rows.update(toColumns(changes))) === 1;
+  return (await rows.update(fieldsToRow(changes))) === 1;
 }
 
 /** Records the reason why due rows are not attempted now, on the first rows without a reason. This is not an attempt. */
@@ -218,12 +218,12 @@ export async function listOutboxOfLicense(
     .orderBy('id', 'desc')
     .limit(limit);
   if (before !== undefined) query.where('id', '<', before);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 export async function findOutboxRow(db: Db, kind: OutboxKind, id: number): Promise<OutboxRow | undefined> {
   const row = await db(table(db, 'outbox')).where({ id, kind }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Marks a row that was given up as settled, permanently. */
@@ -231,7 +231,7 @@ export async function settleOutboxRow(trx: Transaction, id: number, now: Date): 
   await trx(table(trx, 'outbox'))
     .where({ id })
     .whereNull('settled_at')
-    .update(toColumns({ settledAt: now }));
+    .update(fieldsToRow({ settledAt: now }));
 }
 
 /** The failed mails to find: all given up since a time, or those of an order, of licences, or to an address. */
@@ -282,7 +282,7 @@ async function openFailures(
       ORDER BY o.failed_at DESC, o.id DESC LIMIT ${limit}`,
     bindings,
   );
-  return rows.map((row) => toFields(row));
+  return rows.map((row) => rowToFields(row));
 }
 
 /** Returns the condition that mail `o` is open: not settled, and not sent later to the same order, licence or address. */
@@ -306,7 +306,7 @@ export async function findLatestOutboxRow(
     .where({ license_id: licenseId, type })
     .orderBy('id', 'desc')
     .first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Finds the latest mails with an order's keys, newest first. */
@@ -320,7 +320,7 @@ export async function findMailsOfOrder(
     .where({ order_id: orderId, type })
     .orderBy('id', 'desc')
     .limit(limit);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Lists the newest mails, or with `failed` those given up and not settled, and those retried after a failure. */
@@ -335,11 +335,11 @@ export async function listOutbox(
     { column: 'id', order: 'desc' },
   ];
   if (!failed)
-    return (await rows(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(toFields);
+    return (await rows(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(rowToFields);
   const waiting = rows(table(db, 'outbox')).whereNotNull('next_attempt_at').whereNotNull('last_error');
   const found = [
     ...(await listOpenFailures(db, { since: new Date(0) }, limit)),
-    ...(await waiting.orderBy(newestFirst)).map(toFields),
+    ...(await waiting.orderBy(newestFirst)).map(rowToFields),
   ];
   return found.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id).slice(0, limit);
 }
@@ -349,12 +349,12 @@ export async function countUndelivered(db: Db, since: Date): Promise<{ failed: n
   const waiting = db<object>(table(db, 'outbox')).where({ kind: 'mail' }).whereNotNull('next_attempt_at');
   const [row] = await waiting.whereNotNull('last_error').count<{ rows: number }[]>({ rows: '*' });
   return {
-    failed: (await listOpenFailures(db, { since }, MOST_FAILURES)).length,
+    failed: (await listOpenFailures(db, { since }, MAX_FAILURES)).length,
     waiting: Number(row?.rows),
   };
 }
 
-const MOST_FAILURES = 1_000;
+const MAX_FAILURES = 1_000;
 
 /** Counts the rows of a kind that were due before a time and are not sent: no sender has handled them since. */
 export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Promise<number> {

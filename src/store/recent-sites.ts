@@ -1,5 +1,5 @@
 import { table, type Db } from './engine/database';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import { forceIndex, rawRows } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
@@ -32,7 +32,7 @@ export async function* readRecentActivations(db: Db, since: Date): AsyncGenerato
         WHERE id > ? AND activated_at >= ? AND ip IS NOT NULL ORDER BY id LIMIT ${PAGE}`,
       [after, toSqlTime(since)],
     );
-    yield rows.map(toFields);
+    yield rows.map(rowToFields);
     after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
   }
 }
@@ -46,7 +46,7 @@ export async function* readRecentChecks(db: Db, since: Date): AsyncGenerator<Rec
         WHERE id > ? AND last_check_at >= ? AND last_check_ip IS NOT NULL ORDER BY id LIMIT ${PAGE}`,
       [after, toSqlTime(since)],
     );
-    yield rows.map(toFields);
+    yield rows.map(rowToFields);
     after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
   }
 }

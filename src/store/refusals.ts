@@ -1,6 +1,6 @@
 import type { Access } from './access-log';
 import { isSqlite, table, type Db } from './engine/database';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import { forceIndex, orderedJoin, rawChange, rawRows } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
@@ -52,5 +52,5 @@ export async function listRefusedLicenses(db: Db, since: Date, limit: number): P
       WHERE o.at >= ? ORDER BY o.at DESC LIMIT ${limit}`,
     [toSqlTime(since)],
   );
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }

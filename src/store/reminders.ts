@@ -1,5 +1,5 @@
 import { table, type Db } from './engine/database';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import { tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
@@ -41,5 +41,5 @@ export async function listEnds(
       .where('expires_at', '>=', end)
       .where((either) => either.where('expires_at', '>', end).orWhere('id', '>', place.id));
   }
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }

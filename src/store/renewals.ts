@@ -66,7 +66,7 @@ async function addTo(
 type SummedEvent = Pick<RecordedEvent, 'id' | 'licenseId' | 'at' | 'action' | 'before' | 'after'>;
 
 /** MySQL plans every combination of licence and action; see store/import.ts. */
-const LICENSES_AT_ONCE = 50;
+const BATCH_SIZE = 50;
 
 /**
  * Lists the events of licences, with certain actions, that the sums include.
@@ -79,7 +79,7 @@ export async function listSummedEvents(
   { isLocked = false } = {},
 ): Promise<SummedEvent[]> {
   const found: SummedEvent[] = [];
-  for (const ids of chunksOf(licenseIds, LICENSES_AT_ONCE)) {
+  for (const ids of chunksOf(licenseIds, BATCH_SIZE)) {
     const query = trx(tableBy(trx, 'events', ...licenseIndex('events')))
       .whereIn('license_id', ids)
       .whereIn('action', [...actions])
@@ -359,7 +359,7 @@ export async function findTriedDownloads(
   code: string,
 ): Promise<Map<number, TriedDownloads>> {
   const found = new Map<number, TriedDownloads>();
-  for (const some of chunksOf(licenses, LICENSES_AT_ONCE)) {
+  for (const some of chunksOf(licenses, BATCH_SIZE)) {
     const rows = await rawRows<{ id: number; last: string | null; refused: number | string }>(
       db,
       `SELECT license_id AS id, MAX(CASE WHEN outcome = 'ok' THEN COALESCE(last_at, at) END) AS last,

@@ -1,7 +1,7 @@
 import { MOST_ROWS, namedSql, wordsById, type Named } from '../../migrations/search-words';
 import { chunksOf, inChunks } from '../base/chunks';
 import type { EventAction } from './events';
-import { toFields } from './engine/row-fields';
+import { rowToFields } from './engine/row-fields';
 import { inTransaction } from './engine/transaction';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
 import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
@@ -76,13 +76,13 @@ export async function refreshChanged(db: Db, since: Date): Promise<void> {
     .orderBy('id', 'desc')
     .limit(LATEST)
     .select('license_id', 'at', 'action');
-  const changed = events.map(toFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
-  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], LICENSES_AT_ONCE))
+  const changed = events.map(rowToFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
+  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], BATCH_SIZE))
     await inTransaction(db, (trx) => refreshWords(trx, ids));
 }
 
 /** The licences of one transaction: few enough that others wait for a moment only. */
-const LICENSES_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /** Updates the words of the licences that take words from these changed rows of another table. */
 export async function refreshWordsOf(

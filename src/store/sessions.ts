@@ -1,5 +1,5 @@
 import { table, type Db } from './engine/database';
-import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
 import { forceIndex, rawRows } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
@@ -43,7 +43,7 @@ export interface SessionOpener {
 }
 
 export async function insertSession(db: Db, session: Omit<StoredSession, 'id'>): Promise<number> {
-  const [id] = await db(table(db, 'sessions')).insert(toColumns(session));
+  const [id] = await db(table(db, 'sessions')).insert(fieldsToRow(session));
   return id as number;
 }
 
@@ -67,7 +67,7 @@ export async function findSession(
       WHERE s.cookie_digest = ? AND s.kind = ?`,
     [cookieDigest, kind],
   );
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Records a use, unless a use after `unlessAfter` is recorded. */

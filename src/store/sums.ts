@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import {
   forceIndex,
   insertRows,
@@ -102,7 +102,7 @@ export async function takeUnsummed<T extends SummedTable>(
       ORDER BY id${isSqlite(trx) ? '' : ' FOR UPDATE SKIP LOCKED'}`,
     ids,
   );
-  const taken = rows.map(toFields);
+  const taken = rows.map(rowToFields);
   if (taken.length > 0)
     await rawChange(
       trx,
@@ -177,7 +177,7 @@ export async function listSums(db: Db, productId: number, from: string, to: stri
     `SELECT * FROM ${table(db, 'daily_sums')} WHERE product_id = ? AND day >= ? AND day <= ? ORDER BY day, kind, name`,
     [productId, from, to],
   );
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Counts the different licences that were refused on these days, by code. The records are kept as long as the access log. */
@@ -313,7 +313,7 @@ export async function listLicenseMonths(db: Db, licenseId: number, from: string)
     .where({ license_id: licenseId })
     .where('month', '>=', from)
     .orderBy('month');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Deletes a few rows of months before a given month. @returns how many were found */
@@ -371,7 +371,7 @@ export interface RefusedCount {
 
 /** Lists the stored counts of a product, or of all, for periods of a length in days. */
 export async function listRefusedCounts(db: Db, productId: number, days: number): Promise<RefusedCount[]> {
-  return (await db(table(db, 'refused_counts')).where({ product_id: productId, days })).map(toFields);
+  return (await db(table(db, 'refused_counts')).where({ product_id: productId, days })).map(rowToFields);
 }
 
 export async function replaceRefusedCounts(trx: Transaction, counts: RefusedCount[]): Promise<void> {
@@ -391,24 +391,27 @@ export async function replaceRefusedCounts(trx: Transaction, counts: RefusedCoun
 }
 
 /** The number of a product's sites that reported a version. */
-export interface ToldCount {
+export interface VersionSiteCount {
   productId: number;
   version: string;
   sites: number;
 }
 
 /** Lists stored counts, the most frequent version of each product first. @param productId undefined: all products */
-export async function listToldCounts(db: Db, productId: number | undefined): Promise<ToldCount[]> {
+export async function listVersionSiteCounts(
+  db: Db,
+  productId: number | undefined,
+): Promise<VersionSiteCount[]> {
   const query = db(table(db, 'told_counts')).orderBy([
     { column: 'product_id' },
     { column: 'sites', order: 'desc' },
     { column: 'version', order: 'desc' },
   ]);
   if (productId !== undefined) query.where({ product_id: productId });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
-export async function replaceToldCounts(trx: Transaction, counts: ToldCount[]): Promise<void> {
+export async function replaceVersionSiteCounts(trx: Transaction, counts: VersionSiteCount[]): Promise<void> {
   await rawChange(trx, `DELETE FROM ${table(trx, 'told_counts')}`, []);
   if (counts.length > 0)
     await insertRows(
@@ -433,5 +436,5 @@ export async function replaceLicenseCounts(trx: Transaction, counts: LicenseCoun
 export async function listLicenseCounts(db: Db, productId: number | undefined): Promise<LicenseCount[]> {
   const query = db(table(db, 'license_counts')).orderBy(['product_id', 'plan_id', 'status', 'month']);
   if (productId !== undefined) query.where({ product_id: productId });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }

@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../base/days';
 import { jsonOf } from '../base/json';
-import { isTrial, joomlaVersion } from '../joomla/updater/agent';
+import { isSimulation, joomlaVersion } from '../joomla/updater/agent';
 import { latestOf, type LoggedAccess } from '../store/access-log';
 import { finding, timeOf } from './findings';
 import type { Code, Finding, RequestFacts, AccessFinding } from './finding-model';
@@ -74,7 +74,7 @@ function requestFacts(access: LoggedAccess, otherKey: boolean): RequestFacts {
 
 function clientOf(userAgent: string | null): RequestFacts['client'] {
   if (userAgent === null) return 'unnamed';
-  if (isTrial(userAgent)) return 'trial';
+  if (isSimulation(userAgent)) return 'trial';
   if (joomlaVersion(userAgent) !== undefined) return 'joomla';
   return /^Mozilla\/.*(Gecko|WebKit|Firefox|Chrome|Safari|Edg)/.test(userAgent) ? 'browser' : 'other';
 }

@@ -1,6 +1,6 @@
 import { isOpen } from '../licensing/license-keys';
 import { liveStatus } from '../licensing/core/states';
-import { SPREAD_DAYS, type Spreading } from '../licensing/told';
+import { SPREAD_DAYS, type Spreading } from '../licensing/spreading';
 import type { LicenseKey } from '../store/licenses/license-keys';
 import type { License } from '../store/licenses/licenses';
 import { cause, finding, timeOf } from './findings';

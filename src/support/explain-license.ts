@@ -1,5 +1,5 @@
 import { entitledUntil } from '../licensing/core/verdict';
-import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
+import { liveStatus, nextPayment, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
@@ -87,7 +87,7 @@ function explainState(
 ): Finding {
   const { id, product, plan, customer, expiresAt } = license;
   const of = { license_id: id, product: product.name, plan: plan.name };
-  const expires_at = timeOf(paidEnd(license));
+  const expires_at = timeOf(paidUntil(license));
   const failed = failedPayment?.after?.failed_at;
   const payment_failed_at = typeof failed === 'string' ? failed : null;
   const status = liveStatus(license, now);

@@ -15,13 +15,13 @@ import { finding, timeOf } from './findings';
 import type { Finding } from './finding-model';
 
 /** The latest orders of a licence that are explained: a licence that is renewed each year has many. */
-const MOST_ORDERS = 5;
+const MAX_ORDERS = 5;
 
 /** Explains the latest orders that issued or renewed a licence, oldest first. */
 export async function explainOrdersOf(db: Db, licenseId: number): Promise<Finding[]> {
   const orders = new Map((await findOrdersOfLicenses(db, [licenseId])).map((order) => [order.id, order]));
   const findings: Finding[] = [];
-  for (const order of [...orders.values()].slice(-MOST_ORDERS))
+  for (const order of [...orders.values()].slice(-MAX_ORDERS))
     findings.push(...(await explainOrder(db, order, order.role === 'issued' ? licenseId : undefined)));
   return findings;
 }

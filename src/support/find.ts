@@ -43,7 +43,7 @@ export interface FoundLicense {
 type FindOptions = Omit<WhyOptions, 'searched'>;
 
 /** The maximum of licences in the list; the page of licences shows further ones, with `q`. */
-const MOST_FOUND = 50;
+const MAX_FOUND = 50;
 /** The latest entries of the log that are searched: they take some 50 ms, the whole log two seconds. */
 const SEARCHED = 25_000;
 
@@ -59,7 +59,7 @@ export async function find(db: Db, about: string, options: FindOptions): Promise
       const found = await findByKey(trx, key, options.now);
       if (found) return found;
     }
-    const orders = await findOrdersNumbered(trx, text, MOST_FOUND);
+    const orders = await findOrdersNumbered(trx, text, MAX_FOUND);
     if (address === undefined) {
       const found = await findListed(trx, text, orders.length > 0, options);
       if (found) return found;
@@ -101,7 +101,7 @@ async function findListed(
   }
   // A text in the form of a key is not searched as an order, because the database's query log would show it.
   if (hasAboutOwnShape(canonicalKey(text))) return undefined;
-  const page = { limit: MOST_FOUND, after: undefined };
+  const page = { limit: MAX_FOUND, after: undefined };
   const exact = text.includes('@')
     ? await listLicensePage(db, { customer: text }, page, now)
     : { items: [], next: null };
@@ -121,12 +121,12 @@ async function findListed(
 async function findBegun(db: Db, text: string, language: OperatorLanguage): Promise<FindResult | undefined> {
   const { several, foundAs } = OPERATORS[language].found;
   const start = asStart(text);
-  const ids = start === undefined ? [] : await findLicenseIdsByKeyStart(db, start, MOST_FOUND + 1);
-  const licenses = await findLicensesByIds(db, ids.slice(0, MOST_FOUND));
+  const ids = start === undefined ? [] : await findLicenseIdsByKeyStart(db, start, MAX_FOUND + 1);
+  const licenses = await findLicensesByIds(db, ids.slice(0, MAX_FOUND));
   const [only] = licenses;
   if (only === undefined) return undefined;
   if (licenses.length === 1) return { kind: 'license', id: only.id, key: null };
-  const more = ids.length > MOST_FOUND;
+  const more = ids.length > MAX_FOUND;
   return {
     kind: 'several',
     heading: several(foundAs.start, licenses.length, more),
@@ -162,7 +162,7 @@ async function findNone(
   const isRefusedSite = answer.findings.some(({ code }) => code === 'IN_ACCESS_LOG');
   if (answer.license_id !== null && isRefusedSite)
     return { kind: 'license', id: answer.license_id, key: null };
-  const licenses = await findLicensesByIds(db, namedBy(answer).slice(0, MOST_FOUND));
+  const licenses = await findLicensesByIds(db, namedBy(answer).slice(0, MAX_FOUND));
   const rows = namedBy(answer).flatMap((id) => {
     const license = licenses.find((one) => one.id === id);
     return license ? [{ license, foundAs: null }] : [];
@@ -224,7 +224,7 @@ async function withFoundAs(
   const hint = asHint(text);
   const identifiers = [...new Set(Object.values(spellings(text)))].filter((one) => one !== undefined);
   const activations =
-    identifiers.length === 0 ? [] : await findActivationsOf(db, identifiers, 2 * MOST_FOUND + 1);
+    identifiers.length === 0 ? [] : await findActivationsOf(db, identifiers, 2 * MAX_FOUND + 1);
   const activated = new Set(activations.map(({ licenseId }) => licenseId));
   const words = wordsOf(text);
   const begins = (named: string | null) => {

@@ -16,7 +16,7 @@ import { countSlotsOfKeys, findKeys } from '../store/licenses/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
-import { listToldSitesOf } from '../store/told';
+import { listReportedSitesOf } from '../store/reported-sites';
 import { FREE_SITES_READ } from './explain-sites';
 import type { Circumstances, PresentState, KnownKey, Likely } from './known';
 import { STOPPED } from './refusal-causes';
@@ -27,7 +27,7 @@ import { distinct } from './distinct';
 
 const MAX_HINTS = 20;
 /** The maximum of sites that a finding names. */
-const MOST_TOLD = 5;
+const MAX_REPORTED = 5;
 /** The maximum of searches for a replaced key, each of which scans all events. */
 const MAX_HISTORY_SEARCHES = 5;
 /** The maximum of licences whose history is read, and of stops read for each. */
@@ -50,7 +50,7 @@ export async function readCircumstances(
   const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
   const mail = await findLatestOutboxRow(db, 'license_key', id);
   const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
-  const told = await listToldSitesOf(db, [id], MOST_TOLD);
+  const told = await listReportedSitesOf(db, [id], MAX_REPORTED);
   const failedPayment = await findFailedPayment(db, id);
   const known = {
     now,

@@ -6,7 +6,7 @@ import type { LicenseKey } from '../store/licenses/license-keys';
 import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
-import type { ToldSite } from '../store/told';
+import type { ReportedSite } from '../store/reported-sites';
 import type { Name, Slip } from './finding-model';
 
 /** The data that is read from the database before findings are made of it. */
@@ -48,7 +48,7 @@ export interface Circumstances {
   /** activations with a slot that share a registrable domain with them */
   holders: Activation[];
   /** the reports of its sites, latest first */
-  told: ToldSite[];
+  told: ReportedSite[];
   /** the latest mail with its key, if it failed or is retried */
   undelivered: OutboxRow | undefined;
 }

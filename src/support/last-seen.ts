@@ -2,7 +2,7 @@ import { listRequestPage } from '../licensing/lists';
 import type { License } from '../licensing/licenses';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/engine/database';
-import { listToldSitesOf } from '../store/told';
+import { listReportedSitesOf } from '../store/reported-sites';
 
 /** The latest known use of a licence. */
 export interface LastSeen {
@@ -24,7 +24,7 @@ export async function findLastSeen(
   const {
     items: [access],
   } = await listRequestPage(db, { licenseId: id }, { limit: 1 });
-  const [told] = await listToldSitesOf(db, [id], 1);
+  const [told] = await listReportedSitesOf(db, [id], 1);
   const found: LastSeen[] = [
     ...(access === undefined
       ? []

@@ -94,7 +94,7 @@ async function findAsked(
   return key?.licenseId === id ? { by: 'key', text: key.keyDigest } : undefined;
 }
 
-const MOST_ORDERS = 5;
+const MAX_ORDERS = 5;
 
 /** Opens a licence by its id, with a note about orders that have the same number. */
 async function openNumberCase(
@@ -107,7 +107,7 @@ async function openNumberCase(
   const findings: Finding[] = [];
   const ordered = await findLicenseByReference(db, number);
   if (ordered !== undefined && ordered.id !== license.id) findings.push(explainReference(ordered));
-  for (const order of await findOrdersNumbered(db, number, MOST_ORDERS))
+  for (const order of await findOrdersNumbered(db, number, MAX_ORDERS))
     findings.push(...(await explainOrder(db, order)));
   return { ...found, findings: [...found.findings, ...findings] };
 }

@@ -5,7 +5,7 @@ import { networkOfText } from '../licensing/ip-addresses';
 import { isOpen } from '../licensing/license-keys';
 import { offeredVersion } from '../licensing/updates';
 import { entitledUntil } from '../licensing/core/verdict';
-import { liveStatus, paidEnd, type LiveStatus } from '../licensing/core/states';
+import { liveStatus, paidUntil, type LiveStatus } from '../licensing/core/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/licenses/activations';
 import type { EventAction } from '../store/events';
@@ -138,7 +138,7 @@ function unusable(access: LoggedAccess, license: License, known: PresentState): 
     {
       was,
       still: status === was && !movedSince,
-      expires_at: timeOf(paidEnd(license)),
+      expires_at: timeOf(paidUntil(license)),
       older_versions: isOfDownload(access.endpoint) && entitledUntil(license, known.now) !== undefined,
     },
     revival(license, known.now),

@@ -1,7 +1,7 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { RemedyButton, RemedyStep } from '../texts/operators/remedy';
 import { prolongedUntil } from '../licensing/lifecycle';
-import { liveStatus, paidEnd } from '../licensing/core/states';
+import { liveStatus, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import { revival } from './explain-license';
 import type { Action } from './finding-model';
@@ -50,7 +50,7 @@ function stepsFor(
     case 'LICENSE_EXPIRED':
     case 'LICENSE_INACTIVE': {
       const action = revival(license, now);
-      if (action?.type === 'reinstate') return [{ type: 'reinstate', until: paidEnd(license) }];
+      if (action?.type === 'reinstate') return [{ type: 'reinstate', until: paidUntil(license) }];
       if (action?.type !== 'renew') return [{ type: 'issue', planId: plan.id, customer }];
       const duration = planDuration ?? action.for;
       return [{ type: 'renew', duration, until: prolongedUntil(license, duration, now) }];

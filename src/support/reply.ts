@@ -1,4 +1,4 @@
-import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
+import { liveStatus, nextPayment, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { Code } from './finding-model';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
@@ -50,7 +50,7 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
       (replyCase === 'key_ended' ? answer.successor?.key_hint : options.keyHint) ?? license?.keyHint ?? null,
     // The end of another customer's key, or of an unassigned key, would not help the customer.
     seenHint: replyCase === 'mistyped' ? (happened.find(({ near }) => near)?.near?.seen ?? null) : null,
-    endedOn: license ? paidEnd(license) : null,
+    endedOn: license ? paidUntil(license) : null,
     nextPayment: license ? nextPayment(license, now) : null,
     stoppedOn: stoppedOn(answer),
     stoppedBy: STOPPING_EVENTS.find((event) => event === stopReason?.event) ?? null,

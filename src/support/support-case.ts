@@ -2,7 +2,7 @@ import { keyHint } from '../licensing/core/keys';
 import { latestOf, listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
 import { networkOfText } from '../licensing/ip-addresses';
 import { isOpen } from '../licensing/license-keys';
-import { listSpreadingKeys, SPREAD_FACTOR } from '../licensing/told';
+import { listSpreadingKeys, SPREAD_FACTOR } from '../licensing/spreading';
 import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
 import { listKeys, type LicenseKey } from '../store/licenses/license-keys';

@@ -3,7 +3,7 @@ import { createReleaseFinder, decideDownload } from '../licensing/download';
 import { canonicalKey } from '../licensing/core/keys';
 import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
 import { OperatorError } from '../licensing/operator-error';
-import { liveStatus, paidEnd } from '../licensing/core/states';
+import { liveStatus, paidUntil } from '../licensing/core/states';
 import { isRefusal, judgeNewSite, type Refusal } from '../licensing/core/verdict';
 import { createPackageFinder } from '../packages/package-files';
 import type { Db } from '../store/engine/database';
@@ -160,7 +160,7 @@ async function judgeNow(
   const newSite = judgeNewSite(found, now);
   const facts: NowFacts = dated({
     license_status: liveStatus(license, now),
-    expires_at: timeOf(paidEnd(license)),
+    expires_at: timeOf(paidUntil(license)),
     version: isRefusal(update) ? null : update.version,
     activation_type: license.plan.activationType,
     ...scarcest(license, found?.key.limit),

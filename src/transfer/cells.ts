@@ -1,6 +1,6 @@
 import { OperatorError } from '../licensing/operator-error';
 import { requireKey } from '../licensing/issue';
-import { LEAST_KEY } from '../licensing/core/keys';
+import { MIN_KEY_LENGTH } from '../licensing/core/keys';
 import type { StoredStatus } from '../licensing/core/states';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 
@@ -25,7 +25,7 @@ export class KeyFault {
 /** A number in a spreadsheet's display format, which has lost digits of the key. */
 const SHOWN_NUMBER = /^[+-]?(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d(?:[.,]\d+)?e[+-]\d+)$/i;
 /** The fewest digits of a key; a shorter number is an id or an amount. */
-const LEAST_DIGITS = 12;
+const MIN_DIGITS = 12;
 
 /** Returns the canonical key, or the reason that the text is not one. An id or an amount is not, because it can be guessed. */
 export function readKey(text: string): string | KeyFault {
@@ -33,8 +33,8 @@ export function readKey(text: string): string | KeyFault {
   try {
     const key = requireKey(text);
     if (SHOWN_NUMBER.test(key)) return new KeyFault('key-as-number');
-    if (Array.from(key).length < LEAST_KEY) return new KeyFault('key-too-short');
-    return /^\d+$/.test(key) && key.length < LEAST_DIGITS ? new KeyFault('key-of-digits') : key;
+    if (Array.from(key).length < MIN_KEY_LENGTH) return new KeyFault('key-too-short');
+    return /^\d+$/.test(key) && key.length < MIN_DIGITS ? new KeyFault('key-of-digits') : key;
   } catch (error) {
     if (error instanceof OperatorError) return new KeyFault('key-not-typed');
     throw error;

@@ -4,7 +4,7 @@ import { listPlans, lockProduct, replaceIncludes, setProduct, type Plan } from '
 import type { Row } from '../store/export';
 import { findRows, insertInChunks, lockRows } from '../store/import';
 import { statPackage } from '../packages/package-files';
-import { toColumns } from '../store/engine/row-fields';
+import { fieldsToRow } from '../store/engine/row-fields';
 import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
 import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Job } from './import-job';
@@ -165,7 +165,7 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
 
 /** Returns the columns in which the file's plan differs from the matched plan here. */
 function planChanges(match: Plan, value: RecordOf<'plan'>): Row {
-  const here: Row = toColumns(match);
+  const here: Row = fieldsToRow(match);
   const differing = Object.entries(toRow('plan', value)).filter(
     ([column, there]) => !['id', 'created_at'].includes(column) && here[column] !== there,
   );

@@ -10,7 +10,7 @@ import { isDuplicate } from '../store/engine/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { insertCountedInChunks, insertInChunks } from '../store/import';
 import { insertLicenses } from '../store/licenses/licenses';
-import { toColumns } from '../store/engine/row-fields';
+import { fieldsToRow } from '../store/engine/row-fields';
 import { refusal } from './refusals';
 
 /** Inserts another system's licences, both for the CSV importer and for moves from a system with its own source. */
@@ -136,7 +136,7 @@ export function insertOtherKeys(
     trx,
     'license_keys',
     keys.map(({ key, licenseId, limit, endsAt }) =>
-      toColumns({
+      fieldsToRow({
         ...storedKey(key, secret),
         licenseId,
         label: null,
@@ -157,5 +157,5 @@ export async function insertSites(
   const rows = sites.map((site): Activation => {
     return { ...site, name: null, ip: null, heldUntil: null, activatedAt: now };
   });
-  if (rows.length > 0) await insertInChunks(trx, 'activations', rows.map(toColumns));
+  if (rows.length > 0) await insertInChunks(trx, 'activations', rows.map(fieldsToRow));
 }

@@ -34,7 +34,7 @@ const STEPS = [
 const OVERLAP_MS = 2 * 60 * 1000;
 /** The time for which ends are still reported after all instances were down. */
 const BACKLOG_MS = 7 * DAY_MS;
-const AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /**
  * Queues webhooks for licences that have ended, or will end in 14 days, although no row changes then. A lease lets one
@@ -70,9 +70,9 @@ async function announceEnds(
     const shift = daysBefore * DAY_MS;
     const within = { after: new Date(since + shift), upTo: new Date(at.getTime() + shift) };
     for (let ends: LicenseEnd[] = []; ;) {
-      ends = await listLicenseEnds(db, within, ends.at(-1), AT_ONCE);
+      ends = await listLicenseEnds(db, within, ends.at(-1), BATCH_SIZE);
       if (!(await pause(0)) || !(await queue(ends, type, daysBefore))) return;
-      if (ends.length < AT_ONCE) break;
+      if (ends.length < BATCH_SIZE) break;
     }
   }
   await setWebhook(db, webhook.id, { sweptAt: at }, { sweptAt: webhook.sweptAt });

@@ -240,11 +240,11 @@ export async function listDeliveryPage(
   ]);
 }
 
-export const MOST_COUNTED = 1_000;
+export const MAX_COUNTED = 1_000;
 
-/** Counts waiting deliveries, up to MOST_COUNTED. */
+/** Counts waiting deliveries, up to MAX_COUNTED. */
 export function countWaitingFor(db: Db, webhookId: number): Promise<number> {
-  return countWaiting(db, webhookId, MOST_COUNTED);
+  return countWaiting(db, webhookId, MAX_COUNTED);
 }
 
 /** Reports whether a receiver was disabled because it failed. */

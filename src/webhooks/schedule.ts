@@ -6,7 +6,7 @@ import type { DisabledReason } from './receivers';
 
 const SECOND_MS = 1_000;
 /** The retry schedule: the backoff after each failure (docs/webhooks.md). After one more failure the receiver is disabled. */
-export const PAUSES_MS = [
+export const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   ...[5, 30].map((minutes) => minutes * MINUTE_MS),
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
@@ -37,7 +37,7 @@ export function afterFailure(
   const isOver = Boolean(failedAt) || (attemptedBefore ?? enabledAt) < enabledAt;
   const failures = 1 + (isOver ? 0 : before);
   const outcome = { kind: 'webhook' as const, failures, failedAt: null };
-  const pause = PAUSES_MS[failures - 1];
+  const pause = RETRY_DELAYS_MS[failures - 1];
   if (status === GONE) return { outcome: { ...outcome, nextAttemptAt: now }, disabled: 'gone' };
   if (pause === undefined)
     return { outcome: { ...outcome, nextAttemptAt: now, failedAt: now }, disabled: 'failing' };

@@ -17,16 +17,16 @@ import { afterFailure } from './schedule';
 import { secretsOf, signedHeaders } from './signing';
 
 /** The maximum number of parallel attempts of this process for a receiver, so that no receiver delays the others. */
-const ATTEMPTS_AT_ONCE = 8;
+const MAX_ATTEMPTS = 8;
 /** The maximum for a receiver whose latest attempt failed, or whose response was long. */
-const COSTLY_AT_ONCE = 1;
+const MAX_COSTLY = 1;
 /** The maximum for tests and replays of all receivers together. */
-const NOW_AT_ONCE = 4;
+const MAX_URGENT = 4;
 /**
  * The number of parallel searches and claims. They use one connection of the pool, and recording uses another, so that
  * neither waits for the other. Customers' requests need the rest, however many deliveries are running.
  */
-const SEARCHES_AT_ONCE = 1;
+const MAX_SEARCHES = 1;
 /** The interval after which deliveries of other processes are found. */
 const POLL_MS = 500;
 /** The delay after a commit of this process, because further commits with deliveries may follow. */
@@ -58,12 +58,12 @@ export function startWebhookSender(
 ): WebhookSender {
   const loop = createLoop(log, 'webhooks wait: the outbox cannot be read');
   const { stopping } = loop;
-  const searches = new Semaphore(SEARCHES_AT_ONCE);
+  const searches = new Semaphore(MAX_SEARCHES);
   const inTurn = <T>(search: () => Promise<T>) => searches.runExclusive(search);
   const counts = { delivered: 0, failed: 0 };
   /** wakes the pool of each enabled receiver */
   const receivers = new Map<number, () => void>();
-  /** the receivers with COSTLY_AT_ONCE */
+  /** the receivers with MAX_COSTLY */
   const costly = new Set<number>();
   const record = createRecorder(db, { now, stopping }, withReceivers, log);
 
@@ -86,7 +86,7 @@ export function startWebhookSender(
   }
 
   const wakeNow = createPool(loop, {
-    limit: () => NOW_AT_ONCE,
+    limit: () => MAX_URGENT,
     claimMost: 1,
     async claim() {
       const row = await claimDeliveryNow(db, now());
@@ -108,7 +108,7 @@ export function startWebhookSender(
       const wake =
         receivers.get(id) ??
         createPool(loop, {
-          limit: () => (costly.has(id) ? COSTLY_AT_ONCE : ATTEMPTS_AT_ONCE),
+          limit: () => (costly.has(id) ? MAX_COSTLY : MAX_ATTEMPTS),
           claim: async (limit) =>
             receivers.has(id) ? withReceivers(await claimDeliveries(db, id, { now: now(), limit })) : [],
           work: deliver,

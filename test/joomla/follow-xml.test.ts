@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { followUpdateXml, readUpdateXmlState } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml, readUpdateXmlState } from '../../src/joomla/regenerate-update-xml';
 import { publish, type JoomlaPublishRequest } from '../../src/joomla/publish';
 import { setUpdateXmlOptions } from '../../src/joomla/update-xml/options';
 import type { XmlHome } from '../../src/joomla/update-xml/place';
@@ -50,7 +50,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     );
     return id;
   }
-  const follow = (id: number) => followUpdateXml(service.db, home, id);
+  const follow = (id: number) => regenerateUpdateXml(service.db, home, id);
   const state = (id: number) => readUpdateXmlState(service.db, home, id);
   const file = (id: number) => join(home.xmlDir, `pkg_${id}.xml`);
   const addressOf = (id: number) => `${SITE}/licensing-updates/pkg_${id}.xml`;

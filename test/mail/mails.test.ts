@@ -9,8 +9,8 @@ import { queueReminders } from '../../src/mail/reminders';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../../src/texts/customers/languages';
 import { findTextFaults, PLACEHOLDERS, readMailText, TEXT_NAMES } from '../../src/mail/texts';
 import { table } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
-import { toFields } from '../../src/store/engine/row-fields';
+import { acquireOrRenewLease } from '../../src/store/leases';
+import { rowToFields } from '../../src/store/engine/row-fields';
 import type { OutboxRow } from '../../src/store/outbox';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { expectNoSecrets, startManaged, type Managed, type Thing } from '../support/manage';
@@ -121,7 +121,7 @@ describe('what mails say', () => {
     const composing = db.transaction(async (trx) => {
       const id = await queueMail(trx, request, { now, language });
       const row = (await trx(table(trx, 'outbox')).where({ id }).first()) as object;
-      composed = await composeMail(trx, toFields(row) as OutboxRow, { ...settings, ...more }, now);
+      composed = await composeMail(trx, rowToFields(row) as OutboxRow, { ...settings, ...more }, now);
       throw undo;
     });
     await expect(composing).rejects.toBe(undo);
@@ -161,6 +161,16 @@ describe('what mails say', () => {
     });
     expect(removed.html).not.toContain('<b>');
     expect(removed.text).toContain('<b>x</b> https://evil.example was removed');
+    expect(removed.text).not.toContain('test sites');
+    const both = await mailOf({
+      type: 'site_removed',
+      licenseId: id as number,
+      site: 'one.example',
+      testSites: ['dev.one.example', 'staging.one.example'],
+    });
+    expect(both.text).toContain(
+      'Its test sites were removed with it: dev.one.example, staging.one.example\n',
+    );
     const { id: soon } = await sell({ expires_at: new Date(+service.clock.now + 28 * DAY).toISOString() });
     const late = await mailOf({ type: 'reminder', licenseId: soon as number, daysBefore: 30 });
     expect(late.text).toContain(', in 28 days.');
@@ -210,7 +220,7 @@ test('reminders: once for an end and a step, only while they are on, and not for
   const at = (days: number) => new Date(service.clock.now.getTime() + days * DAY);
   const lease = { name: 'reminders-test', holder: 'test' };
   const remind = async (now: Date) => {
-    expect(await holdLease(db, lease, now)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, now)).toBe(true);
     const goesOn = () => Promise.resolve(true);
     return queueReminders(db, { lease, mailing: { language: 'en' }, now, goesOn });
   };

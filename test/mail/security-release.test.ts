@@ -5,9 +5,9 @@ import { queueNotice, queueNotices } from '../../src/mail/security-release';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { tellProfile } from '../../src/store/customer-profiles';
 import { table } from '../../src/store/engine/database';
-import { toFields } from '../../src/store/engine/row-fields';
+import { rowToFields } from '../../src/store/engine/row-fields';
 import { findNotice, insertNotice } from '../../src/store/security-notices';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { NOW, startManaged, type Managed } from '../support/manage';
@@ -66,10 +66,10 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   const sell = (plan: number, customer: string | undefined, expiresAt?: Date) =>
     giveLicense(service.db, plan, { customer, expiresAt }, NOW);
   const tell = (licenseId: number, version: string, productId = 42, site = 'a.example') =>
-    recordToldSites(service.db, [{ licenseId, productId, site, version, at: NOW }]);
+    recordReportedSites(service.db, [{ licenseId, productId, site, version, at: NOW }]);
   const queued = async () =>
     (await service.db(table(service.db, 'outbox')).where({ type: 'security_release' }).orderBy('id')).map(
-      toFields,
+      rowToFields,
     );
   const eventsOf = async (id: number) =>
     (await service.write.all(`/licenses/${id}/events`)).filter(({ action }) => action === 'notify');

@@ -134,9 +134,9 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
   it('asks to sign in again after an hour, except for reading and for what the contract names', async () => {
     const changing = OPERATIONS.filter(({ method, scope }) => method !== 'get' && scope === 'write');
     const nameOf = ({ method, path }: Operation) => `${method.toUpperCase()} ${path}`;
-    const partly = changing.filter(({ goesOnWith }) => goesOnWith !== undefined);
+    const partly = changing.filter(({ noRecentSignInWith: goesOnWith }) => goesOnWith !== undefined);
     expect(partly.map(nameOf).sort()).toEqual(Object.values(GOES_ON_WITH).flat().sort());
-    const goesOn = changing.filter((one) => !one.asksAgain && !partly.includes(one));
+    const goesOn = changing.filter((one) => !one.needsRecentSignIn && !partly.includes(one));
     expect(goesOn.map(nameOf).sort()).toEqual(Object.values(GOES_ON).flat().sort());
     const asks = changing.filter((one) => !goesOn.includes(one)).map(nameOf);
     expect(asks.length).toBeGreaterThan(30);

@@ -5,10 +5,10 @@ import { demoAgency, demoClub, demoLicenses, seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
 import { keyDigest } from '../../src/licensing/core/keys';
 import { countAfterImport, sumUp } from '../../src/figures/statistics';
-import { listSpreadingKeys, SPREAD_FACTOR } from '../../src/licensing/told';
-import { readProductSites } from '../../src/licensing/told-sites';
+import { listSpreadingKeys, SPREAD_FACTOR } from '../../src/licensing/spreading';
+import { readProductSites } from '../../src/licensing/reported-sites';
 import { table } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { closePlaces, contents, place, SECRET, type Place, type Report } from '../support/transfers';
 import { temporaryFolder } from '../support/processes';
 import { rows } from '../support/service';
@@ -144,7 +144,7 @@ describe('the sums', () => {
     for (const name of ['daily_sums', 'refused_licenses', 'end_sums', 'state_sums'] as const)
       await db(table(db, name)).del();
     const lease = { name: 'housekeeping', holder: 'test' };
-    expect(await holdLease(db, lease, NOW)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, NOW)).toBe(true);
     expect(await sumUp(db, lease, () => NOW)).toBe(true);
     expect(await sums('')).toEqual(kept);
     expect([await ends(), await states()]).toEqual([keptEnds, keptStates]);

@@ -1,7 +1,7 @@
 import { readGoods } from '../../src/overview/first-steps';
 import { keepFigures } from '../../src/figures/kept-figures';
 import { listSortedPositions } from '../../src/store/licenses/license-lists';
-import { refusalsByReason } from '../../src/overview/needs-you';
+import { refusalsByReason } from '../../src/overview/action-items';
 import { readInstalled, readTrend } from '../../src/overview/overview';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Settings } from '../../src/settings/config';
 import { changePlan } from '../../src/licensing/amend';
-import { endWithGrace, liveStatus, paidEnd } from '../../src/licensing/core/states';
+import { endWithGrace, liveStatus, paidUntil } from '../../src/licensing/core/states';
 import { changeState, moveEnd, renew, setEnd } from '../../src/licensing/lifecycle';
 import { listLapsed } from '../../src/figures/not-renewed';
 import { OperatorError } from '../../src/licensing/operator-error';
@@ -11,7 +11,7 @@ import { readRenewals, type RenewalsQuery } from '../../src/figures/renewals';
 import { countAllLicenses, sumUp } from '../../src/figures/statistics';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { deleteLicenses, findLicense, type License } from '../../src/store/licenses/licenses';
-import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
+import { acquireOrRenewLease, releaseLease, type Lease } from '../../src/store/leases';
 import { listNotRenewed, type PlacedNotRenewed } from '../../src/store/renewals';
 import { recordRefusals } from '../../src/store/refusals';
 import { inReadCommitted } from '../../src/store/engine/transaction';
@@ -54,7 +54,7 @@ const NEVER = Infinity;
 function standingOf(license: License, at: Date): Standing {
   return {
     at,
-    paid: paidEnd(license)?.getTime() ?? NEVER,
+    paid: paidUntil(license)?.getTime() ?? NEVER,
     stops: license.expiresAt?.getTime() ?? NEVER,
     renewsItself: license.renewsItself,
     planId: license.plan.id,
@@ -113,7 +113,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
   });
 
   async function sum(on = db, lease = LEASES[0]!): Promise<void> {
-    expect(await holdLease(on, lease, clock.now)).toBe(true);
+    expect(await acquireOrRenewLease(on, lease, clock.now)).toBe(true);
     expect(await sumUp(on, lease, () => clock.now)).toBe(true);
     expect(await countAllLicenses(on, lease, () => clock.now)).toBe(true);
     await releaseLease(on, lease);

@@ -22,7 +22,13 @@ import { keepAuthority, withAuthority } from '../../src/cli/machine/authority';
 import { readConfig } from '../../src/settings/config';
 import { backUpTables, readBackTables } from '../../src/setup/backup';
 import { giveRights } from '../../src/setup/files';
-import { forget, note, readJournal, writtenBefore, type Made } from '../../src/setup/journal';
+import {
+  removeFromJournal,
+  appendToJournal,
+  readJournal,
+  writtenBefore,
+  type JournalEntry,
+} from '../../src/setup/journal';
 import { whatToJoin } from '../../src/setup/readers';
 import { filesOf } from '../../src/setup/glob';
 import { openDatabase } from '../../src/store/engine/database';
@@ -203,16 +209,16 @@ test('patterns name files as nginx and Apache include them', () => {
 
 test('the journal keeps what was made once, with what was there before', async () => {
   const state = join(temporaryFolder(), 'state');
-  const link = (to: string, before: string | null): Made => ({
+  const link = (to: string, before: string | null): JournalEntry => ({
     kind: 'link',
     path: '/opt/program',
     to,
     before,
   });
-  await note(link('/opt/a', null), state);
-  await note({ kind: 'file', path: '/etc/x', text: 'one' }, state);
-  await note(link('/opt/b', '/opt/a'), state);
-  await note({ kind: 'file', path: '/etc/x', text: 'two' }, state);
+  await appendToJournal(link('/opt/a', null), state);
+  await appendToJournal({ kind: 'file', path: '/etc/x', text: 'one' }, state);
+  await appendToJournal(link('/opt/b', '/opt/a'), state);
+  await appendToJournal({ kind: 'file', path: '/etc/x', text: 'two' }, state);
   expect(readJournal(state).made).toEqual([
     link('/opt/b', null),
     { kind: 'file', path: '/etc/x', text: 'two' },
@@ -220,13 +226,13 @@ test('the journal keeps what was made once, with what was there before', async (
   expect(writtenBefore('/etc/x', state)).toBe('two');
   // licensing@1 ran before setup.
   for (const names of [['licensing@2'], ['licensing@3'], ['licensing@2']])
-    await note({ kind: 'instances', names }, state);
+    await appendToJournal({ kind: 'instances', names }, state);
   expect(readJournal(state).made.at(-1)).toEqual({
     kind: 'instances',
     names: ['licensing@2', 'licensing@3'],
   });
   expect(statSync(join(state, 'setup.json')).mode & 0o777).toBe(0o600);
-  for (const made of readJournal(state).made) await forget(made, state);
+  for (const made of readJournal(state).made) await removeFromJournal(made, state);
   expect(existsSync(join(state, 'setup.json'))).toBe(false);
 });
 

@@ -14,7 +14,7 @@ import {
   readSession,
   type IsAccountIn,
   endSession,
-  isFresh,
+  isRecentSignIn,
 } from '../../src/access/sessions';
 import { requestCustomerLink, requestOperatorLink } from '../../src/access/link-requests';
 import { addOperator, operatorCodeFor } from '../../src/access/operators';
@@ -137,8 +137,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
     it('is replaced by signing in again, and is fresh for an hour', async () => {
       const first = await open();
-      expect(isFresh(first.session, after(HOUR - 1))).toBe(true);
-      expect(isFresh(first.session, after(HOUR))).toBe(false);
+      expect(isRecentSignIn(first.session, after(HOUR - 1))).toBe(true);
+      expect(isRecentSignIn(first.session, after(HOUR))).toBe(false);
       const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, after(MINUTE));
       const replaces = first.cookie;
       const again = await openOperatorSession(db, { code }, after(MINUTE), { replaces });

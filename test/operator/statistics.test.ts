@@ -19,7 +19,7 @@ import {
 import { startHousekeeping } from '../../src/runner/housekeeping';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { findLicense, type License } from '../../src/store/licenses/licenses';
-import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
+import { acquireOrRenewLease, releaseLease, type Lease } from '../../src/store/leases';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
@@ -88,7 +88,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
 
   /** Sums as an instance does that finds the lease free. */
   async function sum(on = db, lease = LEASES[0]!): Promise<void> {
-    if (await holdLease(on, lease, clock.now)) await sumUp(on, lease, now);
+    if (await acquireOrRenewLease(on, lease, clock.now)) await sumUp(on, lease, now);
   }
 
   const days = async (productId?: number, of = db): Promise<DayStatistics[]> =>
@@ -219,12 +219,12 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     const planId = await givePlan(db);
     const keys = Array.from({ length: 1_200 }, (_, i) => `imported-key-${i}`);
     await csv(keys, planId);
-    expect(await holdLease(db, LEASES[0]!, clock.now)).toBe(true);
+    expect(await acquireOrRenewLease(db, LEASES[0]!, clock.now)).toBe(true);
     const stalled = sumUp(db, LEASES[0]!, now, async () => {
       // It hangs for so long that it loses the lease, and goes on then.
-      expect(await holdLease(second, LEASES[1]!, clock.now)).toBe(false);
+      expect(await acquireOrRenewLease(second, LEASES[1]!, clock.now)).toBe(false);
       clock.now = new Date(clock.now.getTime() + 60_000);
-      expect(await holdLease(second, LEASES[1]!, clock.now)).toBe(true);
+      expect(await acquireOrRenewLease(second, LEASES[1]!, clock.now)).toBe(true);
       await sleep(1);
       return true;
     });
@@ -237,22 +237,21 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
   test('a lease belongs to one instance until it ends, is given back, or was taken by a wrong clock', async () => {
     const [a, b] = LEASES as [Lease, Lease];
     const later = (seconds: number) => new Date(clock.now.getTime() + seconds * 1_000);
-    expect((await Promise.all([holdLease(db, a, now()), holdLease(second, b, now())])).sort()).toEqual([
-      false,
-      true,
-    ]);
+    expect(
+      (await Promise.all([acquireOrRenewLease(db, a, now()), acquireOrRenewLease(second, b, now())])).sort(),
+    ).toEqual([false, true]);
     const [{ holder } = {}] = await db(table(db, 'leases'));
     const [own, other] = holder === 'a' ? [a, b] : [b, a];
-    expect(await holdLease(db, other, later(20))).toBe(false);
-    expect(await holdLease(db, own, later(20))).toBe(true);
-    expect(await holdLease(db, other, later(40))).toBe(false);
-    expect(await holdLease(db, other, later(45))).toBe(true);
-    expect(await holdLease(db, own, later(46))).toBe(false);
-    expect(await holdLease(db, own, later(-24 * 60 * 60))).toBe(true);
+    expect(await acquireOrRenewLease(db, other, later(20))).toBe(false);
+    expect(await acquireOrRenewLease(db, own, later(20))).toBe(true);
+    expect(await acquireOrRenewLease(db, other, later(40))).toBe(false);
+    expect(await acquireOrRenewLease(db, other, later(45))).toBe(true);
+    expect(await acquireOrRenewLease(db, own, later(46))).toBe(false);
+    expect(await acquireOrRenewLease(db, own, later(-24 * 60 * 60))).toBe(true);
     await releaseLease(second, other);
-    expect(await holdLease(db, other, later(-24 * 60 * 60))).toBe(false);
+    expect(await acquireOrRenewLease(db, other, later(-24 * 60 * 60))).toBe(false);
     await releaseLease(db, own);
-    expect(await holdLease(db, other, later(-24 * 60 * 60))).toBe(true);
+    expect(await acquireOrRenewLease(db, other, later(-24 * 60 * 60))).toBe(true);
   });
 
   test('show licences by live status, and the ends of active ones by month', async () => {
@@ -268,7 +267,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     const third = await givePlan(db);
     await give(null, third);
     clock.now = new Date('2026-11-21T00:00:00Z');
-    await holdLease(db, LEASES[0]!, clock.now);
+    await acquireOrRenewLease(db, LEASES[0]!, clock.now);
     expect(await countAllLicenses(second, LEASES[1]!, now)).toBe(false);
     for (let i = 0; i < 2; i++) expect(await countAllLicenses(db, LEASES[0]!, now)).toBe(true);
     const all = await readStatistics(db, {}, clock.now);

@@ -9,10 +9,10 @@ import { OPERATOR_LANGUAGES, OPERATORS, type OperatorLanguage } from '../../src/
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { sumUp } from '../../src/figures/statistics';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
 import { find, type FindResult } from '../../src/support/find';
-import { needsYou, refusalsByReason } from '../../src/overview/needs-you';
+import { listActionItems, refusalsByReason } from '../../src/overview/action-items';
 import { remedyOf } from '../../src/support/remedy';
 import { writeReply, type Reply } from '../../src/support/reply';
 import { sortAnswer } from '../../src/support/sorted-answer';
@@ -598,7 +598,7 @@ Example Shop Ltd`,
       language: 'en' as const,
       now: NOW,
     };
-    const needs = await needsYou(service.db, options);
+    const needs = await listActionItems(service.db, options);
     expect(needs).toMatchObject([
       {
         type: 'refused',
@@ -608,11 +608,13 @@ Example Shop Ltd`,
       { type: 'mails', count: 1, sentence: '1 mail was not delivered.' },
       { type: 'webhooks', count: 2, sentence: '2 receivers of webhooks were stopped.' },
     ]);
-    const german = await needsYou(service.db, { ...options, language: 'de' });
+    const german = await listActionItems(service.db, { ...options, language: 'de' });
     for (const { sentence } of [...needs, ...german]) expectPlain(sentence);
 
     await editProduct(service.db, 42, { element: 'pkg_example' });
-    expect(await needsYou(service.db, { ...options, failedMails: 0, stoppedWebhooks: 0 })).toMatchObject([
+    expect(
+      await listActionItems(service.db, { ...options, failedMails: 0, stoppedWebhooks: 0 }),
+    ).toMatchObject([
       {
         type: 'not_offered',
         productId: 42,
@@ -627,7 +629,7 @@ Example Shop Ltd`,
     // Another instance's lease has ended by then.
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
     const lease = { name: 'housekeeping', holder: 'test' };
-    expect(await holdLease(service.db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
     expect(await sumUp(service.db, lease, () => later)).toBe(true);
     expect(await keepFigures(service.db, lease, () => NOW)).toBe(true);
     const query = { productId: undefined, days: 30 } as const;

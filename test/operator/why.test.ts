@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { trialUserAgent } from '../../src/joomla/updater/agent';
+import { simulationUserAgent } from '../../src/joomla/updater/agent';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { queueMail } from '../../src/mail/queue';
 import type { LineMessage, OrderMessage } from '../../src/orders/message';
@@ -13,10 +13,10 @@ import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/su
 import { sentenceOf } from '../../src/support/sentences';
 import { OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
-import { createTold } from '../../src/licensing/told';
+import { createSiteRecorder } from '../../src/licensing/spreading';
 import { insertAccesses, listAccessesNearby, type Access } from '../../src/store/access-log';
 import { table } from '../../src/store/engine/database';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { packageFileName } from '../../src/packages/package-files';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
@@ -992,7 +992,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   test("a trial of the seller's own is told apart from a customer's Joomla", async () => {
     const { id, key } = await give();
     const ip = newClient();
-    for (const agent of [trialUserAgent('5.3.0'), trialUserAgent('5.3.0'), JOOMLA])
+    for (const agent of [simulationUserAgent('5.3.0'), simulationUserAgent('5.3.0'), JOOMLA])
       await get(`42?dlid=${key}`, ip, agent);
     expect((await why(id)).accesses).toMatchObject([
       {
@@ -1468,7 +1468,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ...{ productId: 42, version: null, identifier: null, ip: `203.0.${n}.1`, userAgent: null, site: null },
       installedVersion: null,
     });
-    await createTold(service.db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
+    await createSiteRecorder(service.db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
     await shop.json(['activation', 'add', String(id), 'full.example']);
     expect((await why(id)).findings).toMatchObject([
       { code: 'ACTIVE' },
@@ -1481,7 +1481,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   test('what sites told they run', async () => {
     const { id } = await give();
     const site = { licenseId: id, productId: 42, site: 'shop.com', version: '1.8.0', at: new Date() };
-    await recordToldSites(service.db, [site]);
+    await recordReportedSites(service.db, [site]);
     expect(codes((await why(id)).findings)).toContain('SITES_RUN');
     expect(await told(id)).toMatch(/Installed, as the sites told:\s+1\.8\.0\s+on\s+shop\.com/);
   });

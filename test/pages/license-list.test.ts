@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listLicensePage } from '../../src/licensing/lists';
 import { countAllLicenses } from '../../src/figures/statistics';
 import { listSortedPositions, type LicenseSort } from '../../src/store/licenses/license-lists';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { listLatestEvents } from '../../src/store/events';
 import {
   DATABASE_KINDS,
@@ -125,7 +125,7 @@ describe('the page of licences', () => {
     const lease = { name: 'housekeeping', holder: 'test' };
     // Another instance's lease has ended by then.
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
-    expect(await holdLease(service.db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
     expect(await countAllLicenses(service.db, lease, () => NOW)).toBe(true);
     const { html } = await seller.get('/licenses?sort=customer');
     expect([...html.matchAll(/>([abc])@example\.com</g)].map(([, name]) => name)).toEqual(['a', 'b', 'c']);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
 import { sumUp } from '../../src/figures/statistics';
-import { holdLease } from '../../src/store/leases';
-import { recordToldSites } from '../../src/store/told';
+import { acquireOrRenewLease } from '../../src/store/leases';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { addActivation } from '../../src/licensing/activations';
 import { findLicense, type License } from '../../src/licensing/licenses';
 import { insertEvents } from '../../src/store/events';
@@ -156,7 +156,7 @@ describe('the page of a licence', () => {
     await download(key);
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 7 * 24 * 60 * 60 * 1000);
-    expect(await holdLease(service.db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
     expect(await sumUp(service.db, lease, () => later)).toBe(true);
     const told = { licenseId: id, productId: 42, site: 'www.example.org', version: '0.9.0' };
     const shown = await get(`/licenses/${id}`);
@@ -164,7 +164,7 @@ describe('the page of a licence', () => {
     expect(shown.text).toMatch(/Last seen .* from (?:::ffff:)?127\.0\.0\.1/);
     expect(shown.text).toMatch(/Suspended \d+ \w+ \d+ charge-back &lt;b&gt;/);
     expect(shown.html).not.toContain('<b>');
-    await recordToldSites(service.db, [{ ...told, at: new Date(service.clock.now.getTime() + 60_000) }]);
+    await recordReportedSites(service.db, [{ ...told, at: new Date(service.clock.now.getTime() + 60_000) }]);
     expect((await get(`/licenses/${id}`)).text).toMatch(
       /Last seen .* on www\.example\.org, which runs 0\.9\.0\./,
     );

@@ -454,7 +454,9 @@ describe('the customer’s pages', () => {
       expect(await siteIdOf('one.example.net')).toBe(one);
       expect((await customer.post(path(one))).location).toBe('/my/mail');
       expect((await customer.get('/my/mail')).html).toContain('one.example.net is removed.');
-      expect(mails).toEqual([{ type: 'site_removed', licenseId: license.id, site: 'one.example.net' }]);
+      expect(mails).toEqual([
+        { type: 'site_removed', licenseId: license.id, site: 'one.example.net', testSites: [] },
+      ]);
       const panel = (await customer.get('/my/mail')).html
         .split(`id="h-l${license.id}"`)[1]!
         .split('</section>')[0];
@@ -483,6 +485,9 @@ describe('the customer’s pages', () => {
       expect(await question('dev.shop.example.org')).not.toContain('removed with it');
       await activate(license, 'www.example.org');
       expect(await question('shop.example.org')).not.toContain('removed with it');
+      for (const name of ['example.org', 'shop.example.org']) await customer.post(path(await siteIdOf(name)));
+      const testSites = ['dev.shop.example.org', 'staging.shop.example.org'];
+      expect(mails.map((mail) => 'testSites' in mail && mail.testSites.sort())).toEqual([[], testSites]);
     });
 
     it('makes a new key, shows it, and ends the old one at once or in 14 days', async () => {

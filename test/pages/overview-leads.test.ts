@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sumUp } from '../../src/figures/statistics';
 import { keepFigures } from '../../src/figures/kept-figures';
-import { createTold } from '../../src/licensing/told';
+import { createSiteRecorder } from '../../src/licensing/spreading';
 import type { Settings } from '../../src/settings/config';
 import type { Access } from '../../src/store/access-log';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { NOW, startManaged, type Managed, type Thing } from '../support/manage';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
@@ -20,7 +20,7 @@ async function sumAll(db: Db): Promise<void> {
   const lease = { name: 'housekeeping', holder: 'test' };
   // The lease of the service has ended by then.
   const later = new Date(Date.now() + DAY_MS);
-  await holdLease(db, lease, later);
+  await acquireOrRenewLease(db, lease, later);
   expect(await sumUp(db, lease, () => later)).toBe(true);
   expect(await keepFigures(db, lease, () => NOW)).toBe(true);
 }
@@ -149,7 +149,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
       ...{ productId: 42, version: null, identifier: null, ip: `198.51.${n}.1`, userAgent: null, site: null },
       installedVersion: null,
     });
-    await createTold(db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
+    await createSiteRecorder(db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
     expect(textOf((await pages.get('/?wait=1')).html)).toContain('1 key is in many hands.');
     for (const [client, says] of [
       [pages, /The key that ends in \w{8} is probably shared: it was used in 14 networks within 30 days/],

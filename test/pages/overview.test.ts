@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { keepFigures } from '../../src/figures/kept-figures';
 import { countAllLicenses, readStatistics, sumUp } from '../../src/figures/statistics';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { table } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { insertAccesses } from '../../src/store/access-log';
 import { recordRefusals } from '../../src/store/refusals';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { giveToken, manageClient } from '../support/manage';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
@@ -80,7 +80,7 @@ describe('the overview', () => {
     });
     expect(activated.status).toBe(200);
     const site = { licenseId: licenses[3]!.id, productId: 42, at: on('2026-11-20') };
-    await recordToldSites(db, [
+    await recordReportedSites(db, [
       { ...site, site: 'a.example.com', version: '1.8.3' },
       { ...site, site: 'b.example.com', version: '2.1.0' },
       { ...site, site: 'c.example.com', version: '1.8.3' },
@@ -96,7 +96,7 @@ describe('the overview', () => {
     await access('2026-11-20', renewed.id, 'ok', 6);
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
-    expect(await holdLease(db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, later)).toBe(true);
     expect(await sumUp(db, lease, () => later)).toBe(true);
     expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
     expect(await keepFigures(db, lease, () => NOW)).toBe(true);
@@ -147,7 +147,7 @@ describe('the overview', () => {
       'Example Shop 2.1.0 is published, but customers’ sites are not offered it.',
     );
     expect(html).toContain('/releases?product_id=42"');
-    await followUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
+    await regenerateUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
     await service.db(table(service.db, 'license_refusals')).delete();
     await giveToken(service.db, 'issue', 'shop');
     const calm = await seller.get('/?wait=1');

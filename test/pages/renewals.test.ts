@@ -3,7 +3,7 @@ import { renew, setEnd } from '../../src/licensing/lifecycle';
 import { endWithGrace } from '../../src/licensing/core/states';
 import { countAllLicenses, sumUp } from '../../src/figures/statistics';
 import { insertAccesses } from '../../src/store/access-log';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { recordRefusals } from '../../src/store/refusals';
 import { startManaged, type Managed } from '../support/manage';
 import { giveLicense, givePlan } from '../support/service';
@@ -119,7 +119,7 @@ describe('a shop of two products', () => {
     await recordRefusals(db, [{ ...access, at: on('2026-11-20'), outcome: 'LICENSE_EXPIRED' }]);
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
-    expect(await holdLease(db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, later)).toBe(true);
     expect(await sumUp(db, lease, () => later)).toBe(true);
     expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
   });

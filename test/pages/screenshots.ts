@@ -9,7 +9,7 @@ import { seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
 import { addToken } from '../../src/access/tokens';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { openKey } from '../../src/licensing/issue';
 import { table, type Db } from '../../src/store/engine/database';
 import { findLicense, type License } from '../../src/store/licenses/licenses';
@@ -25,7 +25,7 @@ const NOW = new Date('2026-11-23T09:02:00Z');
 const SECRET = Buffer.alloc(32, 7);
 const HOST = 'acme.example';
 /** On a machine that has other work too. */
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 /** Taller pages are cut off here. */
 const TALLEST = { 1280: 1100, 360: 1300 };
 
@@ -105,7 +105,7 @@ async function main(): Promise<void> {
     await seedDemo(db, { packagesDir, keySecret: SECRET }, NOW);
     await giveYear(db, { packagesDir, keySecret: SECRET }, NOW);
     for (const id of [42, 43, 45])
-      await followUpdateXml(db, { xmlDir, publicUrl: settings.LICENSING_PUBLIC_URL }, id);
+      await regenerateUpdateXml(db, { xmlDir, publicUrl: settings.LICENSING_PUBLIC_URL }, id);
     const newToken = { name: 'admin', scope: 'write', expiresAt: null } as const;
     const { token } = await addToken(db, newToken, { actor: 'operator:root', now: NOW });
     const shop = { service, token, pages: `${service.url}${PREFIX}/pages`, expired: await findExpired(db) };
@@ -157,7 +157,7 @@ async function take(
     ...{ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light', locale: 'en-GB' },
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   await open(page, shop);
   await page.waitForLoadState('networkidle');
   await savePicture(page, `${name}-${dark ? 'dark' : 'light'}`, most);

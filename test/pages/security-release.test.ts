@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { table } from '../../src/store/engine/database';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { giveLicense, givePlan } from '../support/service';
@@ -25,7 +25,7 @@ it('is marked, shown to its customer, and told of once', async () => {
   const { release } = await giveRelease(service, { version: '2.1.0', changelog });
   const { id: licenseId, key } = await giveLicense(db, plan, { customer: 'jo@example.com' });
   const told = { licenseId, productId: 42, at: service.clock.now };
-  await recordToldSites(db, [
+  await recordReportedSites(db, [
     { ...told, site: 'a.example', version: '2.0.0' },
     { ...told, site: 'b.example', version: '2.1.0' },
   ]);

@@ -9,8 +9,8 @@ import {
   SITE_SORTS,
 } from '../../src/licensing/lists';
 import { countAfterImport } from '../../src/figures/statistics';
-import { createTold, listSpreadingPage, SPREADING_SORTS } from '../../src/licensing/told';
-import { BEHIND_SORTS, readProductSites } from '../../src/licensing/told-sites';
+import { createSiteRecorder, listSpreadingPage, SPREADING_SORTS } from '../../src/licensing/spreading';
+import { OUTDATED_SITE_SORTS, readProductSites } from '../../src/licensing/reported-sites';
 import { listOrderPage, ORDER_SORTS } from '../../src/orders/views';
 import { CUSTOMER_SORTS, listCustomerPage } from '../../src/privacy/customer-list';
 import type { Access } from '../../src/store/access-log';
@@ -89,7 +89,7 @@ const LISTS = {
     nameOf: ({ version }) => version,
   }),
   'sites that are behind': list({
-    sorts: BEHIND_SORTS,
+    sorts: OUTDATED_SITE_SORTS,
     read: async ({ db }, page, sort) => (await readProductSites(db, 42, { ...page, sort }, NOW)).behind,
     values: {
       at: ({ at, licenseId, site }) => [at.toISOString(), `${String(licenseId).padStart(9, '0')} ${site}`],
@@ -179,7 +179,7 @@ async function fill(service: TestService): Promise<void> {
     ...{ licenseId: keys[i]!.license_id, keyId: keys[i]!.id, identifier: null, ip: null, userAgent: null },
     ...{ site: null, installedVersion: null, ...more },
   });
-  const told = createTold(db, 1);
+  const told = createSiteRecorder(db, 1);
   for (const [i, days] of [2, 5, 2, 9, 1].entries())
     await told([
       download(i, { at: daysAgo(days), site: `s${i}.example`, installedVersion: '1.8.0' }),

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addProduct } from '../../src/licensing/catalogue';
-import { rolloutGroup } from '../../src/licensing/updates';
+import { rolloutBucket } from '../../src/licensing/updates';
 import { operator } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
@@ -158,7 +158,7 @@ describe('behind nginx', () => {
     const addresses = ADDRESSES.slice(0, 60);
     for (const address of addresses) {
       const expected =
-        rolloutGroup(address.includes(':') ? `${address.replace('::1', '')}::/64` : address, 42) < 50
+        rolloutBucket(address.includes(':') ? `${address.replace('::1', '')}::/64` : address, 42) < 50
           ? '2.4.0'
           : '2.2.0';
       const { data } = (await ask('updates/42', address)).json() as { data: { version: string } };

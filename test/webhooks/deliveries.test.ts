@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createAddressRules } from '../../src/webhooks/addresses';
 import { ATTEMPT_LIMIT_MS, createPost, type PostResult } from '../../src/webhooks/post';
-import { afterFailure, PAUSES_MS } from '../../src/webhooks/schedule';
+import { afterFailure, RETRY_DELAYS_MS } from '../../src/webhooks/schedule';
 import { table } from '../../src/store/engine/database';
 import { createAuthority } from '../support/certificates';
 import { startManaged, type Managed, type Thing } from '../support/manage';
@@ -134,7 +134,7 @@ test('the schedule: ten attempts within about 76 hours, then the receiver is dis
   };
   const waits = Array.from({ length: 9 }, (_, failures) => after(failures).wait / 1000);
   expect(waits).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
-  expect(PAUSES_MS.reduce((sum, one) => sum + one, 0) / 3_600_000).toBeCloseTo(75.58, 1);
+  expect(RETRY_DELAYS_MS.reduce((sum, one) => sum + one, 0) / 3_600_000).toBeCloseTo(75.58, 1);
   expect([after(0, {}, 0).wait, after(0, {}, 1).wait]).toEqual([4_000, 6_000]);
   expect(after(9)).toEqual({ wait: 0, failures: 10, disabled: 'failing' });
   expect(after(0, { status: 410 })).toMatchObject({ disabled: 'gone' });

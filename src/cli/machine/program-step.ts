@@ -2,7 +2,7 @@ import { existsSync, readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
-import { note } from '../../setup/journal';
+import { appendToJournal } from '../../setup/journal';
 import {
   COMMAND,
   commandIn,
@@ -40,7 +40,7 @@ export async function program(): Promise<Change[]> {
         words: `copy ${ownTree}, which the service's user may not read, to ${tree}`,
         make: async () => {
           // Record the tree before copying, because the copy takes a while.
-          await note({ kind: 'tree', path: tree });
+          await appendToJournal({ kind: 'tree', path: tree });
           await copyTree(ownTree, tree);
           return undefined;
         },

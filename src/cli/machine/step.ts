@@ -1,5 +1,5 @@
 import type { Rights } from '../../setup/files';
-import type { Made } from '../../setup/journal';
+import type { JournalEntry } from '../../setup/journal';
 import type { Output } from '../command';
 import type { WebServer } from './web-servers';
 
@@ -15,7 +15,7 @@ export interface Change {
   /** the description of the change */
   words: string;
   /** Makes the change. @returns the record for the journal; undefined for data, and for changes that remain */
-  make(): Promise<Made | undefined>;
+  make(): Promise<JournalEntry | undefined>;
 }
 
 export interface Setup {

@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readText } from '../../setup/files';
-import { type Made } from '../../setup/journal';
+import { type JournalEntry } from '../../setup/journal';
 import { run, runWell, succeeds } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
 import { isLink, replaceLink } from './trees';
 
 /** Describes and undoes the changes of setup. */
 
-export function describeUndo(made: Made): string {
+export function describeUndo(made: JournalEntry): string {
   switch (made.kind) {
     case 'link':
       return made.before === null
@@ -36,7 +36,7 @@ export function describeUndo(made: Made): string {
 }
 
 /** Undoes a change. @returns remarks about things that were left, because they were changed since */
-export async function undo(made: Made): Promise<string[]> {
+export async function undo(made: JournalEntry): Promise<string[]> {
   switch (made.kind) {
     case 'link':
       if (!isLink(made.path) || readlinkSync(made.path) !== made.to) return left(made.path);

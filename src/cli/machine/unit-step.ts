@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
 import { readText, writeText } from '../../setup/files';
-import { note, writtenBefore, type Made } from '../../setup/journal';
+import { appendToJournal, writtenBefore, type JournalEntry } from '../../setup/journal';
 import { runWell } from '../../setup/machine';
 import {
   readInstances,
@@ -140,10 +140,10 @@ export async function instances(setup: Setup): Promise<Change[]> {
       : [
           {
             words: `${names.join(', ')}: start now and with the machine`,
-            make: async (): Promise<Made> => {
+            make: async (): Promise<JournalEntry> => {
               // Record only new instances, not those that existed before setup.
-              const made: Made = { kind: 'instances', names };
-              await note(made);
+              const made: JournalEntry = { kind: 'instances', names };
+              await appendToJournal(made);
               for (const name of names) {
                 await runWell(['systemctl', 'enable', '--now', '--quiet', name]);
                 await waitUntilReady(name, isReady);

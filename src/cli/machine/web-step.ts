@@ -3,7 +3,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { giveRights, idOf, ownerIds, readText, writeText } from '../../setup/files';
-import { forget, note, STATE, writtenBefore, type Made } from '../../setup/journal';
+import {
+  removeFromJournal,
+  appendToJournal,
+  SETUP_STATE_DIR,
+  writtenBefore,
+  type JournalEntry,
+} from '../../setup/journal';
 import { lastLines, run, runWell } from '../../setup/machine';
 import { connectSite, describeEdits, requireSound } from '../../setup/web-server';
 import { apacheFile } from '../apache-file';
@@ -79,7 +85,7 @@ function reload(webServer: WebServer, before: { path: string; text: string }[]):
       if (code !== 0) {
         for (const { path, text } of before) {
           await writeText(path, text, PUBLIC);
-          await note({ kind: 'file', path, text });
+          await appendToJournal({ kind: 'file', path, text });
         }
         throw new OperatorError(
           `"${webServer.test.join(' ')}" refused the new files, so the former files were restored:\n${lastLines(stderr)}`,
@@ -133,16 +139,16 @@ export async function siteFile(setup: Setup): Promise<Change[]> {
   await requireSound(webServer.test);
   return [
     {
-      words: `${words.join('\n')}\n(a copy of the old file is kept in ${STATE}/copies; ${webServer.name} tests the new one, and reloads it)`,
+      words: `${words.join('\n')}\n(a copy of the old file is kept in ${SETUP_STATE_DIR}/copies; ${webServer.name} tests the new one, and reloads it)`,
       make: async () => {
-        let made: Made | undefined;
+        let made: JournalEntry | undefined;
         try {
-          await connectSite(edits, webServer.test, join(STATE, 'copies'), (site) =>
-            note((made = { kind: 'site', site, reload: webServer.reload })),
+          await connectSite(edits, webServer.test, join(SETUP_STATE_DIR, 'copies'), (site) =>
+            appendToJournal((made = { kind: 'site', site, reload: webServer.reload })),
           );
         } catch (error) {
           // The files have their earlier content again.
-          if (made !== undefined) await forget(made);
+          if (made !== undefined) await removeFromJournal(made);
           throw error;
         }
         await runWell(webServer.reload);

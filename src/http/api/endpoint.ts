@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { Authenticate, Credentials, Refused } from '../../access/authenticate';
 import { callerKey, type Caller } from '../../access/caller';
-import type { Written } from '../../access/idempotency';
+import type { StoredResponse } from '../../access/idempotency';
 import type { Db } from '../../licensing/licensing';
 import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
@@ -13,7 +13,7 @@ import { readSessionCookie } from '../session-cookies';
 import { TICKET_HEADER } from '../ticket-header';
 import { readJsonBody } from './body';
 import { receiveUpload } from './upload';
-import { ManageError, toFailure, type Failure } from '../../operations/kit/failures';
+import { OperationError, toErrorResponse, type ErrorResponse } from '../../operations/kit/failures';
 import type { FileAnswer, Operation } from '../../operations/kit/operation';
 import { OPERATIONS } from '../../operations/operations';
 import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';
@@ -76,7 +76,7 @@ function endpoint(
       if (operation.sendsFile === undefined) send(ctx, written);
       else sendFile(ctx, operation.sendsFile, (written.body as { data: FileAnswer }).data);
     } catch (error) {
-      const failure = toFailure(error, { ...given.query, ...given.body });
+      const failure = toErrorResponse(error, { ...given.query, ...given.body });
       if (failure === undefined) throw error;
       sendFailure(ctx, failure);
     }
@@ -101,7 +101,7 @@ function asText(sent: object | undefined): string {
   try {
     return JSON.stringify(sent ?? {});
   } catch {
-    throw new ManageError('INVALID_REQUEST', 'The body is nested too deeply.');
+    throw new OperationError('INVALID_REQUEST', 'The body is nested too deeply.');
   }
 }
 
@@ -110,7 +110,7 @@ function hasJson({ method }: Operation): boolean {
   return method !== 'get';
 }
 
-/** Identifies the caller. @throws ManageError for a wrong credential, another site's page, or too many requests */
+/** Identifies the caller. @throws OperationError for a wrong credential, another site's page, or too many requests */
 async function authenticate(
   ctx: Context,
   path: string,
@@ -122,19 +122,19 @@ async function authenticate(
     'refused' in caller
       ? await limiter('manage_failures', ctx.state.client.limitKey)
       : await limiter('manage', callerKey(caller));
-  if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many requests.', { retryAfter });
+  if (!allowed) throw new OperationError('RATE_LIMITED', 'Too many requests.', { retryAfter });
   if (!('refused' in caller)) {
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
     // Prevent CSRF: a page of another site can make the browser send the session cookie.
     if (caller.session !== undefined && !isRead && !isSameOrigin(ctx))
-      throw new ManageError(
+      throw new OperationError(
         'FORBIDDEN',
         'With a session, calls that change something must come from its own pages.',
       );
     return caller;
   }
   if (caller.refused === 'FORBIDDEN')
-    throw new ManageError('FORBIDDEN', 'The groups of this account may not manage licences.');
+    throw new OperationError('FORBIDDEN', 'The groups of this account may not manage licences.');
   throw unauthorized(ctx);
 }
 
@@ -157,36 +157,36 @@ function credentialsOf(ctx: Context): Credentials {
   };
 }
 
-function unauthorized(ctx: Context): ManageError {
+function unauthorized(ctx: Context): OperationError {
   ctx.set('WWW-Authenticate', 'Bearer');
-  return new ManageError('UNAUTHORIZED', 'A valid token is needed: "Authorization: Bearer ...".');
+  return new OperationError('UNAUTHORIZED', 'A valid token is needed: "Authorization: Bearer ...".');
 }
 
-function noOperation(ctx: Context, methods: Map<string, Operation>): ManageError {
-  if (methods.size === 0) return new ManageError('NOT_FOUND', 'There is nothing at this address.');
+function noOperation(ctx: Context, methods: Map<string, Operation>): OperationError {
+  if (methods.size === 0) return new OperationError('NOT_FOUND', 'There is nothing at this address.');
   const allowed = [...methods.keys()].flatMap((method) =>
     method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
   );
   ctx.set('Allow', allowed.join(', '));
-  return new ManageError('METHOD_NOT_ALLOWED', 'This address does not answer that method.');
+  return new OperationError('METHOD_NOT_ALLOWED', 'This address does not answer that method.');
 }
 
-/** Reads the Idempotency-Key header. @throws ManageError */
+/** Reads the Idempotency-Key header. @throws OperationError */
 function idempotencyKeyOf(ctx: Context): string | undefined {
   const key = ctx.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  throw new ManageError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
+  throw new OperationError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
 }
 
 /** Answers a refusal in the form of the operator's API. */
-export function sendFailure(ctx: Context, { status, error, retryAfter }: Failure): void {
+export function sendFailure(ctx: Context, { status, error, retryAfter }: ErrorResponse): void {
   ctx.state.code = error.code;
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   sendJson(ctx, status, { error });
 }
 
-function send(ctx: Context, { status, body }: Written): void {
+function send(ctx: Context, { status, body }: StoredResponse): void {
   if (body !== undefined && 'error' in body)
     ctx.state.code = (body as { error: { code: string } }).error.code;
   if (body === undefined || status === 204) ctx.status = status;

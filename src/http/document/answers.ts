@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox';
-import { exactly, oneOf, Text, Time } from '../../operations/kit/schemas';
+import { strictObject, enumOf, Text, Time } from '../../operations/kit/schemas';
 import type { Components, Json } from './components';
 
 /** The answers in the OpenAPI document. */
@@ -128,10 +128,10 @@ const MANAGE_CODES = [
 ];
 
 /** The body of a refusal of the operator's API. */
-const ManageError = exactly(
+const ManageError = strictObject(
   {
-    error: exactly({
-      code: oneOf(MANAGE_CODES),
+    error: strictObject({
+      code: enumOf(MANAGE_CODES),
       message: Type.String({ description: 'For people.' }),
       field: Type.Optional(Type.String({ description: 'The field that is wrong.' })),
     }),
@@ -189,10 +189,10 @@ const CODES = {
 
 export type CustomerCode = (typeof CODES)[keyof typeof CODES][number];
 
-const Refusal = exactly(
+const Refusal = strictObject(
   {
-    error: exactly({
-      code: oneOf([...new Set(Object.values(CODES).flat())]),
+    error: strictObject({
+      code: enumOf([...new Set(Object.values(CODES).flat())]),
       message: Text,
       activation_limit: Type.Optional(
         Type.Integer({ minimum: 0, description: 'Only with ACTIVATION_LIMIT_REACHED.' }),

@@ -26,7 +26,7 @@ end
 return answers`;
 
 /** The size at which a batch is sent at once, so that Redis counts it while the requests behind it are read. */
-const MOST_TOGETHER = 16;
+const MAX_BATCH_SIZE = 16;
 
 /**
  * Batches a script's calls of one event-loop turn into one command. A command for each key took a fifth of a validate
@@ -34,10 +34,10 @@ const MOST_TOGETHER = 16;
  */
 export function batchScripts({
   client,
-  patience,
-}: Pick<RedisConnection, 'client' | 'patience'>): ScriptClient {
+  timeoutMs,
+}: Pick<RedisConnection, 'client' | 'timeoutMs'>): ScriptClient {
   const isCluster = !(client instanceof Redis);
-  const most = isCluster ? 1 : MOST_TOGETHER;
+  const most = isCluster ? 1 : MAX_BATCH_SIZE;
   const batching: ScriptClient = {
     defineCommand(name, { lua, keys = 1 }) {
       // ioredis selects a cluster's node by the first argument, so this must be the key and not the number of keys.
@@ -60,7 +60,7 @@ export function batchScripts({
           const named = batch.flatMap(({ call }) => call.slice(0, keys));
           const rest = batch.flatMap(({ call }) => call.slice(keys));
           const count = isCluster ? [] : [named.length];
-          const answers = await answeredInTime(run(...count, ...named, ...rest), patience);
+          const answers = await answeredInTime(run(...count, ...named, ...rest), timeoutMs);
           batch.forEach(({ resolve }, i) => resolve(answers[i]));
         } catch (error) {
           for (const { reject } of batch) reject(error);

@@ -1,7 +1,7 @@
 import { answeredInTime } from '../../process/redis';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { createStanding } from './away';
+import { createCircuitBreaker } from './circuit-breaker';
 import { countInDatabase, type Asked, type Count, type Outcome, type Taken } from './download-counts';
 import type { Counted } from './memory-counters';
 import {
@@ -15,11 +15,11 @@ import {
 } from './rate-limit';
 
 /** The maximum time that a request waits for its count. Its next query to the same database would take as long. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 /** The maximum number of remembered clients over their limit, which are refused without a query. */
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 /** The maximum number of a client's requests that one statement counts. */
-const MOST_TOGETHER = 1_000;
+const MAX_BATCH_SIZE = 1_000;
 
 /** The counts of a bucket. */
 interface BucketCounts {
@@ -48,14 +48,14 @@ export function createDatabaseLimiter(
   const stores = Object.fromEntries(
     BUCKET_NAMES.map((bucket) => [bucket, shared.open(bucket, () => windowOf(bucket, settings))]),
   ) as Record<Bucket, BucketCounts>;
-  const standing = createStanding(onChange);
+  const standing = createCircuitBreaker(onChange);
   standing.watch(() => stores.api.add(digest('probe'), 1));
   const over = rememberFull();
 
   const orInMemory = async <T>(ask: () => Promise<T>, inMemory: () => Promise<T>): Promise<T> => {
     if (standing.isAway()) return inMemory();
     try {
-      return await answeredInTime(ask(), PATIENCE_MS * timeoutFactor);
+      return await answeredInTime(ask(), TIMEOUT_MS * timeoutFactor);
     } catch (error) {
       standing.setAway(error);
       return inMemory();
@@ -164,7 +164,7 @@ function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<C
 
   async function run(key: string): Promise<void> {
     for (const lane = lanes.get(key) ?? []; lane.length > 0;) {
-      const together = lane.splice(0, MOST_TOGETHER);
+      const together = lane.splice(0, MAX_BATCH_SIZE);
       try {
         const { count, endsIn } = await addPoints(key, together.length);
         together.forEach(({ resolve }, i) => resolve({ count: count - together.length + 1 + i, endsIn }));
@@ -188,7 +188,7 @@ function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<C
 
 /** Remembers the clients over their limit until their window ends. */
 function rememberFull() {
-  const full = new LRUCache<string, number>({ max: MOST_REMEMBERED });
+  const full = new LRUCache<string, number>({ max: MAX_REMEMBERED });
   return {
     find(name: string, limit: number): Counted | undefined {
       const count = full.get(name);

@@ -6,12 +6,12 @@ import type { Asked, DownloadCounts, Outcome, Taken } from './download-counts';
 import { inTime } from '../faults';
 import type { Allowance, Limiter } from './rate-limit';
 import { readDownloadKey, readQuery } from '../requests';
-import { createTurns } from './turns';
+import { createKeyedSemaphore } from './keyed-semaphore';
 
 /** The share of a limit that one process may have in doubt: a quarter, so that other processes have room too. */
 const SHARE_IN_DOUBT = 4;
 /** The maximum number of an address's requests that wait for a turn. */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 /** The pause between attempts while requests in doubt fill the limit, and the part of the deadline for attempts. */
 const ASK_AGAIN_MS = 10;
 const SHARE_OF_DEADLINE = 1 / 2;
@@ -28,7 +28,9 @@ type Refuse = (ctx: Context, allowance: Allowance) => void;
  * (docs/api-errors.md, "Limits").
  */
 export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Refuse) {
-  const takeTurn = createTurns(MOST_WAITING, () => Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)));
+  const takeTurn = createKeyedSemaphore(MAX_WAITING, () =>
+    Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)),
+  );
   return async (ctx: Context, work: () => Promise<void>): Promise<void> => {
     const { limitKey: client } = ctx.state.client;
     const endTurn = await turnOf(ctx, takeTurn(client));
@@ -36,7 +38,7 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
     let settling: Promise<unknown> | undefined;
     try {
       const asked: Asked = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
-      const taken = await takeWithPatience(downloads, asked, ctx.state.deadlineMs * SHARE_OF_DEADLINE);
+      const taken = await takeUntilDeadline(downloads, asked, ctx.state.deadlineMs * SHARE_OF_DEADLINE);
       if (taken.full !== undefined)
         return refuse(ctx, {
           allowed: false,
@@ -75,8 +77,8 @@ async function turnOf(
 }
 
 /** Retries while requests in doubt fill the limit: they are decided within ms, unless the database hangs. */
-async function takeWithPatience(counts: DownloadCounts, asked: Asked, patienceMs: number): Promise<Taken> {
-  const end = performance.now() + patienceMs;
+async function takeUntilDeadline(counts: DownloadCounts, asked: Asked, timeoutMs: number): Promise<Taken> {
+  const end = performance.now() + timeoutMs;
   for (;;) {
     const taken = await counts.take(asked);
     if (taken.full !== 'doubt' || performance.now() > end) return taken;

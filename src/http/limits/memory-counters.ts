@@ -7,7 +7,7 @@ export interface Counted {
 }
 
 /** The maximum of counters. 1,000,000 take 63 MB, and 510 MB with rate-limiter-flexible, which has no maximum. */
-const MOST_COUNTERS = 200_000;
+const MAX_COUNTERS = 200_000;
 
 /**
  * Counts clients in windows of `window` ms. When full, drops the oldest hundredth of the windows, and counts new
@@ -16,7 +16,7 @@ const MOST_COUNTERS = 200_000;
  */
 export function createMemoryCounters(
   window: number,
-  most = MOST_COUNTERS,
+  most = MAX_COUNTERS,
 ): (client: string, points?: -1 | 0 | 1) => Counted {
   /** The windows by client. All have the same length, so insertion order is the order in which they end. */
   const counters = new Map<string, { count: number; endsAt: number }>();

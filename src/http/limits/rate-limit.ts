@@ -51,9 +51,9 @@ export function windowOf(bucket: Bucket, { window }: Readonly<RateLimits>): numb
 }
 
 /** The maximum number of clients whose failures are counted in memory. */
-const MOST_FAILING = 20_000;
+const MAX_FAILING = 20_000;
 /** The maximum number of networks whose page views are counted in memory. */
-const MOST_VISITORS = 20_000;
+const MAX_VISITORS = 20_000;
 
 export interface RateLimits {
   /** the maximum of requests in each window */
@@ -86,8 +86,8 @@ export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
   const counters = {
     customers: createMemoryCounters(window * 1000),
     minute: createMemoryCounters(MINUTE * 1000),
-    failures: createMemoryCounters(MINUTE * 1000, MOST_FAILING),
-    pages: createMemoryCounters(MINUTE * 1000, MOST_VISITORS),
+    failures: createMemoryCounters(MINUTE * 1000, MAX_FAILING),
+    pages: createMemoryCounters(MINUTE * 1000, MAX_VISITORS),
     keys: createMemoryCounters(window * 1000),
   };
   const countOf = (bucket: Bucket, client: string, points: 0 | 1) => {

@@ -1,15 +1,15 @@
-import { ManageError } from '../../operations/kit/failures';
+import { OperationError } from '../../operations/kit/failures';
 import type { Context, Middleware } from '../context';
 import { isCoded } from '../../base/errors';
 import { inTime } from '../faults';
 import { isSameOrigin } from '../same-origin';
-import type { TakeTurn } from '../limits/turns';
+import type { AcquirePermit } from '../limits/keyed-semaphore';
 import { refusalOf } from './act';
 import { callOf, pathBelow } from './call';
 import { ErrorPage, troubleOf } from './error-page';
 import { setPageHeaders } from './headers';
 import { countView, noTurn, refuseView, turnOfSession } from './limits';
-import type { Answer, PageCall, PagesDependencies, Route } from './page';
+import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
 import { FORM_LIMIT, noForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
 import { send } from './send';
 
@@ -17,16 +17,16 @@ import { send } from './send';
 
 /** The step-up authentication of an operator's form: a sign-in within the last hour. */
 export interface Confirm<Call extends PageCall> {
-  recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | Answer>;
+  recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | PageResponse>;
   /** returns the form again, together with a sign-in */
-  ask: (sent: URLSearchParams) => Answer;
+  ask: (sent: URLSearchParams) => PageResponse;
 }
 
 /** Returns the handler of a route: it identifies the visitor and applies the limits before it reads the form. */
 export function answerPage<Call extends PageCall>(
   route: Route<Call>,
-  enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
-  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: TakeTurn },
+  enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
+  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: AcquirePermit },
   /** only for operators' pages */
   confirm: Confirm<Call> | undefined,
 ): Middleware {
@@ -53,8 +53,8 @@ export function answerPage<Call extends PageCall>(
       const handle = isPost ? route.post : route.get;
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
-      if (isPost && !route.checksOrigin && !isSameOrigin(ctx))
-        throw new ManageError('FORBIDDEN', 'Another origin.');
+      if (isPost && !route.handlesCsrfItself && !isSameOrigin(ctx))
+        throw new OperationError('FORBIDDEN', 'Another origin.');
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
         await send(call, entered);
@@ -136,8 +136,8 @@ async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
   }
 }
 
-function notFoundOrMethod(ctx: Context, route: Route<never>): ManageError {
+function notFoundOrMethod(ctx: Context, route: Route<never>): OperationError {
   const allowed = [...(route.get ? ['GET', 'HEAD'] : []), ...(route.post ? ['POST'] : [])];
   ctx.set('Allow', allowed.join(', '));
-  return new ManageError('METHOD_NOT_ALLOWED', '');
+  return new OperationError('METHOD_NOT_ALLOWED', '');
 }

@@ -1,5 +1,5 @@
 import { faultCode } from '../faults';
-import type { Failure } from '../../operations/kit/failures';
+import type { ErrorResponse } from '../../operations/kit/failures';
 import { formState } from './form-state';
 import { CustomerPage } from './kit/customer-page';
 import { Form, Submit } from './kit/fields';
@@ -14,7 +14,7 @@ export interface Trouble {
   code: string;
 }
 
-export function troubleOf(failure: Failure | undefined, error: unknown): Trouble {
+export function troubleOf(failure: ErrorResponse | undefined, error: unknown): Trouble {
   if (failure !== undefined) return { status: failure.status, code: failure.error.code };
   const code = faultCode(error);
   return { status: code === 'SERVICE_UNAVAILABLE' ? 503 : 500, code };

@@ -6,7 +6,7 @@ import { CUSTOMERS } from '../../texts/customers/languages';
 import { inTime } from '../faults';
 import type { Limiter } from '../limits/rate-limit';
 import { readSessionCookie } from '../session-cookies';
-import type { TakeTurn } from '../limits/turns';
+import type { AcquirePermit } from '../limits/keyed-semaphore';
 import { languageOf } from './browser-choices';
 import { isOfCustomers } from './call';
 
@@ -25,7 +25,11 @@ export async function countView(ctx: Context, limiter: Limiter): Promise<void> {
  * @returns a function that ends the turn
  * @throws OVER_LIMIT, CLIENT_GONE
  */
-export async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: TakeTurn): Promise<() => void> {
+export async function turnOfSession(
+  ctx: Context,
+  limiter: Limiter,
+  takeTurn: AcquirePermit,
+): Promise<() => void> {
   const session = secretDigest(readSessionCookie(ctx, 'customer') ?? '');
   if (session === undefined) return noTurn;
   const { allowed, retryAfter } = await limiter('my_sessions', session);

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { requireProduct } from '../../licensing/find-or-refuse';
+import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
 import { listArsItems, type FormerPlace } from './tables';

@@ -16,7 +16,7 @@ import { requirePlace } from './place';
 /** Reads and writes the files of a product's update XML, in an order that never takes back an offered version. */
 
 /** The number of rollout buckets. nginx puts each address into one, and tries its file first (nginx/upstream.conf). */
-export const BUCKETS = 100;
+export const ROLLOUT_BUCKETS = 100;
 
 export interface XmlFiles {
   /** the path of the file for all sites without a file of their own */

@@ -1,4 +1,4 @@
-import { requireProduct } from '../../licensing/find-or-refuse';
+import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
 import { typeOfElement, type ExtensionClient, type ExtensionType } from '../extension-types';

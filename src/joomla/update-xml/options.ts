@@ -1,4 +1,4 @@
-import { noProduct, requireProduct } from '../../licensing/find-or-refuse';
+import { throwProductNotFound, requireProduct } from '../../licensing/find-or-throw';
 import { STABILITIES, type Stability } from '../../licensing/versions';
 import { lockProduct, setUpdateXmlSettings } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
@@ -58,7 +58,7 @@ export async function readUpdateXmlOptions(db: Db, productId: number): Promise<X
 
 /**
  * Stores options of a product's update XML, with the checks of `update-xml write`. undefined keeps an option; null or
- * an empty text clears it. `followUpdateXml` then updates the file.
+ * an empty text clears it. `regenerateUpdateXml` then updates the file.
  * @throws OperatorError with the option's name, after which nothing is stored
  */
 export function setUpdateXmlOptions(
@@ -67,7 +67,7 @@ export function setUpdateXmlOptions(
   options: { [K in keyof XmlOptions]?: XmlOptions[K] | '' | undefined },
 ): Promise<XmlOptions> {
   return inTransaction(db, async (trx) => {
-    const product = (await lockProduct(trx, productId)) ?? noProduct(productId);
+    const product = (await lockProduct(trx, productId)) ?? throwProductNotFound(productId);
     const { tag } = options;
     refuseUnknown('type', options.type, EXTENSION_TYPES);
     refuseUnknown('client', options.client, EXTENSION_CLIENTS);

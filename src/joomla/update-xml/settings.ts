@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { requireProduct } from '../../licensing/find-or-refuse';
+import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Stability } from '../../licensing/versions';
 import type { Product } from '../../store/catalogue';

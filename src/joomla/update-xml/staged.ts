@@ -1,12 +1,12 @@
 import { isCoded } from '../../base/errors';
-import { requireProduct } from '../../licensing/find-or-refuse';
+import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
 import { offeredTo } from '../../licensing/updates';
 import { setRollout } from '../../packages/releases';
 import { inTransaction } from '../../store/engine/transaction';
 import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
-import { readUpdateXmlState } from '../follow-xml';
+import { readUpdateXmlState } from '../regenerate-update-xml';
 import { fetchAsJoomla } from '../updater/fetch';
 import { ASSUMED_JOOMLA } from '../updater/try';
 import { findXmlPlace, type XmlHome } from './place';

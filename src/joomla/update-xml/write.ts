@@ -9,7 +9,7 @@ import type { Db } from '../../store/engine/database';
 import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
 import { inTransaction } from '../../store/engine/transaction';
 import { renderChangelog, changelogBeside } from '../changelog';
-import { BUCKETS, removeBuckets, writeFiles, type XmlFiles } from './files';
+import { ROLLOUT_BUCKETS, removeBuckets, writeFiles, type XmlFiles } from './files';
 import { planUpdates, type HeldBack, type PlannedUpdate } from './offered';
 import { addressOf, findLeftBehind, requirePlace, type XmlHome } from './place';
 import { withGiven, type Remembered, type Requirements, type Settings } from './remembered';
@@ -182,7 +182,7 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
   const buckets = new Map<number, string>();
   let from = 0;
   for (const { share, xml } of shares) {
-    const to = Math.ceil((share * BUCKETS) / WHOLE_ROLLOUT);
+    const to = Math.ceil((share * ROLLOUT_BUCKETS) / WHOLE_ROLLOUT);
     for (let bucket = from; bucket < to; bucket++) if (xml !== whole) buckets.set(bucket, xml);
     from = to;
   }

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { domainToASCII } from 'node:url';
 import { CodedError, isCoded } from '../../base/errors';
-import { trialUserAgent } from './agent';
+import { simulationUserAgent } from './agent';
 
 /**
  * A GET as Joomla makes it, by PHP's `parse_url` and libcurl. Node's own clients would encode, trim or refuse
@@ -124,7 +124,7 @@ function send(
     path: Buffer.from(target, 'utf8').toString('latin1'),
     headers: {
       Host: port === undefined ? host : `${host}:${port}`,
-      'User-Agent': trialUserAgent(joomla),
+      'User-Agent': simulationUserAgent(joomla),
       Accept: '*/*',
     },
     agent: false,

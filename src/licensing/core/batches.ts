@@ -15,7 +15,7 @@ export interface BatchOptions {
 const DEFAULTS: BatchOptions = { maxItems: 200, maxWaiting: 5_000 };
 
 /** The smallest size to which a batch is halved, because a statement for fewer items costs about as much. */
-const LEAST_HALF = 16;
+const MIN_HALF = 16;
 
 /** The answer to an item, or a promise of it. The next batch starts without waiting for such a promise. */
 export type Reply<Answer> = Answer | Promise<Answer>;
@@ -44,7 +44,7 @@ export function createBatches<Item, Answer>(
 
   function takeBatch(): typeof waiting {
     const half = Math.ceil(Math.max(...crowds, waiting.length) / 2);
-    return waiting.splice(0, Math.min(maxItems, Math.max(half, LEAST_HALF)));
+    return waiting.splice(0, Math.min(maxItems, Math.max(half, MIN_HALF)));
   }
 
   async function run(): Promise<void> {

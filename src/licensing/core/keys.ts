@@ -41,7 +41,7 @@ const KEYS_ALONE = new RegExp(`^${KEY_TEXT}(?:-?${KEY_TEXT})*$`, 'i');
 /** The number of hexadecimal digits of a key. A text with fewer characters cannot contain a key. */
 const KEY_DIGITS = 32;
 /** The maximum length of a text that is searched for a key, such as a mail. */
-const MOST_SEARCHED = 10_000;
+const MAX_SEARCHED = 10_000;
 
 /** Generates a key with 128 random bits from the system's CSPRNG, such as `A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6`. */
 export function generateKey(): string {
@@ -57,7 +57,7 @@ export function canonicalKey(text: string): string {
   if (hasOwnShape(text)) return text.toUpperCase();
   const bare = unwrap(text.replace(BLANKS, ''));
   if (hasOwnShape(bare)) return bare.toUpperCase();
-  if (text.length < KEY_DIGITS || text.length > MOST_SEARCHED) return bare;
+  if (text.length < KEY_DIGITS || text.length > MAX_SEARCHED) return bare;
   return keyAlone(bare) ?? keyWithin(text) ?? bare;
 }
 
@@ -165,7 +165,7 @@ export function containsKey(text: string): boolean {
 }
 
 /** The minimum length of a key that is looked for in a text. Shorter strings are too common inside other text. */
-export const LEAST_KEY = 8;
+export const MIN_KEY_LENGTH = 8;
 
 /**
  * Reports whether a text is only this canonical key, pasted in any form. It is false for an address or a device id that
@@ -173,7 +173,7 @@ export const LEAST_KEY = 8;
  */
 export function isKey(text: string, key: string): boolean {
   // Compare the lengths first, which is cheap and excludes almost all texts.
-  if (key.length < LEAST_KEY || text.length < Math.min(key.length, KEY_DIGITS)) return false;
+  if (key.length < MIN_KEY_LENGTH || text.length < Math.min(key.length, KEY_DIGITS)) return false;
   if (text.length > 3 * key.length + 20) return false;
   const written = lettersOf(text).replace(/^(?:dlid|licensekey)/, '');
   const letters = lettersOf(key);
@@ -211,7 +211,7 @@ export function withoutKey(text: string, key: string): string {
 
 function withoutSpelled(text: string, key: string): string {
   // Check the first characters before building a regular expression for this key: nearly no text contains the key.
-  if (key.length < LEAST_KEY || !text.toLowerCase().includes(key.slice(0, 4).toLowerCase())) return text;
+  if (key.length < MIN_KEY_LENGTH || !text.toLowerCase().includes(key.slice(0, 4).toLowerCase())) return text;
   const parts = key.split(ANY_DASH).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
   const dash = `${ANY_DASH.source}${hasOwnShape(key) ? '?' : ''}`;
   return text.replace(new RegExp(parts.join(`${GAP}${dash}${GAP}`), 'giu'), '[key]');

@@ -26,7 +26,7 @@ import {
   type SlotChanges,
   type Verb,
 } from './slot-changes';
-import { byKey, type Refusal } from './verdict';
+import { refusalWithKey, type Refusal } from './verdict';
 
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
@@ -47,7 +47,7 @@ export interface Ledger {
 }
 
 /** The number of identifiers in one look-up. */
-const REMOVED_AT_ONCE = 200;
+const REMOVAL_BATCH_SIZE = 200;
 
 /** Writes changes of licences into their history and queues their webhooks, in the transaction that makes the changes. */
 export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;
@@ -104,7 +104,7 @@ export function createLedger(
     // Answer a call that changes nothing without a lock.
     const found = await find(request);
     const refusal = JUDGES[verb](found, request.now);
-    if (refusal !== undefined) return byKey(refusal, found);
+    if (refusal !== undefined) return refusalWithKey(refusal, found);
     const match = found as LicenseMatch;
     const same = unchanged(verb, request, match);
     if (same !== undefined) return same;
@@ -239,7 +239,7 @@ export async function removeActivations(
     now,
   }));
   const remove = async (some: Entry[]) => (await write(trx, some, recordChanges)).values();
-  return inChunks(entries, remove, REMOVED_AT_ONCE);
+  return inChunks(entries, remove, REMOVAL_BATCH_SIZE);
 }
 
 async function store(

@@ -7,8 +7,8 @@ import type { LicenseMatch, LicenseQuery, SlotCost } from './lookup';
 import { mostFree, placeSite, siteOf, type Placement } from './staging-sites';
 import { tokenEnd } from './token-claims';
 import {
-  asShown,
-  byKey,
+  licenseAsSeenByKey,
+  refusalWithKey,
   judgeActivation,
   judgeDeactivation,
   judgeFile,
@@ -90,10 +90,10 @@ export function unchanged(verb: Verb, { name }: Claim, found: LicenseMatch): Slo
 /** @param after the licence and key after the claim; by default the claim changed no slots */
 function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'key'> = found): SlotAnswer {
   return {
-    license: asShown(found),
+    license: licenseAsSeenByKey(found),
     // An identifier exists, because the guards refuse a request without a valid one.
     identifier: found.identifier as string,
-    activationsUsed: asShown(after).activationsUsed,
+    activationsUsed: licenseAsSeenByKey(after).activationsUsed,
     repeated: found.activation !== undefined,
     keyEndsAt: found.key.endsAt,
   };
@@ -211,7 +211,7 @@ function judgeClaim(batch: Batch, { claim, found }: FoundClaim): SlotAnswer | Re
   const refusal = judge({ ...now, cost, heldUntil }, claim.now);
   // `place` is defined, because the guards refuse a claim without a valid identifier.
   return refusal
-    ? byKey(refusal, found)
+    ? refusalWithKey(refusal, found)
     : carryOut({ batch, slots, claim, found, now, place: place as Place, placement });
 }
 

@@ -3,7 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020'
 import { redactKeys } from '../../licensing/core/keys';
 import { JUDGES } from '../../licensing/fields';
 import { kindOf } from '../../licensing/schemas/catalogue';
-import { ManageError } from './failures';
+import { OperationError } from './failures';
 
 /** Validates queries and bodies by the JSON schemas of their operation. A refusal names the first wrong field. */
 
@@ -85,7 +85,7 @@ function judged(
   return given;
 }
 
-function explain({ keyword, instancePath, params, message = 'is not valid' }: ErrorObject): ManageError {
+function explain({ keyword, instancePath, params, message = 'is not valid' }: ErrorObject): OperationError {
   const { additionalProperty, missingProperty, allowedValues, type } = params as {
     additionalProperty?: string;
     missingProperty?: string;
@@ -115,6 +115,6 @@ function printable(name: string): string {
   return redactKeys(name.slice(0, 100).replace(/[^\x20-\x7e]/g, '?'));
 }
 
-function refused(message: string, field?: string): ManageError {
-  return new ManageError('INVALID_REQUEST', message, { field });
+function refused(message: string, field?: string): OperationError {
+  return new OperationError('INVALID_REQUEST', message, { field });
 }

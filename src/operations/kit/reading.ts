@@ -6,20 +6,20 @@ import type { ChangeContext } from '../../licensing/lifecycle';
 import type { PageRequest } from '../../licensing/lists';
 import { findLicense, findLicenseByReference, type License } from '../../licensing/licenses';
 import { notFound } from './failures';
-import type { Call } from './operation';
+import type { OperationCall } from './operation';
 import type { Flag } from './schemas';
 
 /** Reads parts of a call that a schema cannot validate. */
 
 /**
  * Returns the licence in the path: an id, or `reference:ORDER`. A shop's token finds only licences that it issued.
- * @throws ManageError if it does not exist
+ * @throws OperationError if it does not exist
  */
 export async function requireLicense({
   db,
   path,
   caller,
-}: Pick<Call, 'db' | 'path' | 'caller'>): Promise<License> {
+}: Pick<OperationCall, 'db' | 'path' | 'caller'>): Promise<License> {
   const reference = /^reference:(.+)$/s.exec(path.id ?? '')?.[1];
   const license = await (reference === undefined
     ? findLicense(db, readId({ path }, 'id', 'licence'))
@@ -29,8 +29,8 @@ export async function requireLicense({
   return license;
 }
 
-/** Reads an id in the path. @throws ManageError (404) if it is not an id */
-export function readId({ path }: Pick<Call, 'path'>, name = 'id', what = 'thing'): number {
+/** Reads an id in the path. @throws OperationError (404) if it is not an id */
+export function readId({ path }: Pick<OperationCall, 'path'>, name = 'id', what = 'thing'): number {
   return toId(path[name], what);
 }
 
@@ -42,7 +42,7 @@ export function filterId(text: string | undefined): number | undefined {
   return ID.test(text) ? Number(text) : 0;
 }
 
-/** Reads an id in a path or a field. @throws ManageError (404) if it is not an id */
+/** Reads an id in a path or a field. @throws OperationError (404) if it is not an id */
 export function toId(text: string | null | undefined, what = 'thing'): number {
   if (!ID.test(text ?? '')) throw notFound(what);
   return Number(text);
@@ -78,6 +78,9 @@ export function pageOf({
 }
 
 /** Adds the reason for the history. @throws OperatorError if it is not a text of one line */
-export function withReason({ context, body: { reason } }: Call<unknown, { reason?: string }>): ChangeContext {
+export function withReason({
+  context,
+  body: { reason },
+}: OperationCall<unknown, { reason?: string }>): ChangeContext {
   return { ...context, reason: reason === undefined ? undefined : requireLabel(reason, 'reason') };
 }

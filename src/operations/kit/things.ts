@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
 import { MAIL_TYPES } from '../../mail/queue';
 import { STORED_STATUSES } from '../../licensing/core/states';
-import { exactly, Id, Limit, orNull, Text, TextOrNull, Time, TimeOrNull, wordOf } from './schemas';
+import { strictObject, Id, Limit, nullable, Text, TextOrNull, Time, TimeOrNull, enumAsText } from './schemas';
 
 /** The resources of the API in the form of their views (licensing/views.ts). */
 
@@ -12,25 +12,25 @@ export const Metadata = Type.Record(Type.String(), Type.String(), { title: 'Meta
 
 export const licenseFields = {
   id: Id,
-  key_hint: orNull(Type.String({ description: 'The end of the key.' })),
-  status: wordOf(STATUSES),
+  key_hint: nullable(Type.String({ description: 'The end of the key.' })),
+  status: enumAsText(STATUSES),
   product_id: Id,
   product: Text,
   plan_id: Id,
   plan: Text,
-  activation_type: wordOf(ACTIVATION_TYPES),
+  activation_type: enumAsText(ACTIVATION_TYPES),
   activation_limit: Limit,
   activations_used: Type.Integer({ minimum: 0 }),
   customer: TextOrNull,
   reference: TextOrNull,
   metadata: Metadata,
-  expires_at: orNull(
+  expires_at: nullable(
     Type.String({
       ...Time,
       description: 'The time at which it stops working, including the grace period; null: it never expires.',
     }),
   ),
-  paid_until: orNull(
+  paid_until: nullable(
     Type.String({
       ...Time,
       description: 'Its end without the grace period, in which the renewal of a subscription is awaited.',
@@ -44,20 +44,20 @@ export const licenseFields = {
   revision: Type.Integer({ minimum: 0, description: 'Raised by every change.' }),
 };
 
-export const License = exactly(licenseFields, { title: 'License' });
+export const License = strictObject(licenseFields, { title: 'License' });
 
 const keyFields = {
   id: Id,
   key_hint: TextOrNull,
   label: TextOrNull,
-  activation_limit: orNull(Type.Integer({ minimum: 1, description: 'null: the limit of the licence.' })),
-  ends_at: orNull(Type.String({ ...Time, description: 'null: it ends with the licence.' })),
+  activation_limit: nullable(Type.Integer({ minimum: 1, description: 'null: the limit of the licence.' })),
+  ends_at: nullable(Type.String({ ...Time, description: 'null: it ends with the licence.' })),
   created_at: Time,
 };
 
-export const Key = exactly(keyFields, { title: 'Key' });
+export const Key = strictObject(keyFields, { title: 'Key' });
 
-export const Activation = exactly(
+export const Activation = strictObject(
   {
     id: Id,
     identifier: Text,
@@ -66,7 +66,7 @@ export const Activation = exactly(
     key_id: Id,
     free: Type.Boolean({ description: 'It takes no slot.' }),
     activated_at: Time,
-    held_until: orNull(
+    held_until: nullable(
       Type.String({
         ...Time,
         description: 'The time until which an offline file holds the slot. null: no such file was made.',
@@ -76,16 +76,16 @@ export const Activation = exactly(
   { title: 'Activation' },
 );
 
-export const LicenseDetails = exactly(
+export const LicenseDetails = strictObject(
   { ...licenseFields, keys: Type.Array(Key), activations: Type.Array(Activation) },
   { title: 'LicenseDetails' },
 );
 
 /** A licence with its whole key, which no other answer contains. */
-export const IssuedLicense = exactly(
+export const IssuedLicense = strictObject(
   {
     ...licenseFields,
-    license_key: orNull(
+    license_key: nullable(
       Type.String({
         description: 'Shown only now. null: the licence already existed, and its key is not stored.',
       }),
@@ -94,22 +94,22 @@ export const IssuedLicense = exactly(
   { title: 'IssuedLicense' },
 );
 
-export const AddedKey = exactly({ ...keyFields, license_key: Text }, { title: 'AddedKey' });
+export const AddedKey = strictObject({ ...keyFields, license_key: Text }, { title: 'AddedKey' });
 
-export const Mail = exactly(
+export const Mail = strictObject(
   {
     id: Id,
-    type: wordOf(MAIL_TYPES),
-    state: wordOf(['queued', 'sent', 'failed']),
+    type: enumAsText(MAIL_TYPES),
+    state: enumAsText(['queued', 'sent', 'failed']),
     created_at: Time,
     sent_at: TimeOrNull,
   },
   { title: 'Mail' },
 );
 
-const anyRecord = orNull(Type.Object({}, { additionalProperties: true }));
+const anyRecord = nullable(Type.Object({}, { additionalProperties: true }));
 
-export const LicenseEvent = exactly(
+export const LicenseEvent = strictObject(
   {
     id: Id,
     at: Time,
@@ -123,7 +123,7 @@ export const LicenseEvent = exactly(
   { title: 'Event' },
 );
 
-export const Access = exactly(
+export const Access = strictObject(
   {
     id: Id,
     at: Time,
@@ -132,32 +132,34 @@ export const Access = exactly(
       description: 'How often the request was made: equal requests share an entry.',
     }),
     last_at: TimeOrNull,
-    license_id: orNull(Id),
+    license_id: nullable(Id),
     endpoint: Text,
     outcome: Type.String({ description: '`ok`, or the code of the refusal.' }),
-    product_id: orNull(Type.Integer()),
+    product_id: nullable(Type.Integer()),
     version: TextOrNull,
-    key_hint: orNull(Type.String({ description: 'The end of the key that was sent.' })),
+    key_hint: nullable(Type.String({ description: 'The end of the key that was sent.' })),
     identifier: TextOrNull,
     ip: TextOrNull,
     user_agent: TextOrNull,
-    site: orNull(Type.String({ description: 'The site that the request named. It is not verified.' })),
-    installed_version: orNull(Type.String({ description: 'The installed version that the request named.' })),
+    site: nullable(Type.String({ description: 'The site that the request named. It is not verified.' })),
+    installed_version: nullable(
+      Type.String({ description: 'The installed version that the request named.' }),
+    ),
   },
   { title: 'Request' },
 );
 
-export const UpdateXmlState = exactly(
-  { state: wordOf(['written', 'stale', 'not_set']), url: TextOrNull },
+export const UpdateXmlState = strictObject(
+  { state: enumAsText(['written', 'stale', 'not_set']), url: TextOrNull },
   { title: 'UpdateXmlState' },
 );
 
-export const Release = exactly(
+export const Release = strictObject(
   {
     id: Id,
     product_id: Id,
     version: Text,
-    state: wordOf(['draft', 'published', 'withdrawn']),
+    state: enumAsText(['draft', 'published', 'withdrawn']),
     changelog: Text,
     rollout: Type.Integer({
       minimum: 1,

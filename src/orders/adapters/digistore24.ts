@@ -6,7 +6,7 @@ import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
 import { decimalMoney } from './money';
 import type { Content, Link, ParsedEvent } from '../parsed-message';
-import type { Delivery, ShopAdapter } from './adapter';
+import type { InboundWebhook, ShopAdapter } from './adapter';
 import { renewalOf } from './renewal';
 import { secretsOfChoice } from './secrets';
 import { isAmong } from './signature';
@@ -68,14 +68,14 @@ export const digistore24: ShopAdapter = {
 const WITHOUT_PAYMENT = new Set(['on_payment_missed', 'on_rebill_cancelled', 'on_rebill_resumed']);
 
 /** Returns the fields with decoded values. A signature may cover the decoded values, and then several raw values match it. */
-function decodedFieldsOf(delivery: Delivery): Map<string, string> {
+function decodedFieldsOf(delivery: InboundWebhook): Map<string, string> {
   return new Map([...fieldsOf(delivery)].map(([name, value]) => [name, decodeHTMLStrict(value)]));
 }
 
 /** The maximum number of fields; Digistore24 sends about 150. */
 const MAX_FIELDS = 1_000;
 
-function fieldsOf({ body }: Delivery): Map<string, string> {
+function fieldsOf({ body }: InboundWebhook): Map<string, string> {
   return new Map(parseForm(body));
 }
 

@@ -6,7 +6,7 @@ import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh } from './signature';
 
 /** The specification asks for 24 to 64 bytes. */
-const LEAST_BYTES = 24;
+const MIN_BYTES = 24;
 
 /**
  * Standard Webhooks 1.0: `webhook-signature` has `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; several
@@ -47,8 +47,8 @@ export const standard: ShopAdapter = {
 
   ...secretsLike(
     'whsec_',
-    `It must be "whsec_" and base64 of at least ${LEAST_BYTES} bytes.`,
-    (rest) => /^[A-Za-z0-9+/]+={0,2}$/.test(rest) && keyOf(rest).length >= LEAST_BYTES,
+    `It must be "whsec_" and base64 of at least ${MIN_BYTES} bytes.`,
+    (rest) => /^[A-Za-z0-9+/]+={0,2}$/.test(rest) && keyOf(rest).length >= MIN_BYTES,
   ),
 };
 

@@ -1,4 +1,4 @@
-import type { Delivery } from '../adapters/adapter';
+import type { InboundWebhook } from '../adapters/adapter';
 import type { ShopAnswer } from './ask';
 
 /**
@@ -33,7 +33,7 @@ export interface Window {
 
 export interface Page {
   /** the events that have a meaning here, in the form of their messages */
-  deliveries: Delivery[];
+  deliveries: InboundWebhook[];
   /** the cursor of the next page; undefined after the last page */
   next: string | undefined;
 }

@@ -79,7 +79,7 @@ export type OnLost = (connection: Connection, sentAt: number) => void;
  * The time that a command waits for locked rows. A success after a quarter of a minute is better than an error that
  * asks the user to run the command again.
  */
-export const LOCK_PATIENCE_MS = 15_000;
+export const LOCK_TIMEOUT_MS = 15_000;
 const LOCK_PAUSE_MS = 100;
 export const CONNECT_TIMEOUT_MS = 2_000;
 /** The time limit for closing a connection. A server that responds does so at once. */

@@ -1,6 +1,6 @@
 import knex, { type Knex } from 'knex';
 import type { Tables } from 'knex/types/tables';
-import { LOCK_PATIENCE_MS, type Pool } from './connections';
+import { LOCK_TIMEOUT_MS, type Pool } from './connections';
 import { openMysqlPool, type ConnectionRules, type MysqlPool, type MysqlSettings } from './mysql';
 import type { NodesStanding } from './nodes';
 import { sharePool } from './pool-share';
@@ -146,7 +146,7 @@ export function knexConfig(
   };
   // Cast the result, because Knex documents userParams, but its types lack it.
   return {
-    client: isMysql ? 'mysql2' : libsqlClient(rules.isService ? undefined : LOCK_PATIENCE_MS),
+    client: isMysql ? 'mysql2' : libsqlClient(rules.isService ? undefined : LOCK_TIMEOUT_MS),
     connectionPool: opened.pool,
     useNullAsDefault: !isMysql,
     userParams,

@@ -2,7 +2,7 @@ import {
   askWhichServer,
   CONNECT_TIMEOUT_MS,
   openConnection,
-  LOCK_PATIENCE_MS,
+  LOCK_TIMEOUT_MS,
   openPool,
   send,
   type Connection,
@@ -89,7 +89,7 @@ export function openMysqlPool(
         },
         statementTimeout,
         connectTimeout: CONNECT_TIMEOUT_MS * (settings.timeoutFactor ?? 1),
-        lockPatience: isService ? undefined : LOCK_PATIENCE_MS,
+        lockPatience: isService ? undefined : LOCK_TIMEOUT_MS,
       },
       onLost,
     );

@@ -77,7 +77,7 @@ export interface Piece {
 }
 
 /** The pieces in one statement; SQLite allows 500. */
-export const PIECES_AT_ONCE = 16;
+export const PIECE_BATCH_SIZE = 16;
 
 /** Returns each part of a filter as conditions on a licence. */
 export function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<Part, Condition[]> {
@@ -251,7 +251,7 @@ export function waysOf(db: Db, filter: LicenseFilter, now: Date): Piece[][] {
     ]);
   if (issuedBy !== undefined) ways.push([byColumn(db, 'issued_by', issuedBy, 'issuedBy')]);
   const ranges = rangesOf(db, filter, now);
-  if (ranges.length > 0 && ranges.length <= PIECES_AT_ONCE) ways.push(ranges);
+  if (ranges.length > 0 && ranges.length <= PIECE_BATCH_SIZE) ways.push(ranges);
   return ways;
 }
 

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
-import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import {
   forceIndex,
   insertCounted,
@@ -49,7 +49,7 @@ export async function listKeys(
     .orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Lists the keys of some licences that have not ended, oldest first. */
@@ -59,13 +59,13 @@ export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Pro
     .whereIn('license_id', licenseIds)
     .whereRaw('(ends_at IS NULL OR ends_at > ?)', [toSqlTime(now)])
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {
   if (ids.length === 0) return [];
   const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn('id', ids);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 export async function findKeysByDigests(db: Db, digests: string[]): Promise<LicenseKey[]> {
@@ -74,7 +74,7 @@ export async function findKeysByDigests(db: Db, digests: string[]): Promise<Lice
     'key_digest',
     digests,
   );
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Finds keys by hints; the hint `seen`, in any case, comes first. The LIKE `patterns` scan the whole index of hints. */
@@ -93,7 +93,7 @@ export async function findKeysByHints(
     any.whereIn('key_hint', exact);
     for (const pattern of patterns) any.orWhere('key_hint', 'like', pattern);
   });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Finds licences by the beginning of a key, as `keyStart` returns it. */
@@ -114,12 +114,12 @@ export async function listLabels(
     .whereIn('license_id', licenseIds)
     .where((any) => any.whereNotNull('label').orWhere('key_hint', hint ?? ''))
     .select('license_id', 'label', 'key_hint');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 export async function findKeyByDigest(db: Db, keyDigest: string): Promise<LicenseKey | undefined> {
   const row = await db(table(db, 'license_keys')).where({ key_digest: keyDigest }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** The digests of a key as the customer typed it (licensing/core/keys.ts). */
@@ -142,7 +142,7 @@ export async function findMeantKey(
     `${selectBy('key_digest')} UNION ${selectBy('folded_digest', 'folded_digest')}`,
     [keyDigest, foldedDigest],
   );
-  const keys = rows.map(toFields);
+  const keys = rows.map(rowToFields);
   const [only, ...twins] = keys;
   return keys.find((key) => key.keyDigest === keyDigest) ?? (twins.length === 0 ? only : undefined);
 }
@@ -156,19 +156,19 @@ export async function findKeysByFoldedDigests(
   const rows = await db(tableBy(db, 'license_keys', 'folded_digest'))
     .whereIn('folded_digest', digests)
     .select('key_digest', 'folded_digest', 'license_id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Inserts a key and returns its id. @throws a duplicate (`isDuplicate`) if the key already exists */
 export async function insertKey(trx: Transaction, key: NewKey): Promise<number> {
-  const [id] = await trx(table(trx, 'license_keys')).insert(toColumns(key));
+  const [id] = await trx(table(trx, 'license_keys')).insert(fieldsToRow(key));
   if (key.label !== null) await refreshWords(trx, [key.licenseId]);
   return id as number;
 }
 
 /** Inserts the main keys of licences without a main key. @throws a duplicate (`isDuplicate`) if a key already exists */
 export async function insertMainKeys(trx: Transaction, keys: NewKey[]): Promise<void> {
-  const ids = await insertCounted(trx, 'license_keys', keys.map(toColumns));
+  const ids = await insertCounted(trx, 'license_keys', keys.map(fieldsToRow));
   // A subquery would lock the gap behind the keys, where other transactions insert theirs.
   await rawChange(
     trx,
@@ -188,7 +188,7 @@ export type KeyChanges = Partial<
 
 /** Changes a key: undefined keeps a value, null clears it. */
 export async function setKey(trx: Transaction, id: number, changes: KeyChanges): Promise<void> {
-  await trx(table(trx, 'license_keys')).where({ id }).update(toColumns(changes));
+  await trx(table(trx, 'license_keys')).where({ id }).update(fieldsToRow(changes));
   if (changes.label !== undefined) await refreshWordsOf(trx, 'license_keys', [id]);
 }
 
@@ -229,7 +229,7 @@ export async function giveKey(
   await trx(licenses).where({ id: from }).increment('revision', 1);
   await trx(table(trx, 'license_keys'))
     .where({ id })
-    .update(toColumns({ licenseId: to, activationLimit }));
+    .update(fieldsToRow({ licenseId: to, activationLimit }));
   await trx(table(trx, 'spreading_keys')).where({ key_id: id }).update({ license_id: to });
   await refreshWords(trx, [from, to]);
 }

@@ -19,7 +19,7 @@ import {
   rangesOf,
   otherPieces,
   piece,
-  PIECES_AT_ONCE,
+  PIECE_BATCH_SIZE,
 } from './license-filters';
 
 /**
@@ -51,7 +51,7 @@ interface Bounds {
 }
 
 const BOUNDS: Bounds = { few: 2_000, sortable: 200_000, window: 10_000 };
-const HEADS_AT_ONCE = 100;
+const HEAD_BATCH_SIZE = 100;
 
 /** Lists the ids of a page, in its order. An active licence past its end is expired at `now`. */
 export async function listLicensePositions(
@@ -153,7 +153,7 @@ export async function listSortedPositions(
   const ranges = rangesOf(db, filter, now);
   const ways = [
     ...waysOf(db, filter, now),
-    ...(ranges.length > PIECES_AT_ONCE && ranges.length <= MOST_RANGES ? [ranges] : []),
+    ...(ranges.length > PIECE_BATCH_SIZE && ranges.length <= MAX_RANGES ? [ranges] : []),
   ];
   const few = await findFew(db, ways, bounds.few);
   if (few !== undefined) return pickSorted(db, few, [...checks.values()].flat(), page);
@@ -170,7 +170,7 @@ export async function listSortedPositions(
 }
 
 /** The maximum of ranges of plans and states that are read one after the other. */
-const MOST_RANGES = 200;
+const MAX_RANGES = 200;
 
 interface SortedPart {
   /** whether it is the part without a value in the column */
@@ -449,7 +449,7 @@ async function merge(
     after,
     until: until === undefined ? undefined : { id: until, expiresAt: null },
   };
-  const isMany = pieces.length > PIECES_AT_ONCE;
+  const isMany = pieces.length > PIECE_BATCH_SIZE;
   const waiting = isMany
     ? await findHeads(db, pieces, span)
     : pieces.map((one) => ({ piece: one, head: undefined }));
@@ -459,7 +459,7 @@ async function merge(
     const head = waiting[i]?.head;
     if (last !== undefined && head !== undefined && compare(head, last) > 0) break;
     // The first batch of many is small, because its rows limit the reading of the other batches.
-    const batch = waiting.slice(i, i + (isMany && i === 0 ? 2 : PIECES_AT_ONCE));
+    const batch = waiting.slice(i, i + (isMany && i === 0 ? 2 : PIECE_BATCH_SIZE));
     const rows = await read(
       db,
       batch.map((one) => one.piece),
@@ -481,7 +481,7 @@ async function findHeads(
   span: Span,
 ): Promise<{ piece: Piece; head: LicensePosition }[]> {
   const heads: { piece: Piece; head: LicensePosition }[] = [];
-  for (const batch of chunksOf(pieces, HEADS_AT_ONCE)) {
+  for (const batch of chunksOf(pieces, HEAD_BATCH_SIZE)) {
     const bare = batch.map((one) => ({ ...one, rest: [] }));
     for (const { piece: n, ...head } of await read(db, bare, new Map(), { ...span, limit: 1 }))
       heads.push({ piece: batch[n] as Piece, head });

@@ -18,9 +18,9 @@ import {
   rawRows,
   tableBy,
 } from '../engine/statements';
-import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import { refreshWords } from '../search-words';
-import { deleteTold } from '../told';
+import { deleteReportedSites } from '../reported-sites';
 import { toSqlTime } from '../engine/time';
 
 /** The part of a licence that decides requests, with its plan and product. */
@@ -33,7 +33,7 @@ export interface LicenseTerms {
   activationsUsed: number;
   /** when it stops working, including the grace period; null: it does not end */
   expiresAt: Date | null;
-  /** the unpaid days before this end, the grace period in which a subscription's renewal is awaited (`paidEnd`) */
+  /** the unpaid days before this end, the grace period in which a subscription's renewal is awaited (`paidUntil`) */
   graceDays: number;
   /** whether a subscription renews it automatically */
   renewsItself: boolean;
@@ -208,7 +208,7 @@ export async function lockLicenses(
         `SELECT * FROM ${licenses}${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
     ids,
   );
-  return new Map(rows.map(toFields).map((license) => [license.id, license]));
+  return new Map(rows.map(rowToFields).map((license) => [license.id, license]));
 }
 
 /**
@@ -219,7 +219,7 @@ export async function lockLicenses(
 export function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<number[]> {
   return inChunks(licenses, async (chunk) => {
     const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, foldedDigest, ...row }) => ({
-      row: toColumns({
+      row: fieldsToRow({
         graceDays: 0,
         renewsItself: false,
         ...row,
@@ -257,7 +257,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
   await trx(table(trx, 'licenses'))
     .where({ id })
     .increment('revision', 1)
-    .update(toColumns({ ...changes, ...digest }));
+    .update(fieldsToRow({ ...changes, ...digest }));
   if (customer !== undefined || changes.reference !== undefined) await refreshWords(trx, [id]);
 }
 
@@ -406,7 +406,7 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
 /** Deletes locked licences that an import created and that were never used, with all their stored data. */
 export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
-  await deleteTold(trx, ids);
+  await deleteReportedSites(trx, ids);
   for (const name of [
     'activations',
     'license_refusals',
@@ -422,7 +422,7 @@ export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<v
 }
 
 /** Deletes the licence of a simulated sale, and its entries in the access log. */
-export async function deleteTrialLicense(
+export async function deleteSimulationLicense(
   db: Db,
   keyDigest: string,
   userAgent: string,
@@ -478,7 +478,7 @@ function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table
 
 function toLicense(row: RowOf<JoinedFields>): License {
   const { planId, planName, activationType, afterExpiry, freeStaging, productId, productName, ...license } =
-    toFields(row);
+    rowToFields(row);
   return {
     ...license,
     plan: { id: planId, name: planName, activationType, afterExpiry, freeStaging },

@@ -1,6 +1,6 @@
 import { MAX_METADATA_NAMES, requireMetadataChange } from '../../licensing/metadata';
 import { OperatorError } from '../../licensing/operator-error';
-import { findNamed } from '../../licensing/find-or-refuse';
+import { findNamed } from '../../licensing/find-or-throw';
 import { listPlans, listProducts } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
 import { refusal } from '../refusals';

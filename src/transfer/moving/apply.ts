@@ -21,7 +21,7 @@ import {
   type LicenseKey,
 } from '../../store/licenses/license-keys';
 import { lockLicenses, type LockedLicense } from '../../store/licenses/licenses';
-import { toFields, toColumns } from '../../store/engine/row-fields';
+import { rowToFields, fieldsToRow } from '../../store/engine/row-fields';
 import { noteLine } from '../lines';
 import {
   insertNewLicenses,
@@ -34,21 +34,21 @@ import {
 } from '../new-licenses';
 import {
   allSites,
-  broughtOf,
-  compare,
-  readBrought,
+  nextBaseline,
+  compareThreeWay,
+  parseBaseline,
   shortKey,
   writeBrought,
-  type Brought,
-  type Compared,
-} from './brought';
+  type ImportBaseline,
+  type MergeDecision,
+} from './import-baseline';
 import type { Plan } from '../../store/catalogue';
 import type { Target } from './plan-map';
 import { TOO_SHORT, type Reporter } from './report';
 import type { SourceLicense } from './source';
 import { OVER, standingOf } from './standing';
 import { bytesOf, keepsKey, type KeyRows } from './survey';
-import type { Field, Wanted, WantedKey } from './wanted';
+import type { MergedField, DesiredLicense, DesiredKey } from './desired-license';
 
 /** Applies the licences of a source: inserts new ones at once, and changes existing ones at the end, under their locks. */
 
@@ -76,18 +76,18 @@ export interface Applying extends ImportContext {
 
 export interface Arrived {
   item: SourceLicense;
-  wanted: Wanted;
+  wanted: DesiredLicense;
   target: Target;
 }
 
 /** The changes of a licence that wait until all licences are read. */
 interface Later {
   licenseId: number;
-  wanted: Wanted;
+  wanted: DesiredLicense;
   /** false if this run has just inserted the licence, so that it only receives keys */
   wasHere: boolean;
   /** keys to move here from other licences of the same source */
-  moving: WantedKey[];
+  moving: DesiredKey[];
 }
 
 /** Applies a batch of licences. */
@@ -111,7 +111,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     if (license === undefined) fresh.push({ arrived, keys });
     else compareHere(job, arrived, license, keys, here);
   }
-  const isTheirs = ({ reference, customer }: Wanted) =>
+  const isTheirs = ({ reference, customer }: DesiredLicense) =>
     here.byReference.get(reference)?.customer === customer;
   noteNames(job, [
     ...fresh.map(({ arrived }) => arrived.wanted),
@@ -136,7 +136,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
       kind: 'license' as const,
       itemId: ids[i] as number,
       importId: job.importId,
-      broughtJson: writeBrought(job.importId, broughtOf(arrived.wanted)),
+      broughtJson: writeBrought(job.importId, nextBaseline(arrived.wanted)),
     })),
   );
   for (const { i, wanted, moving } of moved)
@@ -148,7 +148,7 @@ interface Here {
   /** keyed by digest */
   keys: Map<string, LicenseKey>;
   /** the values that the latest run imported, keyed by licence id */
-  brought: Map<number, Brought>;
+  brought: Map<number, ImportBaseline>;
   /** the ids of licences that came from this source */
   ofSource: Set<number>;
   /** the existing activations (`activationKey`) */
@@ -163,7 +163,7 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
     'reference',
     wanted.map(({ reference }) => reference),
   );
-  const licenses = rows.map((row) => toFields(row) as unknown as LockedLicense);
+  const licenses = rows.map((row) => rowToFields(row) as unknown as LockedLicense);
   const byReference = new Map(licenses.map((license) => [license.reference as string, license]));
   const keys = await inChunks(
     wanted.flatMap((one) => one.keys.map(({ digest }) => digest)),
@@ -178,14 +178,14 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
   return {
     byReference,
     keys: new Map(keys.map((key) => [key.keyDigest, key])),
-    brought: new Map([...imported].map(([id, { broughtJson }]) => [id, readBrought(broughtJson)])),
+    brought: new Map([...imported].map(([id, { broughtJson }]) => [id, parseBaseline(broughtJson)])),
     ofSource: new Set([...imported].flatMap(([id, { importId }]) => (runs.has(importId) ? [id] : []))),
     activated: new Set((await findActivations(trx, pairs)).keys()),
   };
 }
 
 /** Warns about a site that another licence of the product has as well. */
-function remarkSites({ report, sites }: Applying, wanted: Wanted): void {
+function remarkSites({ report, sites }: Applying, wanted: DesiredLicense): void {
   for (const site of allSites(wanted)) {
     const number = createHash('sha256').update(`${wanted.plan.productId} ${site}`).digest().readUIntBE(0, 6);
     if (sites.has(number)) report.warn('site-twice', wanted.row);
@@ -195,9 +195,9 @@ function remarkSites({ report, sites }: Applying, wanted: Wanted): void {
 
 interface SortedKeys {
   /** keys that no licence here has */
-  fresh: WantedKey[];
+  fresh: DesiredKey[];
   /** keys that a run of this source gave to another licence */
-  moving: WantedKey[];
+  moving: DesiredKey[];
   /** ids of this licence's keys that have ended at the source */
   ended: number[];
   /** the number of keys that another row keeps */
@@ -226,7 +226,7 @@ function sortKeys(
 
 async function remarkTwins(
   { trx, report, folded }: Applying,
-  keys: WantedKey[][],
+  keys: DesiredKey[][],
   rows: number[],
 ): Promise<void> {
   const all = keys.flat().flatMap((key) => key.folded ?? []);
@@ -244,7 +244,7 @@ async function remarkTwins(
 }
 
 /** Reports whether a key works for the whole licence. */
-function isMain({ limit, ended }: WantedKey): boolean {
+function isMain({ limit, ended }: DesiredKey): boolean {
   return limit === null && !ended;
 }
 
@@ -282,7 +282,7 @@ function describe(
   { sites, status, expiresAt }: NewLicense,
 ): void {
   const state = liveStatus({ status, expiresAt }, now);
-  const hints = (keys: WantedKey[]) => keys.map(({ key }) => keyHint(key) ?? TOO_SHORT);
+  const hints = (keys: DesiredKey[]) => keys.map(({ key }) => keyHint(key) ?? TOO_SHORT);
   report.count(target.product, target.plan.name, state);
   report.sample(`${target.plan.id} ${state}`, () => ({
     before: {
@@ -339,10 +339,10 @@ function compareHere(
 function differences(
   { plans }: Applying,
   license: LockedLicense,
-  wanted: Wanted,
-  brought: Brought,
-): Compared {
-  const compared = compare(license, wanted, brought);
+  wanted: DesiredLicense,
+  brought: ImportBaseline,
+): MergeDecision {
+  const compared = compareThreeWay(license, wanted, brought);
   const { changed, kept } = compared;
   // Keep the plan: the new one counts something else, and would not find the licence's activations.
   if (
@@ -353,7 +353,7 @@ function differences(
   return { ...compared, changed: changed.filter((field) => field !== 'plan_id'), kept: ['plan_id', ...kept] };
 }
 
-function noteNames({ names, writes }: Applying, named: Wanted[]): void {
+function noteNames({ names, writes }: Applying, named: DesiredLicense[]): void {
   const lines = named.flatMap(({ customer, customerName }) =>
     customer !== null && customerName !== null ? [`${customer}\t${customerName}`] : [],
   );
@@ -393,7 +393,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
   const licenses = new Map(
     (await findRows(trx, 'licenses', 'id', ids)).map((row) => [
       row.id as number,
-      toFields(row) as unknown as LockedLicense,
+      rowToFields(row) as unknown as LockedLicense,
     ]),
   );
   const imported = await findImported(trx, 'license', ids);
@@ -411,13 +411,13 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     some.flatMap(({ moving }) => moving.flatMap(({ digest }) => keys.get(digest)?.licenseId ?? [])),
   );
   const firstGiverOf = (key: LicenseKey) =>
-    readBrought(givers.get(key.licenseId)?.broughtJson).moved?.[shortKey(key.keyDigest)] ?? key.licenseId;
+    parseBaseline(givers.get(key.licenseId)?.broughtJson).moved?.[shortKey(key.keyDigest)] ?? key.licenseId;
   const changes: [number, Row][] = [];
   const events: LicenseEvent[] = [];
   for (const one of some) {
     const { licenseId, wanted, wasHere } = one;
     const license = licenses.get(licenseId) as LockedLicense;
-    const brought = readBrought(imported.get(licenseId)?.broughtJson);
+    const brought = parseBaseline(imported.get(licenseId)?.broughtJson);
     const { changed, equal } = wasHere
       ? differences(job, license, wanted, brought)
       : { changed: [], equal: [] };
@@ -431,7 +431,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     const used = wasHere ? await addSites(job, { ...license, activationLimit: limit }, wanted, brought) : 0;
     const given = await addKeys(job, license, one, keys);
     // A new plan may also change the limit.
-    const shown: Field[] =
+    const shown: MergedField[] =
       limit === license.activationLimit ? changed : [...new Set([...changed, 'activation_limit' as const])];
     if (used > 0) row.activations_used = license.activationsUsed + used;
     const difference =
@@ -453,7 +453,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     });
     changes.push([licenseId, { ...row, revision: license.revision + 1 }]);
     // A field that keeps a value from here is still compared with the value that was imported before.
-    const next = wasHere ? broughtOf(wanted, brought, [...changed, ...equal]) : brought;
+    const next = wasHere ? nextBaseline(wanted, brought, [...changed, ...equal]) : brought;
     if (moved.length > 0) next.moved = { ...next.moved, ...Object.fromEntries(moved) };
     await setBrought(trx, licenseId, writeBrought(job.importId, next));
   }
@@ -461,9 +461,14 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
   await insertEvents(trx, events);
 }
 
-function rowOf({ plans }: Applying, license: LockedLicense, wanted: Wanted, changed: Field[]): Row {
+function rowOf(
+  { plans }: Applying,
+  license: LockedLicense,
+  wanted: DesiredLicense,
+  changed: MergedField[],
+): Row {
   const { plan, status, activationLimit, expiresAt, customer, metadata, unsaid } = wanted;
-  const values: Record<Field, Partial<LockedLicense>> = {
+  const values: Record<MergedField, Partial<LockedLicense>> = {
     // If the source states no limit, the new plan's limit applies, unless the licence had its own limit here.
     plan_id: {
       planId: plan.id,
@@ -476,13 +481,13 @@ function rowOf({ plans }: Applying, license: LockedLicense, wanted: Wanted, chan
     customer: { customer },
     metadata: { metadata: storedMetadata(mergeMetadata(readMetadata(license.metadata), metadata)) },
   };
-  const row = toColumns(
+  const row = fieldsToRow(
     Object.assign({}, ...changed.map((field) => values[field])) as Partial<LockedLicense>,
   ) as Row;
   return changed.includes('customer') ? { ...row, customer_digest: customerDigest(customer) } : row;
 }
 
-function wantedLicense(license: LockedLicense, wanted: Wanted): LockedLicense {
+function wantedLicense(license: LockedLicense, wanted: DesiredLicense): LockedLicense {
   const { plan, status, activationLimit, expiresAt, customer } = wanted;
   return { ...license, planId: plan.id, status, activationLimit, expiresAt, customer };
 }
@@ -491,7 +496,7 @@ function termsOf(license: LockedLicense): Record<string, unknown> {
   return jsonOf(license, 'planId', 'status', 'activationLimit', 'customer', 'expiresAt');
 }
 
-function pick(fields: Field[], from: Record<string, unknown>): Record<string, unknown> {
+function pick(fields: MergedField[], from: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(fields.filter((field) => field in from).map((field) => [field, from[field]]));
 }
 
@@ -499,8 +504,8 @@ function pick(fields: Field[], from: Record<string, unknown>): Record<string, un
 async function addSites(
   { trx, report, now }: Applying,
   license: LockedLicense,
-  wanted: Wanted,
-  brought: Brought,
+  wanted: DesiredLicense,
+  brought: ImportBaseline,
 ): Promise<number> {
   const wantedSites = allSites(wanted).filter((site) => !brought.sites.includes(shortDigest(site)));
   const there = await findActivations(

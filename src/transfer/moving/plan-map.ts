@@ -1,6 +1,6 @@
 import { addPlan, addProduct } from '../../licensing/catalogue';
 import { DURATION } from '../../licensing/durations';
-import { quantity } from '../../base/quantity';
+import { countOf } from '../../base/count-of';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import { MAX_UINT32 } from '../../licensing/core/columns';
 import type { Transaction } from '../../store/engine/database';
@@ -174,7 +174,7 @@ export async function openPlanTable(
   trx: Transaction,
   sourcePlans: SourcePlan[],
   plans: Plan[],
-  { given, former, makePlans, sites = (count) => quantity(count, 'site'), writes, now }: PlanTableOptions,
+  { given, former, makePlans, sites = (count) => countOf(count, 'site'), writes, now }: PlanTableOptions,
 ): Promise<PlanTable> {
   const products = new Map((await listProducts(trx)).map(({ id, name }) => [id, name]));
   const byId = new Map(plans.map((plan) => [plan.id, plan]));

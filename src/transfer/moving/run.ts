@@ -19,8 +19,8 @@ import type { LeftOutCode } from './sayings';
 import { survey } from './survey';
 import type { DateForm, MovingSource, SourceItem, TableOptions } from './source';
 import { SOURCES } from './sources';
-import { toWanted } from './wanted';
-import { allSites } from './brought';
+import { toDesiredLicense } from './desired-license';
+import { allSites } from './import-baseline';
 import { refusal } from '../refusals';
 
 export interface MoveOptions {
@@ -268,7 +268,7 @@ async function readItems(
         job.writes = false;
       } else {
         ids.add(item.id);
-        const wanted = toWanted(item, source.name, target.plan, report, now);
+        const wanted = toDesiredLicense(item, source.name, target.plan, report, now);
         if ('leftOut' in wanted) report.leaveOut(wanted.leftOut, item.row);
         else {
           batch.push({ item, wanted, target });

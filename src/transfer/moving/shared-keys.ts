@@ -5,7 +5,7 @@ import { storedCustomer } from '../../licensing/customer-email';
 import type { Db } from '../../store/engine/database';
 import { findRows } from '../../store/import';
 import { findImported } from '../../store/imports';
-import { readBrought } from './brought';
+import { parseBaseline } from './import-baseline';
 import type { SourceLicense } from './source';
 import { standingOf } from './standing';
 
@@ -123,7 +123,7 @@ async function ownersHere(db: Db, source: string, ids: string[]): Promise<Map<st
       licenses.map(({ id }) => id as number),
     );
     for (const { id, reference, customer } of licenses) {
-      const { customer: brought } = readBrought(imported.get(id as number)?.broughtJson);
+      const { customer: brought } = parseBaseline(imported.get(id as number)?.broughtJson);
       const owners = [brought, typeof customer === 'string' ? shortDigest(customer) : undefined];
       here.set(
         (reference as string).slice(source.length + 1),

@@ -7,7 +7,7 @@ import type { PlanTable } from './plan-map';
 import { createReporter } from './report';
 import type { SourceItem, SourceName } from './source';
 import { OVER, standingOf } from './standing';
-import { toWanted } from './wanted';
+import { toDesiredLicense } from './desired-license';
 
 /** Collects facts about all rows that the import needs before it takes the first one, so the rows are read twice. */
 
@@ -45,7 +45,7 @@ export async function survey(
     if (mapped?.leftOut) continue;
     ids.add(item.id);
     plans.note(item);
-    const wanted = toWanted(item, source, mapped?.target?.plan ?? UNMADE, unused, now);
+    const wanted = toDesiredLicense(item, source, mapped?.target?.plan ?? UNMADE, unused, now);
     if ('leftOut' in wanted) continue;
     const standing = standingOf({ ...item, expiresAt: wanted.expiresAt }, now);
     for (const { digest, ended } of wanted.keys) {

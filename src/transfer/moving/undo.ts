@@ -22,7 +22,7 @@ import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/lic
 import { findUsedLicenses, listKeyDigests } from '../../store/licenses/license-use';
 import { inReadCommitted } from '../../store/engine/transaction';
 import { refusal } from '../refusals';
-import { readBrought, shortKey, type Brought } from './brought';
+import { parseBaseline, shortKey, type ImportBaseline } from './import-baseline';
 import type { StaysCode } from './sayings';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
@@ -35,7 +35,7 @@ export interface Undone {
 }
 
 /** The maximum number of licences in a statement. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 /**
  * Undoes an import: removes what it made, unless it was used since. This is the only case in which licences are
@@ -99,9 +99,9 @@ async function lockRuns(trx: Transaction): Promise<ImportRun[]> {
 async function changedOfEarlier(trx: Transaction, id: number): Promise<number[]> {
   const changed: number[] = [];
   for (;;) {
-    const ids = await listChangedByRun(trx, id, { after: changed.at(-1) ?? 0, limit: AT_ONCE });
+    const ids = await listChangedByRun(trx, id, { after: changed.at(-1) ?? 0, limit: BATCH_SIZE });
     changed.push(...ids);
-    if (ids.length < AT_ONCE) return changed;
+    if (ids.length < BATCH_SIZE) return changed;
   }
 }
 
@@ -122,7 +122,7 @@ async function sortLicenses(trx: Transaction, importId: number, later: number[])
     // Lock the licences before reading, so that no request uses them from here on.
     const locked = [...(await lockLicenses(trx, ids)).keys()];
     const imported = await findImported(trx, 'license', locked);
-    const brought = new Map(locked.map((one) => [one, readBrought(imported.get(one)?.broughtJson)]));
+    const brought = new Map(locked.map((one) => [one, parseBaseline(imported.get(one)?.broughtJson)]));
     for (const [one, code] of await findUsedLicenses(trx, locked)) stays.set(one, code);
     moved.push(...(await movedKeys(trx, brought)));
     for (const one of locked) {
@@ -140,7 +140,7 @@ async function sortLicenses(trx: Transaction, importId: number, later: number[])
 /** Returns the licences with keys that moved from other licences, and the first licence of each key. */
 async function movedKeys(
   trx: Transaction,
-  brought: Map<number, Brought>,
+  brought: Map<number, ImportBaseline>,
 ): Promise<{ license: number; giver: number }[]> {
   const ids = [...brought.keys()].filter((one) => brought.get(one)?.moved !== undefined);
   return (await listKeyDigests(trx, ids)).flatMap(({ licenseId: license, keyDigest }) => {
@@ -200,7 +200,7 @@ async function eachOf(
   work: (ids: number[]) => Promise<void>,
 ): Promise<void> {
   for (let after = 0; ;) {
-    const ids = await listImported(trx, importId, kind, { after, limit: AT_ONCE });
+    const ids = await listImported(trx, importId, kind, { after, limit: BATCH_SIZE });
     if (ids.length === 0) return;
     after = ids.at(-1) as number;
     await work(ids);

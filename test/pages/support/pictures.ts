@@ -8,7 +8,7 @@ import { packageRoot } from '../../../src/settings/config';
 
 const FOLDER = join(packageRoot, 'docs/pictures');
 /** So that a picture in a README stays small. */
-const MOST_BYTES = 120_000;
+const MAX_BYTES = 120_000;
 
 /** Writes docs/pictures/NAME.png of a page as it is. @param most its height, where the page is taller */
 export async function savePicture(page: Page, name: string, most: number): Promise<void> {
@@ -16,7 +16,7 @@ export async function savePicture(page: Page, name: string, most: number): Promi
   const height = await page.evaluate<number>('document.documentElement.scrollHeight');
   await page.setViewportSize({ width, height: Math.min(height, most) });
   const png = smallPng(await page.screenshot({ animations: 'disabled', caret: 'hide' }));
-  if (png.length > MOST_BYTES) throw new Error(`${name}.png has ${png.length} bytes.`);
+  if (png.length > MAX_BYTES) throw new Error(`${name}.png has ${png.length} bytes.`);
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(join(FOLDER, `${name}.png`), png);
   process.stdout.write(`${name}.png ${png.length}\n`);

@@ -9,7 +9,7 @@ import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
 import { Panel } from '../kit/panel';
 import { Status } from '../kit/status';
-import type { Answer, CustomerCall } from '../page';
+import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
 import { clientOf } from './customer';
 import { OtherKey } from './entry';
@@ -21,7 +21,7 @@ import { Versions } from './versions';
 export type KeyCall = CustomerCall & { session: Extract<CustomerCall['session'], { by: 'key' }> };
 
 /** Shows a licence by its key. @param refused the reason for which the requested download is refused */
-export async function showByKey(call: CustomerCall, refused?: string): Promise<Answer> {
+export async function showByKey(call: CustomerCall, refused?: string): Promise<PageResponse> {
   const { ctx, db, at, session, query, settings } = call as KeyCall;
   const { licenseId, keyDigest } = session;
   const { packagesDir } = settings.downloads;

@@ -5,7 +5,7 @@ import { findByTypedKey, findKeysAddress } from '../../../selfservice/by-key';
 import { notFound } from '../../../operations/kit/failures';
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
 import { fieldOf, formState, type FormState } from '../form-state';
-import { done, type Answer, type PageCall, type Route } from '../page';
+import { done, type PageResponse, type PageCall, type Route } from '../page';
 import { countInDownloads, readCustomer } from './customer';
 import { Entry, OpenLink, UsedLink } from './entry';
 import { showByKey } from './by-key';
@@ -99,7 +99,7 @@ function showEntry({ query, settings }: PageCall, form: FormState, ended = query
   return { page: <Entry form={form} hasMail={settings.queueMail !== undefined} ended={ended} /> };
 }
 
-async function refuseCode(call: PageCall): Promise<Answer> {
+async function refuseCode(call: PageCall): Promise<PageResponse> {
   await countInDownloads(call);
   return { page: <UsedLink />, status: 404 };
 }

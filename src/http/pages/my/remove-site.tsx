@@ -7,7 +7,7 @@ import { toId } from '../../../operations/kit/reading';
 import { CustomerPage } from '../kit/customer-page';
 import { ButtonLink, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
-import { done, type Answer } from '../page';
+import { done, type PageResponse } from '../page';
 import { byMail, found, queueOf, type MailCall } from './customer';
 import { AskLink, SignOut } from './parts';
 import { ToLicenses } from './sites';
@@ -16,7 +16,7 @@ import { ToLicenses } from './sites';
 
 export const removeSiteRoute = byMail('/my/licenses/:id/sites/:site/remove', { get: ask, post: remove });
 
-async function ask(call: MailCall): Promise<Answer> {
+async function ask(call: MailCall): Promise<PageResponse> {
   const { db, email, path, at, view } = call;
   const { t, now } = view;
   const { sites } = t.my;
@@ -54,7 +54,7 @@ async function ask(call: MailCall): Promise<Answer> {
 }
 
 /** It, or a staging site that would go with it, has a file for use without network. */
-async function showHeld(call: MailCall, heldUntil: Date): Promise<Answer> {
+async function showHeld(call: MailCall, heldUntil: Date): Promise<PageResponse> {
   const { db, email, path, at, view } = call;
   const { license, site } = found(await readMySite(db, email, toId(path.id), toId(path.site), at));
   const { activationType } = license.plan;
@@ -67,7 +67,7 @@ async function notRemoved(
   { license, site }: Pick<NonNullable<Awaited<ReturnType<typeof readMySite>>>, 'license' | 'site'>,
   sentence: string,
   status: number,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
   const title = view.t.my.sites.ask(inBothForms(site.identifier));
   return {
@@ -83,7 +83,7 @@ async function notRemoved(
   };
 }
 
-async function remove(call: MailCall): Promise<Answer> {
+async function remove(call: MailCall): Promise<PageResponse> {
   const { db, email, path, at: now, view } = call;
   const changing = { now, queue: queueOf(call) };
   const freed = found(await freeMySite(db, email, toId(path.id), toId(path.site), changing));

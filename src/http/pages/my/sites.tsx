@@ -5,7 +5,7 @@ import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
 import { Panel } from '../kit/panel';
 import { Paging } from '../kit/table';
-import type { Answer } from '../page';
+import type { PageResponse } from '../page';
 import { useView } from '../view';
 import { byMail, found, toLicenses, type MailCall } from './customer';
 import { SignOut } from './parts';
@@ -21,7 +21,7 @@ export const siteRoutes = [
   byMail('/my/licenses/:id/sites.csv', { get: downloadSites, hasDeadline: false }),
 ];
 
-async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchParams): Promise<Answer> {
+async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchParams): Promise<PageResponse> {
   const text = fieldOf(sent, 'site');
   if (text === '') return toLicenses();
   const { items, more } = await findMySite(db, email, text);
@@ -47,11 +47,11 @@ async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchPar
 }
 
 /** By POST like the search in all licences: the name of a site shall not stand in logs. */
-function filterSites(call: MailCall, sent: URLSearchParams): Promise<Answer> {
+function filterSites(call: MailCall, sent: URLSearchParams): Promise<PageResponse> {
   return showSites(call, fieldOf(sent, 'site') || undefined);
 }
 
-async function showSites(call: MailCall, q?: string): Promise<Answer> {
+async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
   const { db, email, query } = call;
   const { t, to } = call.view;
   const id = toId(call.path.id);
@@ -105,7 +105,7 @@ async function showSites(call: MailCall, q?: string): Promise<Answer> {
 
 const MOST_FILTERED = 500;
 
-async function downloadSites({ db, email, path, view }: MailCall): Promise<Answer> {
+async function downloadSites({ db, email, path, view }: MailCall): Promise<PageResponse> {
   const sites = found(await mySiteRows(db, email, toId(path.id)));
   const { csvName, csvHead } = view.t.my.sites;
   const { yes, no } = view.t.kit;

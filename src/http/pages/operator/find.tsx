@@ -3,7 +3,7 @@ import { customerDigest, findEmail, storedCustomer } from '../../../licensing/cu
 import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listProducts } from '../../../licensing/catalogue';
-import { requirePlan } from '../../../licensing/find-or-refuse';
+import { requirePlan } from '../../../licensing/find-or-throw';
 import { OperatorError } from '../../../licensing/operator-error';
 import { find, type FindResult, type FoundLicense } from '../../../support/find';
 import { writeReply, type Reply } from '../../../support/reply';
@@ -14,7 +14,7 @@ import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
 import { mailOffReason, ReadyAnswer } from './answer';
 import { CUSTOMER_LANGUAGES, CUSTOMERS, type CustomerLanguage } from '../../../texts/customers/languages';
@@ -39,11 +39,11 @@ export const findRoutes: Route<OperatorCall>[] = [
   },
 ];
 
-async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { db, at, view, settings } = call;
   const { operatorLanguage: language, format, t } = view;
   const about = sent.get('about')?.trim() ?? '';
-  const refuse = (sentence: string, shown = sent): Answer => ({
+  const refuse = (sentence: string, shown = sent): PageResponse => ({
     page: <Ask form={formState(shown, { field: 'about', sentence })} />,
     status: 400,
   });
@@ -162,7 +162,7 @@ function showSeveral(
   { t, to, format }: View,
   about: string,
   { heading, licenses, more }: Extract<FindResult, { kind: 'several' }>,
-): Answer {
+): PageResponse {
   const texts = t.search;
   const email = storedCustomer(about);
   const isCustomer = licenses.every(({ license }) => license.customer === email);
@@ -226,7 +226,7 @@ function showNone(
   { t, to, format }: View,
   about: string,
   { of, heading, answer, licenses, entries, products, ready, off }: NothingFound,
-): Answer {
+): PageResponse {
   const texts = t.search;
   const told = answer.findings.filter((one) => !isOfRequest(one));
   const [likeliest] = licenses;

@@ -9,7 +9,7 @@ import { useView, type View } from '../view';
 
 /** What the pages of one licence share. */
 
-/** The licence of the path, by its number. @throws ManageError (404) when there is none */
+/** The licence of the path, by its number. @throws OperationError (404) when there is none */
 export async function licenseOf({ db, path }: OperatorCall): Promise<License> {
   const license = await findLicense(db, readId({ path }, 'id', 'licence'));
   if (license === undefined) throw notFound('licence');

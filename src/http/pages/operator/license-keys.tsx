@@ -19,7 +19,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { capitalized } from '../../../texts/case';
 import { Table, type TableProps } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { slotsInWords } from './catalogue';
 import { crumbsOf, formOf, licenseOf, licenseName, pathOf } from './license-call';
@@ -67,7 +67,7 @@ export interface KeyOfLicense {
   use: KeyUse;
 }
 
-/** The licence and the key of the path. @throws ManageError (404) when there is none */
+/** The licence and the key of the path. @throws OperationError (404) when there is none */
 export async function keyOf(call: OperatorCall): Promise<KeyOfLicense> {
   const license = await licenseOf(call);
   const use = await viewKey(call.db, license, readId(call, 'key', 'key'));
@@ -80,7 +80,7 @@ export function hintOf({ t }: View, { key: { keyHint } }: KeyUse): string {
   return keyHint ?? t.license.keys.noHint;
 }
 
-async function showKeys(call: OperatorCall): Promise<Answer> {
+async function showKeys(call: OperatorCall): Promise<PageResponse> {
   const { view } = call;
   const { t, mayWrite } = view;
   const texts = t.license.keys;
@@ -113,7 +113,7 @@ async function showKeys(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function downloadKeys(call: OperatorCall): Promise<Answer> {
+async function downloadKeys(call: OperatorCall): Promise<PageResponse> {
   const { id } = await licenseOf(call);
   const rows = csvRows((after) => listKeyPage(call.db, id, { limit: CSV_PAGE, after }), keyJson);
   return { csv: call.view.t.license.keys.csvName(String(id)), rows };
@@ -264,7 +264,7 @@ export function showKey(
   license: License,
   licenseKey: string,
   { title, notes, letter }: { title: string; notes: string[]; letter?: string },
-): Answer {
+): PageResponse {
   const { forCustomer } = t.licenses.issuePage;
   return {
     page: (

@@ -7,7 +7,7 @@ import { CopyText } from '../kit/copy';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { catalogueFields, monthName, readFilters, toRenewalsQuery, type RenewalFilters } from './renewals';
 
@@ -25,7 +25,7 @@ export const notRenewedRoutes: Route<OperatorCall>[] = [
 
 type Given = RenewalFilters & Partial<Record<'month' | 'after', string | undefined>>;
 
-async function showList(call: OperatorCall): Promise<Answer> {
+async function showList(call: OperatorCall): Promise<PageResponse> {
   const { db, at, query, view, settings } = call;
   const { t, to, format } = view;
   const { notRenewed: texts, planOf } = t.renewals;
@@ -152,7 +152,7 @@ function Addresses({ lapsed }: { lapsed: LapsedLicense[] }) {
   );
 }
 
-function downloadList(call: OperatorCall): Answer {
+function downloadList(call: OperatorCall): PageResponse {
   const given = readGiven(call.query);
   const rows = csvRows(
     (after) => readLapsed(call, { ...given, after }, CSV_PAGE),

@@ -17,7 +17,7 @@ import { Icon } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
 /** What shops posted: first the articles that orders wait for, which are mapped from here, then all orders. */
@@ -46,7 +46,7 @@ interface Waiting {
   unmapped: { shop: string; sku: string; orders: number }[];
 }
 
-async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
+async function showList({ db, query, view }: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = view;
   const texts = t.orders;
   const { columns } = texts;
@@ -161,7 +161,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
   };
 }
 
-function downloadList({ db, at, query, view }: OperatorCall): Answer {
+function downloadList({ db, at, query, view }: OperatorCall): PageResponse {
   const { sort, ...given } = readGiven(query);
   const rows = csvRows(
     (after) => listOrderPage(db, filterOf(given), { after, limit: CSV_PAGE }, sort),

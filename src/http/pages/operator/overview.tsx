@@ -5,7 +5,7 @@ import { PERIODS } from '../../../figures/kept-figures';
 import { readMoney } from '../../../figures/money';
 import { countFailedMails } from '../../../mail/queue';
 import { isStopped, listWebhooks } from '../../../webhooks/receivers';
-import { needsYou, refusalsByReason, type RefusalReason } from '../../../overview/needs-you';
+import { listActionItems, refusalsByReason, type RefusalReason } from '../../../overview/action-items';
 import {
   countEndingSoon,
   readArrivals,
@@ -24,9 +24,9 @@ import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
-import { countOrLast } from '../within';
+import { countOrLast } from '../load-optional';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { MoneyPanel } from './money-panel';
 import { NeedsYou } from './overview-needs';
@@ -35,7 +35,7 @@ import { NeedsYou } from './overview-needs';
 
 export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOverview }];
 
-export async function showOverview(call: OperatorCall): Promise<Answer> {
+export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   const { db, at, view, settings } = call;
   const goods = await readGoods(db);
   if (Object.values(firstSteps(goods)).includes(undefined)) return { to: '/start' };
@@ -58,7 +58,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
         const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
         const home = settings.updateXml;
         const { spreadFactor } = settings;
-        return needsYou(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
+        return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
       }),
       counted('refused', (on) => readRefused(on, query)),
       counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),

@@ -1,5 +1,5 @@
 import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { productOperations } from '../../../operations/products';
 import { readId } from '../../../operations/kit/reading';
 import { act, type BodyOf, type Fields } from '../act';
@@ -7,7 +7,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Checkbox, Choices, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { productCrumbs } from './catalogue';
 
@@ -84,7 +84,7 @@ function bodyOf(sent: URLSearchParams): Fields<BodyOf<typeof productOperations.a
   };
 }
 
-function explain({ view: { t } }: OperatorCall, { facts, error }: Failure): string | undefined {
+function explain({ view: { t } }: OperatorCall, { facts, error }: ErrorResponse): string | undefined {
   const texts = t.products.refused;
   switch (facts?.reason) {
     case 'product-in-use':
@@ -103,7 +103,7 @@ function showForm(
   { view }: OperatorCall,
   form: FormState,
   { product, others }: { product?: CatalogueProduct; others: CatalogueProduct[] },
-): Answer {
+): PageResponse {
   const { t } = view;
   const { form: texts, newTitle, editTitle } = t.products;
   return {

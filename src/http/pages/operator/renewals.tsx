@@ -10,7 +10,7 @@ import { Filters, type FilterField } from '../kit/filters';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import type { Format } from '../format';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { MoneyPanel } from './money-panel';
 import { useView, type Query, type View } from '../view';
 
@@ -23,7 +23,7 @@ const LEAST_FOR_SHARE = 20;
 
 export type RenewalFilters = Partial<Record<'product_id' | 'plan_id', string>>;
 
-async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answer> {
+async function showRenewals({ db, at, query, view }: OperatorCall): Promise<PageResponse> {
   const { t } = view;
   const texts = t.renewals;
   const filters = readFilters(query);

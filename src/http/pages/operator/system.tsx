@@ -5,9 +5,9 @@ import { listTokens } from '../../../access/tokens';
 import { listSigningKeys } from '../../../licensing/signing-keys';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { Findings, Summary, worstOf } from './doctor';
 
 /** Links to the pages about the installation, with what the seller has to do there. */
@@ -16,12 +16,12 @@ const SOON_MS = 30 * DAY_MS;
 
 export const systemRoutes: Route<OperatorCall>[] = [{ path: '/system', get: showSystem }];
 
-async function showSystem(call: OperatorCall): Promise<Answer> {
+async function showSystem(call: OperatorCall): Promise<PageResponse> {
   const { settings, view } = call;
   const { t, format } = view;
   const { system: texts } = t;
   // undefined: the doctor takes longer
-  const findings = await within(call, () => settings.examine());
+  const findings = await loadOptional(call, () => settings.examine());
   const access = call.caller.scope === 'write' ? await readAccess(call) : undefined;
   return {
     page: (

@@ -2,11 +2,11 @@ import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../s
 import { requestOperatorLink } from '../../../access/link-requests';
 import { endSession, openOperatorSession } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import type { Child } from 'hono/jsx';
 import { keepChoices, keepNext, takeNext } from '../browser-choices';
 import { fieldOf, formState, type FormState } from '../form-state';
-import { done, type Answer, type PageCall, type Route } from '../page';
+import { done, type PageResponse, type PageCall, type Route } from '../page';
 import { signInAddress } from './again';
 import { countFailure, signInByToken, type SignedIn } from './by-token';
 import { nextOf } from './next';
@@ -15,7 +15,7 @@ import { cameByDoor, doorAddress } from './through-joomla';
 
 /** The sign-in of operators: by an API token, or by a one-time link (magic link). */
 
-const LONGEST_TOKEN = 1_000;
+const MAX_TOKEN_LENGTH = 1_000;
 
 const signIn: Route<PageCall> = {
   path: '/sign-in',
@@ -32,7 +32,7 @@ const signIn: Route<PageCall> = {
     return { sent: true };
   },
   async post(call, sent) {
-    const opened = await signInByToken(call, fieldOf(sent, 'token', LONGEST_TOKEN));
+    const opened = await signInByToken(call, fieldOf(sent, 'token', MAX_TOKEN_LENGTH));
     if ('sentence' in opened) {
       const { sentence, status } = opened;
       const form = formState(new URLSearchParams({ token: '' }), { field: 'token', sentence });
@@ -48,7 +48,7 @@ const mailedLink: Route<PageCall> = {
   async post(call, sent) {
     const { db, at: now, settings, view } = call;
     const { queueMail: queue } = settings;
-    if (queue === undefined) throw new ManageError('NOT_FOUND', '');
+    if (queue === undefined) throw new OperationError('NOT_FOUND', '');
     await countRequest(call);
     await requestOperatorLink(db, fieldOf(sent, 'email'), { now, language: view.language, queue });
     return done(signInAddress(nextOf(sent), undefined), 'operatorLinkAsked');
@@ -119,18 +119,18 @@ function showSignIn(call: PageCall, form: FormState, byDoor = false): { page: Ch
   };
 }
 
-function enter(call: PageCall, opened: SignedIn, next: string): Answer {
+function enter(call: PageCall, opened: SignedIn, next: string): PageResponse {
   setSessionCookie(call.ctx, 'operator', opened.cookie, call.isTrusted);
   return { to: next };
 }
 
-async function refuseCode(call: PageCall): Promise<Answer> {
+async function refuseCode(call: PageCall): Promise<PageResponse> {
   await countFailure(call);
   return { page: <UsedCode />, status: 404 };
 }
 
-/** Counts a requested mail in the same bucket as downloads. @throws ManageError */
+/** Counts a requested mail in the same bucket as downloads. @throws OperationError */
 async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('download', ctx.state.client.limitKey);
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  if (!allowed) throw new OperationError('RATE_LIMITED', '', { retryAfter });
 }

@@ -7,19 +7,19 @@ interface Loading {
   settings: { timeoutFactor: number };
 }
 
-const PATIENCE_MS = 300;
-/** The patience for a figure that the user requested: less than a request's deadline. */
-export const LONG_PATIENCE_MS = 3_500;
+const TIMEOUT_MS = 300;
+/** The timeout of a figure that the user requested: less than a request's deadline. */
+export const LONG_TIMEOUT_MS = 3_500;
 
-/** Loads an optional value. @returns undefined if it fails or exceeds `patience` ms times LICENSING_TIMEOUT_FACTOR */
-export async function within<T>(
+/** Loads an optional value. @returns undefined if it fails or exceeds `timeoutMs` times LICENSING_TIMEOUT_FACTOR */
+export async function loadOptional<T>(
   { db, settings }: Loading,
   load: (db: Db) => Promise<T>,
-  patience = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), patience * settings.timeoutFactor);
+    timer = setTimeout(() => resolve(undefined), timeoutMs * settings.timeoutFactor);
   });
   return Promise.race([load(db).catch(() => undefined), late]).finally(() => clearTimeout(timer));
 }
@@ -55,7 +55,7 @@ export async function countOrLast<T>(
   };
   const run = running.get(name) ?? count().finally(() => running.delete(name));
   running.set(name, run);
-  const patience = waits || !kept.has(name) ? LONG_PATIENCE_MS : undefined;
+  const timeoutMs = waits || !kept.has(name) ? LONG_TIMEOUT_MS : undefined;
   // The cast is safe because a name identifies one figure and therefore one type.
-  return ((await within(call, () => run, patience)) ?? kept.get(name)) as Figure<T> | undefined;
+  return ((await loadOptional(call, () => run, timeoutMs)) ?? kept.get(name)) as Figure<T> | undefined;
 }

@@ -8,28 +8,28 @@ import {
   countNetworks,
   forgetNetworksBeyond,
   listSpreading,
-  listToldSitesOf,
-  MOST_NETWORKS,
+  listReportedSitesOf,
+  MAX_NETWORKS,
   recordNetworks,
   recordSpreading,
-  recordToldSites,
+  recordReportedSites,
   type KeyNetwork,
-  type ToldSite,
-} from '../store/told';
+  type ReportedSite,
+} from '../store/reported-sites';
 import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
 import { createMemory } from './memory';
 import { columnOf, readSort, sortRows } from './sorting';
-import { announceSpreading } from './webhook-events';
+import { enqueueSpreadingWebhook } from './webhook-events';
 
-export { listToldSitesOf };
+export { listReportedSitesOf };
 
 /** The reports of downloads: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
 
 /** The days over which the networks of a key are counted. */
 export const SPREAD_DAYS = 30;
 /** The days for which a site's report is kept. */
-export const TOLD_DAYS = 180;
+export const REPORTED_SITE_DAYS = 180;
 /** See LICENSING_SPREAD_FACTOR (docs/settings.md). */
 export const SPREAD_FACTOR = 3;
 /** The networks that every key may have in addition to its slots' share: providers change addresses, and people travel. */
@@ -38,7 +38,7 @@ const ALLOWANCE = 10;
 const MAX_REMEMBERED = 50_000;
 
 /** Returns the maximum of networks in 30 days; a key with more is in many hands. undefined for an unlimited licence. */
-export function mostNetworks(slots: number, spreadFactor: number): number | undefined {
+export function maxNetworks(slots: number, spreadFactor: number): number | undefined {
   return slots === 0 ? undefined : spreadFactor * slots + ALLOWANCE;
 }
 
@@ -57,12 +57,12 @@ export function slotsOf(
  * Creates a function that stores the reports of accesses. Repeated accesses are harmless.
  * @param spreadFactor the networks of a key, as a multiple of its slots, above which it counts as in many hands
  */
-export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) => Promise<void> {
+export function createSiteRecorder(db: Db, spreadFactor: number): (accesses: Access[]) => Promise<void> {
   const written = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
   const full = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
 
   return async (accesses) => {
-    await recordToldSites(db, accesses.flatMap(toldSite));
+    await recordReportedSites(db, accesses.flatMap(toldSite));
     const networks = new Map<string, KeyNetwork>();
     for (const access of accesses) {
       const one = networkOf(access);
@@ -83,8 +83,8 @@ export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) =
     const counts = await countNetworks(db, ids, daysBefore(now, SPREAD_DAYS));
     const many = [...counts].filter(([, count]) => count > spreadFactor + ALLOWANCE);
     for (const [id, count] of many) {
-      if (count >= MOST_NETWORKS) full.set(String(id), { at: now });
-      if (count > MOST_NETWORKS) await forgetNetworksBeyond(db, id);
+      if (count >= MAX_NETWORKS) full.set(String(id), { at: now });
+      if (count > MAX_NETWORKS) await forgetNetworksBeyond(db, id);
     }
     const keys = await findKeys(
       db,
@@ -93,7 +93,7 @@ export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) =
     for (const { key, license, most } of await withLicenses(db, keys, spreadFactor))
       if (most !== undefined && (counts.get(key.id) as number) > most) {
         await recordSpreading(db, { keyId: key.id, licenseId: license.id, at: now });
-        await announceSpreading(db, license.id, key.id, now);
+        await enqueueSpreadingWebhook(db, license.id, key.id, now);
       }
   }
 }
@@ -104,7 +104,7 @@ function toldSite({
   site,
   installedVersion: version,
   at,
-}: Access): Omit<ToldSite, 'firstAt'>[] {
+}: Access): Omit<ReportedSite, 'firstAt'>[] {
   if (licenseId === null || productId === null || site === null || version === null) return [];
   return [{ licenseId, productId, site, version, at }];
 }
@@ -126,7 +126,7 @@ async function withLicenses(db: Db, keys: LicenseKey[], spreadFactor: number) {
     const license = licenses.get(key.licenseId);
     if (license === undefined) return [];
     const slots = slotsOf(key, license);
-    return [{ key, license, slots, most: mostNetworks(slots, spreadFactor) }];
+    return [{ key, license, slots, most: maxNetworks(slots, spreadFactor) }];
   });
 }
 
@@ -141,12 +141,12 @@ export interface Spreading {
   /** the latest download from a network that was new on that day */
   at: Date;
   /** the reported sites of the licence, newest first */
-  sites: ToldSite[];
+  sites: ReportedSite[];
 }
 
 /** The maximum of keys in the list. */
-export const MOST_LISTED = 500;
-const MOST_SITES = 20;
+export const MAX_LISTED = 500;
+const MAX_SITES = 20;
 
 export const SPREADING_SORTS = ['at', '-at', 'networks', '-networks', 'customer', '-customer'] as const;
 
@@ -174,7 +174,7 @@ export async function listSpreadingKeys(
 ): Promise<Spreading[]> {
   const since = daysBefore(now, SPREAD_DAYS);
   const found = new Map(
-    (await listSpreading(db, since, MOST_LISTED, licenseId)).map((one) => [one.keyId, one]),
+    (await listSpreading(db, since, MAX_LISTED, licenseId)).map((one) => [one.keyId, one]),
   );
   const counts = await countNetworks(db, [...found.keys()], since);
   const keys = await findKeys(db, [...found.keys()]);
@@ -193,7 +193,7 @@ export async function listSpreadingKeys(
       networks,
       most,
       at,
-      sites: await listToldSitesOf(db, [license.id], MOST_SITES),
+      sites: await listReportedSitesOf(db, [license.id], MAX_SITES),
     });
   }
   return listed;

@@ -1,12 +1,12 @@
 import { dayOf } from '../base/days';
 import type { XmlHome } from '../joomla/update-xml/place';
-import { readUpdateXmlState } from '../joomla/follow-xml';
+import { readUpdateXmlState } from '../joomla/regenerate-update-xml';
 import { listProducts } from '../licensing/catalogue';
 import type { RefusingCode } from '../support/finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
-import { listSpreadingKeys } from '../licensing/told';
+import { listSpreadingKeys } from '../licensing/spreading';
 import { liveStatus } from '../licensing/core/states';
 import { findOffered } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
@@ -20,7 +20,7 @@ import { daysBefore, type OverviewQuery } from './overview';
 
 /** The action items of the overview: what waits for the seller, and why requests were refused. */
 
-export type Need =
+export type ActionItem =
   | { type: 'not_offered'; productId: number; product: string; version: string; sentence: string }
   | {
       type: 'refused';
@@ -32,9 +32,9 @@ export type Need =
       sentence: string;
     }
   /** `orders`: waiting orders; `failed`: orders that are retried */
-  | { type: CountedNeed; count: number; sentence: string };
+  | { type: CountedItem; count: number; sentence: string };
 
-type CountedNeed =
+type CountedItem =
   | 'without_address'
   | 'disputed'
   | 'spreading'
@@ -66,26 +66,26 @@ interface NeedsOptions {
 
 const REFUSED_WITHIN = '7d';
 /** The maximum of licences: some 20 ms to read, because the overview should answer within 100 ms. */
-const MOST_REFUSED = 2_000;
-const MOST_WITHOUT_ADDRESS = 1_000;
-const MOST_DISPUTED = 100;
+const MAX_REFUSED = 2_000;
+const MAX_WITHOUT_ADDRESS = 1_000;
+const MAX_DISPUTED = 100;
 /** The filter of the list to which the action item leads. */
 const DISPUTED = { status: 'suspended', suspendedBy: 'charged_back' };
 
 /** Lists the action items; an empty list means that nothing needs the seller. */
-export async function needsYou(
+export async function listActionItems(
   db: Db,
   { home, failedMails, stoppedWebhooks, spreadFactor, language, now }: NeedsOptions,
-): Promise<Need[]> {
+): Promise<ActionItem[]> {
   const refused = await findRefused(db, language, now);
-  const page = { order: 'newest', after: undefined, limit: MOST_DISPUTED + 1 } as const;
+  const page = { order: 'newest', after: undefined, limit: MAX_DISPUTED + 1 } as const;
   const disputed = await listLicensePositions(db, DISPUTED, page, now);
   const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
-  const needs = (type: CountedNeed, found: number, most?: number) => counted(language, type, found, most);
+  const needs = (type: CountedItem, found: number, most?: number) => counted(language, type, found, most);
   return [
     // Customers who paid and received nothing come first.
     ...(await needsOfOrders(db, undefined, language)),
-    ...needs('disputed', disputed.length, MOST_DISPUTED),
+    ...needs('disputed', disputed.length, MAX_DISPUTED),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
     ...needs('spreading', spreading),
@@ -99,23 +99,28 @@ export async function needsOfOrders(
   db: Db,
   shop: string | undefined,
   language: OperatorLanguage,
-): Promise<Need[]> {
+): Promise<ActionItem[]> {
   const ofShop = <Row extends { shop: string }>(rows: Row[]) =>
     rows.filter((row) => shop === undefined || row.shop === shop);
   const unmatched = ofShop(await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
   const waiting = ofShop(await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
   const failed = await findFailed(db, 0, shop);
-  const withoutAddress = await countWithoutAddress(db, MOST_WITHOUT_ADDRESS + 1, shop);
+  const withoutAddress = await countWithoutAddress(db, MAX_WITHOUT_ADDRESS + 1, shop);
   return [
     ...counted(language, 'failed', failed.count),
     ...counted(language, 'orders', waiting),
-    ...counted(language, 'without_address', withoutAddress, MOST_WITHOUT_ADDRESS),
+    ...counted(language, 'without_address', withoutAddress, MAX_WITHOUT_ADDRESS),
     ...counted(language, 'unmatched', unmatched),
   ];
 }
 
 /** @param most more are not counted */
-function counted(language: OperatorLanguage, type: CountedNeed, found: number, most = Infinity): Need[] {
+function counted(
+  language: OperatorLanguage,
+  type: CountedItem,
+  found: number,
+  most = Infinity,
+): ActionItem[] {
   const { needsYou: texts, language: written } = OPERATORS[language];
   const count = Math.min(found, most);
   const number = written.number(count) + (found > most ? '+' : '');
@@ -123,8 +128,8 @@ function counted(language: OperatorLanguage, type: CountedNeed, found: number, m
 }
 
 /** Finds versions that are published but missing in the update XML, for products whose XML is set up. */
-async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<Need[]> {
-  const needs: Need[] = [];
+async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<ActionItem[]> {
+  const needs: ActionItem[] = [];
   for (const { id, name, element } of await listProducts(db)) {
     const forAll = element === null ? undefined : await findOffered(db, id);
     if (forAll === undefined) continue;
@@ -139,18 +144,18 @@ async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage)
   return needs;
 }
 
-async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promise<Need | undefined> {
+async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promise<ActionItem | undefined> {
   const since = subtractDuration(now, REFUSED_WITHIN);
-  const refused = await listRefusedLicenses(db, since, MOST_REFUSED + 1);
+  const refused = await listRefusedLicenses(db, since, MAX_REFUSED + 1);
   const counts = new Map<RefusingCode, number>();
-  for (const license of refused.slice(0, MOST_REFUSED)) {
+  for (const license of refused.slice(0, MAX_REFUSED)) {
     const code = refusedNow(license, now);
     if (code !== undefined) counts.set(code, (counts.get(code) ?? 0) + 1);
   }
   if (counts.size === 0) return undefined;
   const { needsYou: texts, language: written } = OPERATORS[language];
   const count = [...counts.values()].reduce((sum, one) => sum + one, 0);
-  const more = refused.length > MOST_REFUSED;
+  const more = refused.length > MAX_REFUSED;
   return {
     type: 'refused',
     count,

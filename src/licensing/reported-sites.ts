@@ -3,12 +3,12 @@ import type { Db } from '../store/engine/database';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findLatestSecurityRelease, type Release } from '../store/releases';
 import {
-  countToldVersions,
+  countReportedVersions,
   listSitesWithVersion,
-  listToldSites,
-  toldVersionAt,
-  type ToldSite,
-} from '../store/told';
+  listReportedSites,
+  findReportedVersion,
+  type ReportedSite,
+} from '../store/reported-sites';
 import {
   isAscii,
   isCursorId,
@@ -34,29 +34,29 @@ export interface ProductSites {
   halfDays: number | null;
   /** the sites with a report in 180 days */
   counted: number;
-  /** the most frequent first, at most MOST_VERSIONS, because sites may report anything */
+  /** the most frequent first, at most MAX_VERSIONS, because sites may report anything */
   versions: { version: string; sites: number }[];
   /** sites with an older version, by their latest report; or sites with the requested version */
-  behind: Page<SiteBehind>;
+  behind: Page<OutdatedSite>;
 }
 
-export interface SiteBehind extends ToldSite {
+export interface OutdatedSite extends ReportedSite {
   license: License;
   /** the reason why it cannot have the newest version now; null: it can */
   code: RefusalCode | null;
 }
 
-const MOST_VERSIONS = 100;
+const MAX_VERSIONS = 100;
 /** The up-to-date versions that a list can exclude: a database accepts this many values in a statement. */
-const MOST_LEFT_OUT = 1_000;
+const MAX_LEFT_OUT = 1_000;
 
 /** The orders of the sites that are behind. */
-export const BEHIND_SORTS = ['at', '-at'] as const;
+export const OUTDATED_SITE_SORTS = ['at', '-at'] as const;
 
 /**
  * @param productId the id of an existing product
  * @param page.version only sites that reported it, latest report first; undefined: sites that are behind
- * @param page.sort one of BEHIND_SORTS; undefined: latest report first
+ * @param page.sort one of OUTDATED_SITE_SORTS; undefined: latest report first
  */
 export async function readProductSites(
   db: Db,
@@ -68,9 +68,9 @@ export async function readProductSites(
   }: PageRequest & { version?: string | undefined; sort?: string | undefined },
   now: Date,
 ): Promise<ProductSites> {
-  const { isDown } = columnOf(readSort(BEHIND_SORTS, sort) ?? '-at');
+  const { isDown } = columnOf(readSort(OUTDATED_SITE_SORTS, sort) ?? '-at');
   const newest = await findOffered(db, productId);
-  const versions = (await countToldVersions(db, productId))
+  const versions = (await countReportedVersions(db, productId))
     .map(({ version, count }) => ({ version, sites: count }))
     .sort((a, b) => b.sites - a.sites || compareVersions(b.version, a.version));
   const upToDate = versions.filter(
@@ -78,22 +78,25 @@ export async function readProductSites(
   );
   const counted = versions.reduce((sum, { sites }) => sum + sites, 0);
   const updated = upToDate.reduce((sum, { sites }) => sum + sites, 0);
-  const without = upToDate.slice(0, MOST_LEFT_OUT).map(({ version }) => version);
+  const without = upToDate.slice(0, MAX_LEFT_OUT).map(({ version }) => version);
   return {
     newest: newest?.version ?? null,
     share: counted === 0 || newest === undefined ? null : updated / counted,
     halfDays:
       newest?.publishedAt && 2 * updated >= counted && counted > 0
-        ? daysUntil(newest.publishedAt, await toldVersionAt(db, productId, without, Math.ceil(counted / 2)))
+        ? daysUntil(
+            newest.publishedAt,
+            await findReportedVersion(db, productId, without, Math.ceil(counted / 2)),
+          )
         : null,
     counted,
-    versions: versions.slice(0, MOST_VERSIONS),
+    versions: versions.slice(0, MAX_VERSIONS),
     behind: await listBehind(db, { productId, without, newest, wanted, isDown }, page, now),
   };
 }
 
 /** A product's newest security release, and the sites that reported their version. */
-export interface SecurityStanding {
+export interface SecurityAdoption {
   release: Release;
   counted: number;
   /** the sites with an older version */
@@ -101,10 +104,10 @@ export interface SecurityStanding {
 }
 
 /** @returns undefined without a security release, or if a later version is offered and no site reported an older one */
-export async function readSecurityStanding(db: Db, productId: number): Promise<SecurityStanding | undefined> {
+export async function readSecurityAdoption(db: Db, productId: number): Promise<SecurityAdoption | undefined> {
   const release = await findLatestSecurityRelease(db, productId);
   if (release === undefined) return undefined;
-  const versions = await countToldVersions(db, productId);
+  const versions = await countReportedVersions(db, productId);
   const sum = (some: typeof versions) => some.reduce((all, { count }) => all + count, 0);
   const behind = sum(versions.filter(({ version }) => compareVersions(version, release.version) < 0));
   const offered = await findOffered(db, productId, release.rollout);
@@ -135,7 +138,7 @@ async function listBehind(
   },
   { limit, after }: PageRequest,
   now: Date,
-): Promise<Page<SiteBehind>> {
+): Promise<Page<OutdatedSite>> {
   const place = readCursor<[string, number, string]>(after, [isCursorTime, isCursorId, isAscii]);
   const part = {
     after: place && { at: place[0], licenseId: place[1], site: place[2] },
@@ -143,7 +146,7 @@ async function listBehind(
   };
   const sites =
     wanted === undefined
-      ? await listToldSites(db, productId, { ...part, without, isDown })
+      ? await listReportedSites(db, productId, { ...part, without, isDown })
       : // A column of ASCII cannot be compared with other text.
         isAscii(wanted)
         ? await listSitesWithVersion(db, productId, { ...part, version: wanted })

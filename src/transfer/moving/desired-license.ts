@@ -15,7 +15,7 @@ import type { SourceKey, SourceLicense } from './source';
 import { BEGINS_LATER, standingOf } from './standing';
 
 /** The fields in which a licence here can differ from the source, by the API's names. */
-export const FIELDS = [
+export const MERGED_FIELDS = [
   'plan_id',
   'status',
   'activation_limit',
@@ -23,10 +23,10 @@ export const FIELDS = [
   'customer',
   'metadata',
 ] as const;
-export type Field = (typeof FIELDS)[number];
+export type MergedField = (typeof MERGED_FIELDS)[number];
 
 /** A licence of the source, in the terms of this service. */
-export interface Wanted {
+export interface DesiredLicense {
   row: number;
   reference: string;
   plan: Plan;
@@ -39,16 +39,16 @@ export interface Wanted {
   /** null if unknown, or if it was never used */
   lastUsedAt: Date | null;
   metadata: Metadata;
-  keys: WantedKey[];
+  keys: DesiredKey[];
   /** the normalised sites of no particular key */
   sites: string[];
   /** the fields that the source does not state, which an existing licence keeps */
-  unsaid: Set<Field>;
+  unsaid: Set<MergedField>;
   /** whether it ended at an unknown time */
   endedSometime: boolean;
 }
 
-export interface WantedKey {
+export interface DesiredKey {
   /** the key in canonical form */
   key: string;
   digest: string;
@@ -64,19 +64,19 @@ export interface WantedKey {
  * Converts a licence of the source to this service's terms, and warns about changes in its meaning.
  * @returns the licence, or the reason to leave it out
  */
-export function toWanted(
+export function toDesiredLicense(
   item: SourceLicense,
   source: string,
   plan: Plan,
   report: Reporter,
   now: Date,
-): Wanted | { leftOut: LeftOutReason } {
+): DesiredLicense | { leftOut: LeftOutReason } {
   const { row, startsAt } = item;
   const warn = (code: WarningCode) => report.warn(code, row);
   const reference = `${source}:${item.id}`;
   if (Array.from(reference).length > MAX_LABEL_LENGTH || /\p{Cc}/u.test(reference))
     return { leftOut: 'bad-reference' };
-  const unsaid = new Set<Field>();
+  const unsaid = new Set<MergedField>();
   const end = endOf(item, plan, now);
   if (end === undefined || (end.expiresAt !== null && !isStorable(end.expiresAt)))
     return { leftOut: 'bad-end' };
@@ -106,7 +106,7 @@ export function toWanted(
       seen.add(site);
       return [site];
     });
-  const keys: WantedKey[] = [];
+  const keys: DesiredKey[] = [];
   const digests = new Set<string>();
   for (const one of item.keys) {
     const key = readKey(one.key.trim());
@@ -136,7 +136,7 @@ export function toWanted(
   };
 }
 
-function wantedKey(one: SourceKey, key: string, digest: string, sites: string[]): WantedKey {
+function wantedKey(one: SourceKey, key: string, digest: string, sites: string[]): DesiredKey {
   return {
     key,
     digest,

@@ -1,12 +1,12 @@
 import { inChunks } from '../base/chunks';
 import { isSqlite, table, type Db } from './engine/database';
-import { toFields } from './engine/row-fields';
+import { rowToFields } from './engine/row-fields';
 import { placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** Reported sites: what customers' sites report with a download, and the networks that downloaded with each key. */
 
-export interface ToldSite {
+export interface ReportedSite {
   licenseId: number;
   /** the downloaded product; a licence may cover several */
   productId: number;
@@ -33,16 +33,16 @@ export interface SpreadingKey {
 }
 
 /** The reported sites kept for one licence; above this number, the sites that reported longest ago are deleted. */
-export const MOST_TOLD_SITES = 1_000;
+export const MAX_REPORTED_SITES = 1_000;
 /** The networks counted for one key. */
-export const MOST_NETWORKS = 5_000;
+export const MAX_NETWORKS = 5_000;
 
 /** The rows deleted by one statement: as many as one batch of the access log reports. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 /** Stores the latest report of each licence, product and site; may be repeated. Sorted by key, to avoid deadlocks. */
-export async function recordToldSites(db: Db, told: Omit<ToldSite, 'firstAt'>[]): Promise<void> {
-  const latest = new Map<string, Omit<ToldSite, 'firstAt'>>();
+export async function recordReportedSites(db: Db, told: Omit<ReportedSite, 'firstAt'>[]): Promise<void> {
+  const latest = new Map<string, Omit<ReportedSite, 'firstAt'>>();
   for (const one of told) {
     const key = [one.licenseId, one.productId, one.site].join(' ');
     if (one.at >= (latest.get(key)?.at ?? 0)) latest.set(key, one);
@@ -82,15 +82,15 @@ async function forgetBeyond(db: Db, licenseIds: number[]): Promise<void> {
   const full = await rawRows<{ license_id: number }>(
     db,
     `SELECT license_id FROM ${table(db, 'told_sites')} WHERE license_id IN (${placeholders(licenseIds.length)})
-      GROUP BY license_id HAVING COUNT(*) > ${MOST_TOLD_SITES}`,
+      GROUP BY license_id HAVING COUNT(*) > ${MAX_REPORTED_SITES}`,
     licenseIds,
   );
   for (const { license_id } of full) {
     const oldest = await db(table(db, 'told_sites'))
       .where({ license_id })
       .orderBy('at', 'desc')
-      .offset(MOST_TOLD_SITES)
-      .limit(AT_ONCE)
+      .offset(MAX_REPORTED_SITES)
+      .limit(BATCH_SIZE)
       .select('product_id', 'site');
     for (const product_id of new Set(oldest.map((one) => one.product_id)))
       await db(table(db, 'told_sites'))
@@ -104,7 +104,7 @@ async function forgetBeyond(db: Db, licenseIds: number[]): Promise<void> {
 }
 
 /** Counts a product's sites by the version that they reported. */
-export async function countToldVersions(
+export async function countReportedVersions(
   db: Db,
   productId: number,
 ): Promise<{ version: string; count: number }[]> {
@@ -116,7 +116,7 @@ export async function countToldVersions(
 }
 
 /** Returns when the n-th site (from 1) first reported one of these versions; undefined if fewer sites have. */
-export async function toldVersionAt(
+export async function findReportedVersion(
   db: Db,
   productId: number,
   versions: string[],
@@ -128,17 +128,17 @@ export async function toldVersionAt(
     .orderBy('first_at')
     .offset(n - 1)
     .first();
-  return row && toFields(row).firstAt;
+  return row && rowToFields(row).firstAt;
 }
 
-export interface ToldPlace {
+export interface ReportedSiteCursor {
   at: string;
   licenseId: number;
   site: string;
 }
 
 /** Lists a product's sites that reported none of these versions, by their latest report. */
-export async function listToldSites(
+export async function listReportedSites(
   db: Db,
   productId: number,
   {
@@ -146,8 +146,8 @@ export async function listToldSites(
     after,
     limit,
     isDown,
-  }: { without: string[]; after?: ToldPlace | undefined; limit: number; isDown: boolean },
-): Promise<ToldSite[]> {
+  }: { without: string[]; after?: ReportedSiteCursor | undefined; limit: number; isDown: boolean },
+): Promise<ReportedSite[]> {
   const order = isDown ? 'desc' : 'asc';
   const further = isDown ? '<' : '>';
   const query = db(tableBy(db, 'told_sites', 'product_id', 'at'))
@@ -168,15 +168,15 @@ export async function listToldSites(
         after.licenseId,
         after.site,
       ]);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Lists a product's sites that reported a version, latest first. @param after its `at` is the time of that first report */
 export async function listSitesWithVersion(
   db: Db,
   productId: number,
-  { version, after, limit }: { version: string; after?: ToldPlace | undefined; limit: number },
-): Promise<ToldSite[]> {
+  { version, after, limit }: { version: string; after?: ReportedSiteCursor | undefined; limit: number },
+): Promise<ReportedSite[]> {
   const query = db(tableBy(db, 'told_sites', 'product_id', 'version', 'first_at'))
     .where({ product_id: productId, version })
     .orderBy([
@@ -194,11 +194,15 @@ export async function listSitesWithVersion(
         after.licenseId,
         after.site,
       ]);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
-/** Lists the reported sites of these licences, newest first, at most MOST_TOLD_SITES of each. */
-export async function listToldSitesOf(db: Db, licenseIds: number[], limit?: number): Promise<ToldSite[]> {
+/** Lists the reported sites of these licences, newest first, at most MAX_REPORTED_SITES of each. */
+export async function listReportedSitesOf(
+  db: Db,
+  licenseIds: number[],
+  limit?: number,
+): Promise<ReportedSite[]> {
   return inChunks(licenseIds, async (ids) => {
     const query = db(tableBy(db, 'told_sites'))
       .whereIn('license_id', ids)
@@ -208,7 +212,7 @@ export async function listToldSitesOf(db: Db, licenseIds: number[], limit?: numb
         { column: 'site', order: 'desc' },
       ]);
     if (limit !== undefined) query.limit(limit);
-    return (await query).map(toFields);
+    return (await query).map(rowToFields);
   });
 }
 
@@ -219,7 +223,7 @@ export async function listNetworksOf(db: Db, licenseIds: number[]): Promise<KeyN
   const rows = await db(tableBy(db, 'key_networks'))
     .whereIn('key_id', keyIds)
     .orderBy([{ column: 'key_id' }, { column: 'network' }]);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 async function keysOf(db: Db, licenseIds: number[]): Promise<number[]> {
@@ -256,13 +260,13 @@ export async function countNetworks(db: Db, keyIds: number[], since: Date): Prom
   return new Map(rows.map(({ key_id, n }) => [key_id, Number(n)]));
 }
 
-/** Deletes some of the networks that a key has above MOST_NETWORKS. Any will do, because no list distinguishes them. */
+/** Deletes some of the networks that a key has above MAX_NETWORKS. Any will do, because no list distinguishes them. */
 export async function forgetNetworksBeyond(db: Db, keyId: number): Promise<void> {
   const beyond = await db(tableBy(db, 'key_networks'))
     .where({ key_id: keyId })
     .orderBy('network')
-    .offset(MOST_NETWORKS)
-    .limit(AT_ONCE)
+    .offset(MAX_NETWORKS)
+    .limit(BATCH_SIZE)
     .pluck('network');
   await db(table(db, 'key_networks')).where({ key_id: keyId }).whereIn('network', beyond).delete();
 }
@@ -294,11 +298,11 @@ export async function listSpreading(
       { column: 'key_id', order: 'desc' },
     ])
     .limit(limit);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Deletes everything reported about licences and their keys. @returns how many rows */
-export async function deleteTold(db: Db, licenseIds: number[]): Promise<number> {
+export async function deleteReportedSites(db: Db, licenseIds: number[]): Promise<number> {
   if (licenseIds.length === 0) return 0;
   const keyIds = await keysOf(db, licenseIds);
   const sites = await db(table(db, 'told_sites')).whereIn('license_id', licenseIds).delete();
@@ -310,7 +314,7 @@ export async function deleteTold(db: Db, licenseIds: number[]): Promise<number> 
 }
 
 /** Deletes a few sites without a report since `sites`, and networks without a download since `networks`. @returns how many */
-export async function pruneTold(
+export async function pruneReportedSites(
   db: Db,
   before: { sites: Date; networks: Date },
   limit: number,

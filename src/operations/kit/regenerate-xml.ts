@@ -1,6 +1,6 @@
-import { followUpdateXml } from '../../joomla/follow-xml';
+import { regenerateUpdateXml } from '../../joomla/regenerate-update-xml';
 import { includedIn, readCatalogue } from '../../licensing/bundles';
-import type { AfterCommit, Call } from './operation';
+import type { AfterCommit, OperationCall } from './operation';
 import { UpdateXmlState } from './things';
 
 /**
@@ -8,7 +8,7 @@ import { UpdateXmlState } from './things';
  * offers what was rolled back. A repeated call writes it again.
  * @param title the title of the answer with the XML's state @param product the field with the product's id
  */
-export function follow(
+export function regenerateAfterCommit(
   title: string,
   product: 'id' | 'product_id',
 ): AfterCommit<{ update_xml: typeof UpdateXmlState }> {
@@ -24,9 +24,9 @@ export function follow(
       };
       const { updateXml, ownFiles: own } = settings;
       const { state, url } = await (followXml?.(id) ??
-        followUpdateXml(db, updateXml, id, { allowDowngrade, own }));
+        regenerateUpdateXml(db, updateXml, id, { allowDowngrade, own }));
       // Only a product's change has it. The file of a product that a club no longer includes can wait for the next one.
-      if (includes !== undefined) await followIncluded(db, settings, id);
+      if (includes !== undefined) await regenerateIncluded(db, settings, id);
       return { update_xml: { state, url } };
     },
   };
@@ -37,26 +37,26 @@ export function follow(
  * its product and of the products that it includes. The answer does not mention them.
  * @param title the title of the answer
  */
-export function followPlan(title: string) {
+export function regenerateAfterPlan(title: string) {
   return {
     title,
     adds: {},
-    async perform({ db, settings, body }: Call, data: object) {
+    async perform({ db, settings, body }: OperationCall, data: object) {
       if ((body as { after_expiry?: string }).after_expiry === undefined) return {};
       const { product_id: id } = data as { product_id: number };
-      await followUpdateXml(db, settings.updateXml, id, { own: settings.ownFiles });
-      await followIncluded(db, settings, id);
+      await regenerateUpdateXml(db, settings.updateXml, id, { own: settings.ownFiles });
+      await regenerateIncluded(db, settings, id);
       return {};
     },
   };
 }
 
 /** Writes the update XML of the products that a club includes now. */
-async function followIncluded(
-  db: Call['db'],
-  { updateXml, ownFiles: own }: Call['settings'],
+async function regenerateIncluded(
+  db: OperationCall['db'],
+  { updateXml, ownFiles: own }: OperationCall['settings'],
   club: number,
 ): Promise<void> {
   for (const { id } of includedIn(await readCatalogue(db), club))
-    await followUpdateXml(db, updateXml, id, { own });
+    await regenerateUpdateXml(db, updateXml, id, { own });
 }

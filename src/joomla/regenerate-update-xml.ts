@@ -1,4 +1,4 @@
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { findRollouts } from '../licensing/updates';
 import type { OwnFile } from '../packages/replace-file';
@@ -17,16 +17,16 @@ export interface UpdateXmlState {
 }
 
 /** The response of an update XML's URL. `silent`: no response, for example no connection or a wrong certificate. */
-export type XmlReach =
+export type XmlProbeResult =
   /** `isStaged`: the web server can offer a version to a share of the addresses */
   | { state: 'answers'; isStaged: boolean }
   | { state: 'refuses'; status: number; isStaged: boolean }
   | { state: 'silent' };
 
 /** Requests an update XML; undefined while the request runs */
-export type AskForXml = (url: string) => Promise<XmlReach | undefined>;
+export type ProbeUpdateXml = (url: string) => Promise<XmlProbeResult | undefined>;
 
-export interface FollowedXml extends UpdateXmlState {
+export interface RegeneratedXml extends UpdateXmlState {
   /** the reason that it is `stale`, as a sentence for the operator; null if it is not */
   reason: string | null;
   /** the XML that was written; undefined unless `written` */
@@ -35,7 +35,7 @@ export interface FollowedXml extends UpdateXmlState {
   fault: unknown;
 }
 
-const NOT_SET: FollowedXml = {
+const NOT_SET: RegeneratedXml = {
   state: 'not_set',
   url: null,
   reason: null,
@@ -50,12 +50,12 @@ const NOT_SET: FollowedXml = {
  * @param own files that are never overwritten
  * @param allowDowngrade offers versions below withdrawn ones
  */
-export async function followUpdateXml(
+export async function regenerateUpdateXml(
   db: Db,
   home: XmlHome,
   productId: number,
   { own = [], allowDowngrade }: { own?: OwnFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
-): Promise<FollowedXml> {
+): Promise<RegeneratedXml> {
   let url: string | null = null;
   try {
     const place = await findXmlPlace(db, await requireProduct(db, productId), home);

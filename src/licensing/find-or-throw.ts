@@ -4,10 +4,10 @@ import { OperatorError } from './operator-error';
 
 /** @throws OperatorError if the product does not exist */
 export async function requireProduct(db: Db, id: number): Promise<Product> {
-  return (await findProduct(db, id)) ?? noProduct(id);
+  return (await findProduct(db, id)) ?? throwProductNotFound(id);
 }
 
-export function noProduct(id: number): never {
+export function throwProductNotFound(id: number): never {
   throw new OperatorError(`There is no product ${id}.`, {
     code: 'NOT_FOUND',
     facts: { reason: 'no-product' },
@@ -16,14 +16,14 @@ export function noProduct(id: number): never {
 
 /** @throws OperatorError if the plan does not exist */
 export async function requirePlan(db: Db, id: number): Promise<Plan> {
-  return (await findPlan(db, id)) ?? noPlan(id);
+  return (await findPlan(db, id)) ?? throwPlanNotFound(id);
 }
 
-export function noPlan(id: number | string): never {
+export function throwPlanNotFound(id: number | string): never {
   throw new OperatorError(`There is no plan ${id}.`, { code: 'NOT_FOUND', facts: { reason: 'no-plan' } });
 }
 
-export function noLicense(id: number): never {
+export function throwLicenseNotFound(id: number): never {
   throw new OperatorError(`There is no licence ${id}.`, { code: 'NOT_FOUND' });
 }
 
@@ -35,7 +35,7 @@ export async function requirePlanNamed(db: Db, text: string, productId?: number)
   const named = findNamed(plans, text);
   if (named) return named;
   const several = plans.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
-  if (several.length === 0) noPlan(text);
+  if (several.length === 0) throwPlanNotFound(text);
   const ids = several.map((plan) => `${plan.id} (product ${plan.productId})`).join(', ');
   throw new OperatorError(`Several plans have this name: ${ids}. Give the id.`, { code: 'CONFLICT' });
 }

@@ -3,13 +3,13 @@ import { jsonOf } from '../../base/json';
 import { isFinal, type StoredStatus } from '../../licensing/core/states';
 import { readMetadata, type Metadata } from '../../licensing/metadata';
 import type { LockedLicense } from '../../store/licenses/licenses';
-import { FIELDS, type Field, type Wanted } from './wanted';
+import { MERGED_FIELDS, type MergedField, type DesiredLicense } from './desired-license';
 
 /**
  * The values of a licence that the latest run imported, the base of a three-way comparison. A field that still equals
  * its base here takes the source's change. A field that was changed here stays. Personal texts are stored as digests.
  */
-export interface Brought extends Partial<Record<Field, string | number | null | undefined>> {
+export interface ImportBaseline extends Partial<Record<MergedField, string | number | null | undefined>> {
   /** the latest run that made or changed the licence; undefined if unknown */
   run?: number;
   /** beginnings of digests; a site that was imported once and is gone here is not added again */
@@ -20,7 +20,7 @@ export interface Brought extends Partial<Record<Field, string | number | null | 
 }
 
 /** Returns the stored form, with the run first: `listChangedByRun` searches for it. */
-export function writeBrought(run: number, brought: Brought): string {
+export function writeBrought(run: number, brought: ImportBaseline): string {
   return JSON.stringify(Object.assign({ run }, brought, { run }));
 }
 
@@ -28,11 +28,11 @@ export function writeBrought(run: number, brought: Brought): string {
  * Returns the values to remember of a licence: the source's value of a field that holds here now, otherwise the former one.
  * @param holds the fields with the source's value
  */
-export function broughtOf(
-  wanted: Wanted,
-  before: Brought = { keys: [], sites: [] },
-  holds: readonly Field[] = FIELDS,
-): Brought {
+export function nextBaseline(
+  wanted: DesiredLicense,
+  before: ImportBaseline = { keys: [], sites: [] },
+  holds: readonly MergedField[] = MERGED_FIELDS,
+): ImportBaseline {
   const values = valuesOf(wanted);
   return {
     ...before,
@@ -46,8 +46,8 @@ export function broughtOf(
   };
 }
 
-export function readBrought(json: string | null | undefined): Brought {
-  return json ? (JSON.parse(json) as Brought) : { keys: [], sites: [] };
+export function parseBaseline(json: string | null | undefined): ImportBaseline {
+  return json ? (JSON.parse(json) as ImportBaseline) : { keys: [], sites: [] };
 }
 
 /** Returns the beginning of a key's digest, as long as a `shortDigest`. */
@@ -55,7 +55,7 @@ export function shortKey(digest: string): string {
   return digest.slice(0, 16);
 }
 
-export function allSites({ keys, sites }: Pick<Wanted, 'keys' | 'sites'>): string[] {
+export function allSites({ keys, sites }: Pick<DesiredLicense, 'keys' | 'sites'>): string[] {
   return [...sites, ...keys.flatMap((key) => key.sites)];
 }
 
@@ -66,23 +66,23 @@ type Here = Pick<
   'planId' | 'status' | 'activationLimit' | 'expiresAt' | 'customer' | 'metadata'
 >;
 
-export interface Compared {
-  changed: Field[];
-  kept: Field[];
+export interface MergeDecision {
+  changed: MergedField[];
+  kept: MergedField[];
   /** the fields without a difference */
-  equal: Field[];
+  equal: MergedField[];
 }
 
 /** Compares a licence here with the source. Fields that differ take the change (`changed`) or keep their value (`kept`). */
-export function compare(here: Here, wanted: Wanted, brought: Brought): Compared {
+export function compareThreeWay(here: Here, wanted: DesiredLicense, brought: ImportBaseline): MergeDecision {
   const names = Object.keys(wanted.metadata);
-  const is: Record<Field, Value> = {
+  const is: Record<MergedField, Value> = {
     ...jsonOf(here, 'planId', 'status', 'activationLimit', 'expiresAt', 'customer'),
     metadata: textOf(readMetadata(here.metadata), names),
   };
   const want = valuesOf(wanted);
-  const [changed, kept, equal]: [Field[], Field[], Field[]] = [[], [], []];
-  for (const field of FIELDS) {
+  const [changed, kept, equal]: [MergedField[], MergedField[], MergedField[]] = [[], [], []];
+  for (const field of MERGED_FIELDS) {
     if (wanted.unsaid.has(field)) continue;
     if (is[field] === want[field]) {
       equal.push(field);
@@ -97,7 +97,7 @@ export function compare(here: Here, wanted: Wanted, brought: Brought): Compared 
   return { changed, kept, equal };
 }
 
-function valuesOf(wanted: Wanted): Record<Field, Value> {
+function valuesOf(wanted: DesiredLicense): Record<MergedField, Value> {
   return {
     plan_id: wanted.plan.id,
     ...jsonOf(wanted, 'status', 'activationLimit', 'expiresAt', 'customer'),
@@ -110,7 +110,7 @@ function textOf(metadata: Metadata, names: string[]): string {
   return JSON.stringify([...names].sort().map((name) => [name, metadata[name] ?? null]));
 }
 
-function remembered(field: Field, value: Value): Value {
+function remembered(field: MergedField, value: Value): Value {
   return (field === 'customer' || field === 'metadata') && typeof value === 'string'
     ? shortDigest(value)
     : value;

@@ -1,11 +1,11 @@
 /** Waits for a turn of `who`. @returns a function that ends the turn; undefined if too many wait already */
-export type TakeTurn = (who: string) => Promise<(() => void) | undefined>;
+export type AcquirePermit = (who: string) => Promise<(() => void) | undefined>;
 
 /**
  * Creates turns: of one client's requests only `atOnce` run at a time, while other clients' requests run in parallel.
  * @param most the maximum number of one client's requests that wait
  */
-export function createTurns(most: number, atOnce = () => 1): TakeTurn {
+export function createKeyedSemaphore(most: number, atOnce = () => 1): AcquirePermit {
   /** The number of turns in use and the waiting requests, by client. */
   const lines = new Map<string, { running: number; waiting: (() => void)[] }>();
 

@@ -1,5 +1,5 @@
 /** A circuit breaker for a server that counts limits. While isAway() is true, callers count in memory instead. */
-export interface Standing {
+export interface CircuitBreaker {
   isAway: () => boolean;
   /** Opens the circuit after a failed command, until a probe succeeds. */
   setAway: (error: unknown) => void;
@@ -13,7 +13,7 @@ export interface Standing {
 const PROBE_EVERY_MS = 1_000;
 
 /** Creates the circuit breaker. @param onChange called when the server goes away and when it returns */
-export function createStanding(onChange: (away: boolean, error?: unknown) => void): Standing {
+export function createCircuitBreaker(onChange: (away: boolean, error?: unknown) => void): CircuitBreaker {
   let away = false;
   let probing: NodeJS.Timeout | undefined;
   let probe: () => Promise<unknown> = () => Promise.resolve();

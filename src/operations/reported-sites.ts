@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
-import { requireProduct } from '../licensing/find-or-refuse';
-import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/told';
-import { BEHIND_SORTS, readProductSites, type SiteBehind } from '../licensing/told-sites';
+import { requireProduct } from '../licensing/find-or-throw';
+import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/spreading';
+import { OUTDATED_SITE_SORTS, readProductSites, type OutdatedSite } from '../licensing/reported-sites';
 import { get, list } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
-import { exactly, Id, orNull, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
+import { strictObject, Id, nullable, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -23,19 +23,19 @@ const toldJson = ({ site, version, firstAt, at }: Spreading['sites'][number]) =>
   at: formatTimestamp(at),
 });
 
-const ProductSites = exactly(
+const ProductSites = strictObject(
   {
-    newest: orNull(
+    newest: nullable(
       Type.String({
         description: 'The version that sites are offered; during a rollout, the version before.',
       }),
     ),
-    share: orNull(
+    share: nullable(
       Type.Number({
         description: 'The share of the counted sites, 0 to 1, that reported this version or a later one.',
       }),
     ),
-    half_days: orNull(
+    half_days: nullable(
       Type.Number({
         description: 'Days from its publication until half of the counted sites had it; null: fewer have it.',
       }),
@@ -44,16 +44,16 @@ const ProductSites = exactly(
       minimum: 0,
       description: 'The number of sites that reported a version in 180 days, once per licence.',
     }),
-    versions: Type.Array(exactly({ version: Text, sites: Count }), {
+    versions: Type.Array(strictObject({ version: Text, sites: Count }), {
       description: 'The 100 most frequent versions, most frequent first.',
     }),
     sites: Type.Array(
-      exactly({
+      strictObject({
         ...told,
         license_id: Id,
         customer: TextOrNull,
         may_update: Type.Boolean(),
-        code: orNull(
+        code: nullable(
           Type.String({
             description: 'The reason why it may not update: the code that its download would get.',
           }),
@@ -61,12 +61,12 @@ const ProductSites = exactly(
       }),
       { description: 'Sites with an older version.' },
     ),
-    next: orNull(Type.String({ description: 'The cursor for `after`; null at the end.' })),
+    next: nullable(Type.String({ description: 'The cursor for `after`; null at the end.' })),
   },
   { title: 'ProductSites' },
 );
 
-const behindJson = ({ license, code, ...site }: SiteBehind) => ({
+const behindJson = ({ license, code, ...site }: OutdatedSite) => ({
   ...toldJson(site),
   license_id: license.id,
   customer: license.customer,
@@ -74,7 +74,7 @@ const behindJson = ({ license, code, ...site }: SiteBehind) => ({
   code,
 });
 
-const SpreadingKey = exactly(
+const SpreadingKey = strictObject(
   {
     license_id: Id,
     product_id: Id,
@@ -93,7 +93,7 @@ const SpreadingKey = exactly(
         'The highest number of networks that a key with these slots explains: LICENSING_SPREAD_FACTOR times its slots, plus 10.',
     }),
     at: Time,
-    sites: Type.Array(exactly({ ...told, product_id: Id })),
+    sites: Type.Array(strictObject({ ...told, product_id: Id })),
   },
   { title: 'SpreadingKey' },
 );
@@ -112,15 +112,15 @@ export const spreadingJson = ({ key, license, slots, networks, most, at, sites }
   sites: sites.map((one) => ({ ...toldJson(one), product_id: one.productId })),
 });
 
-export const toldSiteOperations = {
+export const reportedSiteOperations = {
   listProductSites: get(
     '/products/{id}/sites',
     {
       summary: "Read which versions of a product customers' sites run",
       description:
         'The plugin for Joomla reports the version with each download and check, even if that is refused. The list has the sites with an older version, a page at a time.',
-      query: exactly({
-        sort: sortBy(BEHIND_SORTS, 'Sorts by the time of the latest report. Default: latest first.'),
+      query: strictObject({
+        sort: sortBy(OUTDATED_SITE_SORTS, 'Sorts by the time of the latest report. Default: latest first.'),
         ...Paging,
       }),
       data: ProductSites,
@@ -152,7 +152,7 @@ export const toldSiteOperations = {
       summary: 'List keys that may have been shared',
       description:
         'More networks used these keys for downloads in 30 days than their slots explain. The service does not refuse such keys.',
-      query: exactly({
+      query: strictObject({
         sort: sortBy(
           SPREADING_SORTS,
           'Sorts by the latest download, the number of networks or the customer. Default: latest download first.',

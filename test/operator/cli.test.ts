@@ -1054,7 +1054,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
   it('takes the end of a licence away, sets one, and tells how to undo what makes it end earlier', async () => {
     const { id } = await issue('--expires', '2098-01-31');
     const renew = (...options: string[]) => shop.run(['license', 'renew', String(id), ...options]);
-    const lifetime = { code: 0, stdout: `Licence ${id} is active for ever.\n`, stderr: '' };
+    const lifetime = { code: 0, stdout: `Licence ${id} is active forever.\n`, stderr: '' };
     expect(await renew('--lifetime')).toEqual(lifetime);
     expect(await renew('--lifetime')).toEqual(lifetime);
     expect(await stored(id)).toMatchObject({ status: 'active', expires_at: null });

@@ -400,7 +400,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(await answer('n\r')).toMatchObject({
       code: 1,
       output: expect.stringMatching(
-        /The address stands in 1 row of products, 1 row of licenses.*Nothing was erased/s,
+        /The address is in 1 row of products, 1 row of licenses.*Nothing was erased/s,
       ),
     });
     expect((await placesOfJane()).length).toBeGreaterThan(10);

@@ -121,5 +121,5 @@ it('takes what the options say of its columns, and asks for plans that are not h
     stderr: expect.stringContaining('--csv and --from exclude each other'),
   });
   const odd = await op.run(['import', write(table), '--map', 'key=Key']);
-  expect(odd.stderr).toContain('with --from csv only: --map');
+  expect(odd.stderr).toContain('only with --from csv: --map');
 });

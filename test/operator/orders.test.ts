@@ -222,7 +222,9 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
 
   it('run what waited once the cause is gone', async () => {
     await post('3001', { lines: [{ line: '1', planId, renews: '3000' }] });
-    expect(await text('shop', 'run', 'hikashop')).toContain('0 orders that waited have run; 1 waits still.');
+    expect(await text('shop', 'run', 'hikashop')).toContain(
+      '0 orders that waited have run; 1 order still waits.',
+    );
     await post('3000', { lines: [{ line: '1', planId }] });
     expect(await text('shop', 'run', 'hikashop')).toContain('no order waits.');
     expect(await text('why', '3001')).toMatch(/Order 3001 of shop hikashop renewed licence \d+/);

@@ -250,7 +250,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const { code, stdout, stderr } = await shop.run(args);
       expect(code).toBe(0);
       expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:3080\/api\/\S{20,}\n$/);
-      expect(stderr).toContain('signs in once');
+      expect(stderr).toContain('works once');
       const found = await findCode(db, 'operator', stdout.trim().split(PATH)[1] as string, new Date());
       expect(found?.scope).toBe('read');
     });

@@ -45,7 +45,7 @@ test('refuses in words what it cannot do, and changes nothing', async () => {
   );
   await refused(
     `${command} ${LINE.replace('shop.example ', 'other.example ')}`,
-    /no server \{\} for other\.example.*there are shop\.example/s,
+    /no server \{\} for other\.example.*they name shop\.example/s,
   );
   await machine.well(
     'chown root:root /var/www/shop/configuration.php && chmod 600 /var/www/shop/configuration.php',

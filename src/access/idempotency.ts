@@ -6,9 +6,9 @@ import {
   completeClaim,
   deleteClaim,
   insertClaim,
-  prolongClaim,
+  renewClaim,
   replaceClaim,
-  type Claim,
+  type IdempotencyClaim,
 } from '../store/idempotency';
 import type { Db } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
@@ -63,7 +63,7 @@ export async function withIdempotency(
   const [sealKey, digestKey] = [secret.subarray(0, 32), secret.subarray(32)];
   const digestOf = (body: string) =>
     createHmac('sha256', digestKey).update(call.address).update('\0').update(body).digest('hex');
-  const claim: Claim = {
+  const claim: IdempotencyClaim = {
     keyDigest: createHash('sha256').update('licensing idempotency').update(secret).digest('hex'),
     claim: randomBytes(16).toString('hex'),
     requestDigest: isRead ? digestOf(await readBody()) : null,
@@ -79,7 +79,7 @@ export async function withIdempotency(
   }
   const prolonging = setInterval(() => {
     // Ignore a failure: completing the claim decides whether it is still held.
-    prolongClaim(db, claim, leaseFrom(now())).catch(() => undefined);
+    renewClaim(db, claim, leaseFrom(now())).catch(() => undefined);
   }, PROLONG_EVERY_MS);
   try {
     const digest = claim.requestDigest ?? digestOf(await readBody());
@@ -106,7 +106,7 @@ export async function withIdempotency(
 }
 
 /** Takes the claim. @returns undefined if it is taken; the completed call with this key, or the reason not to run */
-async function take(db: Db, claim: Claim, now: Date) {
+async function take(db: Db, claim: IdempotencyClaim, now: Date) {
   const earlier = await insertClaim(db, claim);
   if (earlier === undefined) return undefined;
   const isOld = now.getTime() - earlier.createdAt.getTime() > IDEMPOTENCY_TTL_MS;

@@ -9,7 +9,7 @@ import {
   insertToken,
   listTokens,
   retireExpired,
-  revokeToken as revoke,
+  setTokenRevoked as revoke,
   type ApiToken,
 } from '../store/tokens';
 import type { Scope } from './caller';

@@ -27,11 +27,11 @@ import {
   type Settings,
 } from '../settings/config';
 import { ConfigError } from '../base/errors';
-import { XML_PATH } from '../joomla/update-xml/place';
+import { XML_PATH } from '../joomla/update-xml/location';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
 import { readMigrations, withDatabase } from '../setup/database';
-import { codeOf } from '../store/engine/errors';
+import { driverCodeOf } from '../store/engine/errors';
 import { migrate, readSchemaState, refuseOtherPrefix } from '../store/engine/migrate';
 import { holdsSealed } from '../store/sealed';
 
@@ -283,7 +283,7 @@ const REFUSED = new Set([
 ]);
 
 function withRights(error: unknown, { database }: Config): unknown {
-  if (!REFUSED.has(codeOf(error)) || database.kind !== 'mysql') return error;
+  if (!REFUSED.has(driverCodeOf(error)) || database.kind !== 'mysql') return error;
   return new ConfigError(
     `The site's database user ${database.user} may not create the service's tables. In the panel, give it all rights on the database ${database.database}.`,
     { cause: error },

@@ -5,7 +5,7 @@ import { ConfigError } from '../base/errors';
 import { loginName, readConfig, wantsColor, type Config } from '../settings/config';
 import { readEffective } from '../settings/stored';
 import { countOf } from '../base/count-of';
-import { examine } from '../doctor/examine';
+import { runChecks } from '../doctor/examine';
 import { problem, type CommandFinding, type CheckContext } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
@@ -81,7 +81,7 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
     ];
   }
   const look = async (db: Db) =>
-    examine({
+    runChecks({
       // Without the database, use the settings of the environment.
       config: await readEffective(db, config).catch(() => config),
       db,

@@ -5,7 +5,7 @@ import { countOf } from '../base/count-of';
 import { fileSettingFault } from '../operations/configuration';
 import { listOf } from '../orders/catch-up/list';
 import { explainReadFault } from '../packages/file-faults';
-import { countAfterImport } from '../figures/statistics';
+import { recountAfterImport } from '../figures/statistics';
 import { OperatorError } from '../licensing/operator-error';
 import { importRecords } from '../transfer/import';
 import type { ImportReport } from '../transfer/import-job';
@@ -14,7 +14,7 @@ import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { SOURCES } from '../transfer/moving/sources';
 import { asCaller } from '../process/rights';
-import { folderName, usage, usageError, wholeNumber } from './arguments';
+import { folderName, asUsageError, usageError, wholeNumber } from './arguments';
 import { withSession, type Session } from './command';
 import { readReleaseMap, runReleases } from './move-in-releases';
 import { runList, runMoveIn, runUndo, type MoveInOptions } from './move-in';
@@ -92,7 +92,7 @@ export function addImportCommand(program: Command): void {
     .option(
       '--map <field=column,...>',
       `of csv: the column of each field, if its name does not show it; fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME for the licence's metadata`,
-      (text: string, before?: Map<string, string>) => usage(() => readCsvMap(text, before)),
+      (text: string, before?: Map<string, string>) => asUsageError(() => readCsvMap(text, before)),
     )
     .option('--ignore <column,...>', 'of csv: columns to leave out', (text: string, before?: string[]) => [
       ...(before ?? []),
@@ -188,7 +188,7 @@ async function runRecords(session: Session, file: string, options: ImportOptions
     }),
   );
   const { records, conflicts, conflicting, leftOut, leftOutCount, sealedUnchecked, packagesMissing } = report;
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   output.print({ dry_run: dryRun, records, conflicts, conflicting, left_out: leftOut }, () =>
     formatRecords(report, dryRun),
   );

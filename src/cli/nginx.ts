@@ -10,11 +10,17 @@ import { asCaller } from '../process/rights';
 import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
-import { lookAt, makeFolder, refuseOwn, replaceFile, type OwnFile } from '../packages/replace-file';
-import { folderName, upTo } from './arguments';
+import {
+  inspectTarget,
+  makeFolder,
+  refuseProtected,
+  replaceFile,
+  type ProtectedFile,
+} from '../packages/replace-file';
+import { folderName, integerUpTo } from './arguments';
 import { createOutput, type Output } from './command';
-import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
-import { ownFiles } from './output-file';
+import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
+import { protectedFiles } from './output-file';
 
 /** The files in nginx/, in the order in which nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
@@ -47,7 +53,7 @@ export function addNginxCommand(program: Command): void {
     .option(
       '--instances <count>',
       'forward to the systemd instances licensing@1 to licensing@COUNT, each on its own socket; default: forward to LICENSING_LISTEN',
-      upTo(MAX_INSTANCES),
+      integerUpTo(MAX_INSTANCES),
     )
     .option(
       '--out <dir>',
@@ -66,8 +72,8 @@ export function addNginxCommand(program: Command): void {
       const files = await nginxFiles(config, { serverName, folder, instances, formerly }, output);
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
-        out === undefined ? NOTHING : await writeFiles(folder, files, ownFiles(config));
-      for (const path of kept) output.note(differs(path));
+        out === undefined ? NOTHING : await writeServerFiles(folder, files, protectedFiles(config));
+      for (const path of kept) output.note(describeFileDifference(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
@@ -93,7 +99,7 @@ export async function nginxFiles(
   output: Output,
 ): Promise<{ name: string; text: string }[]> {
   const servers = upstreamServers(config, instances);
-  const plan = await planOf(config, formerly, output);
+  const plan = await planFormerUrls(config, formerly, output);
   const parts =
     plan &&
     nginxParts(plan.answers, {
@@ -235,15 +241,15 @@ export interface Written {
 }
 const NOTHING: Written = { written: [], kept: [] };
 
-export function differs(path: string): string {
+export function describeFileDifference(path: string): string {
   return `${path} differs from the new file, and is not changed. The new file is ${path}.new. To compare and replace it: diff -u ${path} ${path}.new; mv ${path}.new ${path}`;
 }
 
 /** Writes files, next to those edited by hand. @returns the written paths, and the existing files that differ */
-export function writeFiles(
+export function writeServerFiles(
   dir: string,
   files: { name: string; text: string }[],
-  own: OwnFile[],
+  own: ProtectedFile[],
 ): Promise<Written> {
   return asCaller(() => writeInFolder(dir, files, own));
 }
@@ -251,7 +257,7 @@ export function writeFiles(
 async function writeInFolder(
   dir: string,
   files: { name: string; text: string }[],
-  own: OwnFile[],
+  own: ProtectedFile[],
 ): Promise<Written> {
   const written: string[] = [];
   const kept: string[] = [];
@@ -262,8 +268,8 @@ async function writeInFolder(
       const there = existsSync(path) ? await readFile(path, 'utf8') : undefined;
       if (there === text) continue;
       if (there !== undefined) kept.push(path);
-      const place = await lookAt(there === undefined ? path : `${path}.new`);
-      await refuseOwn(place, own);
+      const place = await inspectTarget(there === undefined ? path : `${path}.new`);
+      await refuseProtected(place, own);
       await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(text));
       written.push(place.path);
     }

@@ -14,10 +14,10 @@ import { requireRelease } from '../packages/releases';
 import { releaseOperations } from '../operations/releases';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { withSession, type Session } from './command';
-import { explained } from '../setup/database';
+import { withDatabaseHint } from '../setup/database';
 import { describeError } from './describe-error';
 import { operate, operateAll } from './operate';
-import { ownFiles } from './output-file';
+import { protectedFiles } from './output-file';
 import {
   writeCommand,
   ALLOW_DOWNGRADE,
@@ -334,7 +334,14 @@ function requireXml(
   productId: number,
   writeXml: PublishOptions['writeXml'],
 ): Promise<void> {
-  return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config), config);
+  return requireUpdateXmlSettings(
+    db,
+    productId,
+    outOf(writeXml),
+    process.cwd(),
+    protectedFiles(config),
+    config,
+  );
 }
 
 interface XmlWanted {
@@ -361,7 +368,7 @@ async function writeOrFollow(
   const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
     const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}${allowDowngrade ? ' --allow-downgrade' : ''}`;
     throw new OperatorError(
-      `${what}. ${describeError(explained(error, session.config))} Once that is fixed: ${again}`,
+      `${what}. ${describeError(withDatabaseHint(error, session.config))} Once that is fixed: ${again}`,
     );
   });
   const json = { state: 'written' as const, url: written.url, ...writtenJson(written) };

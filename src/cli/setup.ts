@@ -7,28 +7,28 @@ import { OperatorError } from '../licensing/operator-error';
 import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
 import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
-import { asUser, run, succeeds } from '../setup/machine';
+import { asUser, runProgram, exitsWithZero } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
-import { folderName, upTo, usageError } from './arguments';
+import { folderName, integerUpTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
-  beAlone,
+  lockMachineChanges,
   DATA,
-  HOME,
-  lineIn,
-  ownTree,
+  CURRENT_LINK,
+  commandLineOf,
+  runningTree,
   packagedUnit,
   packageOwning,
   requireRoot,
   SETTINGS,
   settingsOfUnit,
-  stopHere,
+  throwIfStopRequested,
   UNIT,
   USER,
 } from './machine/place';
 import type { Setup } from './machine/step';
-import { DOOR, stepsOf } from './machine/steps';
+import { DOOR, setupSteps } from './machine/steps';
 import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
@@ -57,7 +57,7 @@ export function addSetupCommand(program: Command): void {
     .option(
       '--instances <count>',
       'the number of processes; default: two, or one on a machine with less than 1 GB of memory',
-      upTo(MAX_INSTANCES),
+      integerUpTo(MAX_INSTANCES),
     )
     .option('--ca <file>', "CA certificates in PEM form that may have signed the site's certificate", caFile)
     .option('--dry-run', 'only print what would be changed')
@@ -73,7 +73,7 @@ export function addSetupCommand(program: Command): void {
       const { undo: isUndone = false, dryRun = false, joomlaRoot, url } = options;
       if (!isUndone && (joomlaRoot === undefined || url === undefined))
         usageError(command, 'Name the site: both --joomla-root DIR and --url https://YOUR.SITE are needed.');
-      await beAlone(isUndone ? 'licensing setup --undo' : 'licensing setup', output);
+      await lockMachineChanges(isUndone ? 'licensing setup --undo' : 'licensing setup', output);
       if (joomlaRoot === undefined || url === undefined || isUndone) return takeBack(dryRun, output);
       await setUp({ ...options, joomlaRoot: resolve(joomlaRoot), url }, output);
     });
@@ -86,7 +86,7 @@ async function setUp(
   const { joomlaRoot, url, dryRun = false } = options;
   refuseUnreadableSite(joomlaRoot);
   await refuseOtherUser();
-  const unitText = readText(packagedUnit() ?? join(ownTree, 'deploy', UNIT)) ?? '';
+  const unitText = readText(packagedUnit() ?? join(runningTree, 'deploy', UNIT)) ?? '';
   const setup: Setup = {
     joomlaRoot,
     url,
@@ -99,9 +99,9 @@ async function setUp(
   };
   // Plan all steps first, so that every refusal comes before the first change.
   const planned: { step: string; changes: string[] }[] = [];
-  for (const step of stepsOf(setup)) {
+  for (const step of setupSteps(setup)) {
     planned.push({ step: step.title, changes: (await step.look()).map(({ words }) => words) });
-    stopHere('Nothing was changed.');
+    throwIfStopRequested('Nothing was changed.');
   }
   if (dryRun) {
     output.print({ changed: false, steps: planned }, () =>
@@ -110,7 +110,7 @@ async function setUp(
     return;
   }
   let made = 0;
-  for (const step of stepsOf(setup)) {
+  for (const step of setupSteps(setup)) {
     const changes = await step.look();
     output.note(
       describeStep(
@@ -119,7 +119,7 @@ async function setUp(
       ),
     );
     for (const change of changes) {
-      stopHere('Run it again to continue from here, or undo the changes: licensing setup --undo');
+      throwIfStopRequested('Run it again to continue from here, or undo the changes: licensing setup --undo');
       const entry = await change.make();
       if (entry !== undefined) await appendToJournal(entry);
       made++;
@@ -190,7 +190,12 @@ async function examine(
   // Replace root's environment, which the service does not have.
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
   const { code, stdout, stderr } = await withAuthority(address, (options) =>
-    run(asUser(USER, webServer.group, lineIn(HOME, ['doctor', '--url', address, ...options])), { env }),
+    runProgram(
+      asUser(USER, webServer.group, commandLineOf(CURRENT_LINK, ['doctor', '--url', address, ...options])),
+      {
+        env,
+      },
+    ),
   );
   output.note(stdout.trimEnd());
   if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
@@ -223,7 +228,7 @@ async function copyOfTables({ database, tablePrefix }: Config): Promise<{ line: 
       line: `sudo -u ${USER} licensing export --out - > everything.jsonl`,
       what: `the tables in ${database.path}, which that file contains (docs/move.md shows how to read it back)`,
     };
-  const [client, dump] = (await succeeds(['mariadb-dump', '--version']))
+  const [client, dump] = (await exitsWithZero(['mariadb-dump', '--version']))
     ? ['mariadb', 'mariadb-dump']
     : ['mysql', 'mysqldump'];
   const { host, port, user, socketPath, database: name } = database;
@@ -253,18 +258,18 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
   const remarks: string[] = [];
   if (!dryRun)
     for (const [i, one] of made.entries()) {
-      stopHere('Run it again to undo the rest.');
+      throwIfStopRequested('Run it again to undo the rest.');
       output.note(words[i] ?? '');
       remarks.push(...(await undo(one)));
       await removeFromJournal(one);
     }
-  const packaged = await packageOwning(ownTree);
+  const packaged = await packageOwning(runningTree);
   output.print({ changed: !dryRun, steps: words, left: remarks }, () =>
     dryRun
       ? [...words, 'Nothing was changed.'].join('\n')
       : [
           ...remarks,
-          `The changes are undone. These stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${HOME}), the packages and update XMLs in ${DATA}, ` +
+          `The changes are undone. These stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${CURRENT_LINK}), the packages and update XMLs in ${DATA}, ` +
             `their owner, the user ${USER}, the web server's licensing.log, and the program's folder. ${SETUP_STATE_DIR} has copies of the site's files. docs/remove.md shows how to remove these as well.`,
           ...(packaged === undefined ? [] : [`To remove the package too: apt-get remove ${packaged}`]),
         ].join('\n'),

@@ -26,12 +26,12 @@ import {
   duration,
   fileName,
   label,
-  NOTHING,
+  EXPLICIT_NULL,
   oneOf,
   requireChange,
-  unlessNone,
-  upTo,
-  usage,
+  noneOr,
+  integerUpTo,
+  asUsageError,
   webAddress,
 } from './arguments';
 import { failures } from '../texts/operators/en/failures';
@@ -95,8 +95,8 @@ function addAdd(shop: Command): void {
     )
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
-    .option('--api-key-file <file>', API_KEY_HELP, unlessNone(fileOrInput))
-    .option('--site-url <url>', SITE_HELP, unlessNone(webAddress))
+    .option('--api-key-file <file>', API_KEY_HELP, noneOr(fileOrInput))
+    .option('--site-url <url>', SITE_HELP, noneOr(webAddress))
     .option('--grace <days>', GRACE_HELP, graceDays)
     .option('--billing-url <url>', BILLING_HELP, webAddress)
     .option('--test', 'everything that it sends is for testing')
@@ -149,15 +149,15 @@ interface AddOptions {
   test?: boolean;
   testPlan?: string;
   mail?: ShopMail;
-  apiKeyFile?: string | typeof NOTHING;
-  siteUrl?: string | typeof NOTHING;
-  grace?: number | typeof NOTHING;
+  apiKeyFile?: string | typeof EXPLICIT_NULL;
+  siteUrl?: string | typeof EXPLICIT_NULL;
+  grace?: number | typeof EXPLICIT_NULL;
   billingUrl?: string;
 }
 
 /** Reads `3d`, or `default`. */
-function graceDays(text: string): number | typeof NOTHING {
-  if (text === 'default') return NOTHING;
+function graceDays(text: string): number | typeof EXPLICIT_NULL {
+  if (text === 'default') return EXPLICIT_NULL;
   const [, days] = /^([0-9]{1,2})d$/.exec(text) ?? [];
   if (days === undefined || Number(days) > MAX_GRACE_DAYS)
     throw new InvalidArgumentError(`It must be 0d to ${MAX_GRACE_DAYS}d, or default.`);
@@ -180,17 +180,17 @@ async function apiAccessOf({
   apiKeyFile: file,
   siteUrl,
 }: Pick<AddOptions, 'apiKeyFile' | 'siteUrl'>): Promise<{
-  api_key?: string | typeof NOTHING | undefined;
-  site_url?: string | typeof NOTHING | undefined;
+  api_key?: string | typeof EXPLICIT_NULL | undefined;
+  site_url?: string | typeof EXPLICIT_NULL | undefined;
 }> {
-  return { api_key: file === NOTHING ? NOTHING : await readSecret(file), site_url: siteUrl };
+  return { api_key: file === EXPLICIT_NULL ? EXPLICIT_NULL : await readSecret(file), site_url: siteUrl };
 }
 
 async function planIdOf(
   { db }: Session,
-  plan: string | typeof NOTHING | undefined,
+  plan: string | typeof EXPLICIT_NULL | undefined,
 ): Promise<number | null | undefined> {
-  if (plan === NOTHING) return null;
+  if (plan === EXPLICIT_NULL) return null;
   return plan === undefined ? undefined : (await requirePlanNamed(db, plan)).id;
 }
 
@@ -203,12 +203,12 @@ function addEdit(shop: Command): void {
     .argument('<name>', 'the shop')
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
-    .option('--api-key-file <file>', API_KEY_HELP, unlessNone(fileOrInput))
-    .option('--site-url <url>', SITE_HELP, unlessNone(webAddress))
+    .option('--api-key-file <file>', API_KEY_HELP, noneOr(fileOrInput))
+    .option('--site-url <url>', SITE_HELP, noneOr(webAddress))
     .option('--grace <days>', GRACE_HELP, graceDays)
-    .option('--billing-url <url>', `${BILLING_HELP}; none removes it`, unlessNone(webAddress))
+    .option('--billing-url <url>', `${BILLING_HELP}; none removes it`, noneOr(webAddress))
     .option('--test <on|off>', 'on: everything that it sends is for testing', oneOf(['on', 'off']))
-    .option('--test-plan <plan>', 'the plan that test orders issue, or none', unlessNone(label))
+    .option('--test-plan <plan>', 'the plan that test orders issue, or none', noneOr(label))
     .option('--token <name>', 'assign the shop and its orders to the issue tokens with this name', label)
     .addHelpText(
       'after',
@@ -251,13 +251,13 @@ function addEdit(shop: Command): void {
 interface EditOptions {
   secretFile?: string;
   test?: 'on' | 'off';
-  testPlan?: string | typeof NOTHING;
+  testPlan?: string | typeof EXPLICIT_NULL;
   token?: string;
   mail?: ShopMail;
-  apiKeyFile?: string | typeof NOTHING;
-  siteUrl?: string | typeof NOTHING;
-  grace?: number | typeof NOTHING;
-  billingUrl?: string | typeof NOTHING;
+  apiKeyFile?: string | typeof EXPLICIT_NULL;
+  siteUrl?: string | typeof EXPLICIT_NULL;
+  grace?: number | typeof EXPLICIT_NULL;
+  billingUrl?: string | typeof EXPLICIT_NULL;
 }
 
 function addList(shop: Command): void {
@@ -412,7 +412,7 @@ function addRules(shop: Command): void {
 
 function rule(text: string, before: Record<string, Effect> = {}): Record<string, Effect> {
   const [event = '', effect = ''] = text.split('=');
-  const [known, allowed] = usage(() => requireRule(event, effect, 'on'));
+  const [known, allowed] = asUsageError(() => requireRule(event, effect, 'on'));
   return { ...before, [known]: allowed };
 }
 
@@ -440,7 +440,7 @@ function addMessages(shop: Command): void {
       `only those with this result: ${MESSAGE_RESULTS.join(', ')}`,
       oneOf(MESSAGE_RESULTS),
     )
-    .option('--limit <n>', `how many to list, at most ${MAX_PAGE}`, upTo(MAX_PAGE), 50)
+    .option('--limit <n>', `how many to list, at most ${MAX_PAGE}`, integerUpTo(MAX_PAGE), 50)
     .addHelpText(
       'after',
       '\nunmatched: for example, a refund of a payment that no message has reported. It runs automatically once one does.\nunreadable: it contains no order, for the reason in the list.\nqueued: it will be processed within a minute.\n\nExample:\n  licensing shop messages stripe --result unmatched',

@@ -4,7 +4,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { webhookOperations } from '../operations/webhooks';
-import { deliveryJson, MAX_COUNTED, requireDelivery, stateOf } from '../webhooks/receivers';
+import { deliveryJson, MAX_COUNTED, requireDelivery, deliveryStateOf } from '../webhooks/receivers';
 import { positiveInteger, requireChange } from './arguments';
 import { withSession, type Session } from './command';
 import { operate, operateAll, type DataOf } from './operate';
@@ -164,7 +164,7 @@ async function printSent({ db, output }: Session, webhookId: number, id: number)
       `Delivery ${id} is queued, but the service has not sent it yet. Is it running? "licensing webhook deliveries ${webhookId}" shows its state.`,
     );
   const said = sent.answer === null ? '' : ` Its answer: ${printable(sent.answer)}`;
-  if (stateOf(sent) !== 'delivered')
+  if (deliveryStateOf(sent) !== 'delivered')
     throw new OperatorError(
       `It was not delivered: ${describeStored(failures.webhook, sent.lastError ?? '')}.${said}`,
     );

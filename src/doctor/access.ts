@@ -10,15 +10,15 @@ import {
   findUnreadableTables,
   hasComponent,
   listTokenPlugins,
-  type SiteTable,
+  type JoomlaTable,
 } from '../joomla/site/accounts';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { ok, warning, type Check, type CheckFinding, type Say } from './finding';
+import { ok, warning, type DoctorCheck, type CheckFinding, type Say } from './finding';
 
 const SOON_MS = 30 * DAY_MS;
 
 /** Checks the callers of the operator's API: our own tokens, and the site's Joomla API tokens. */
-export const checkAccess: Check = async ({ config, db, now }) => {
+export const checkAccess: DoctorCheck = async ({ config, db, now }) => {
   const tokens = (await listTokens(db)).filter(({ expiresAt }) => expiresAt === null || expiresAt > now());
   return [
     ok('API_TOKENS', (t) => t.apiTokens(tokens.length, listed(tokens))),
@@ -115,7 +115,7 @@ async function whyReadingFails(config: Config, db: Db, site: Site): Promise<Off 
   return undefined;
 }
 
-function grants({ database }: Config, site: Site, tables: SiteTable[]): string {
+function grants({ database }: Config, site: Site, tables: JoomlaTable[]): string {
   const user = database.kind === 'mysql' ? database.user : '';
   return tables.map((name) => `GRANT SELECT ON ${site.tables(name)} TO '${user}'@'...';`).join(' ');
 }

@@ -39,7 +39,7 @@ export interface CheckContext {
   log?: { name: string; readLines: () => AsyncIterable<string> };
 }
 
-export type Check = (patient: CheckContext) => Promise<CheckFinding[]>;
+export type DoctorCheck = (patient: CheckContext) => Promise<CheckFinding[]>;
 /** A check that only the command runs. */
 export type CommandCheck = (patient: CheckContext) => Promise<CommandFinding[]>;
 
@@ -88,21 +88,21 @@ function finding(
 }
 
 /** Describes an error briefly. A driver's message is left out, because it repeats the statement and its values. */
-export function reasonOf(error: unknown): string {
+export function shortReason(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   const reason = driverReason(error) ?? message ?? code ?? 'no reason given';
   return reason.replace(/\.+$/, '');
 }
 
 /** Converts a failed check to a finding, so that the other checks still run. */
-export async function attempt<F extends CommandFinding>(
+export async function runCheck<F extends CommandFinding>(
   code: string,
   look: () => Promise<F[]>,
 ): Promise<(F | CheckFinding)[]> {
   try {
     return await look();
   } catch (error) {
-    const said = reasonOf(error);
+    const said = shortReason(error);
     return [unchecked(code, (t) => t.checkFailed(code, said))];
   }
 }

@@ -14,10 +14,10 @@ import type { OperatorTexts } from '../texts/operators/texts';
 import {
   ok,
   problem,
-  reasonOf,
+  shortReason,
   unchecked,
   warning,
-  type Check,
+  type DoctorCheck,
   type CheckFinding,
   type CheckContext,
 } from './finding';
@@ -25,7 +25,7 @@ import { httpGet } from './http-get';
 
 /** Checks the legacy URLs of the former system: whether they are answered, and which of them are still requested. */
 
-export const checkFormerly: Check = async (patient) => [
+export const checkFormerly: DoctorCheck = async (patient) => [
   ...(await checkAnswers(patient)),
   ...(await checkLog(patient)),
 ];
@@ -66,7 +66,7 @@ async function faultOf(
     });
     return isAnswer(one, status, body) ? undefined : { status, said: undefined };
   } catch (error) {
-    return { status: undefined, said: reasonOf(error) };
+    return { status: undefined, said: shortReason(error) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   /** the first 64 KiB of the body */
@@ -29,7 +29,7 @@ const MAX_BODY = 64 * 1024;
 export function httpGet(
   url: URL,
   { headers, localAddress, ca, signal, onChunk }: GetOptions = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
       url,
@@ -71,7 +71,7 @@ export function httpGet(
 }
 
 /** Returns a header's value; its first one if it has several, and empty without any. */
-export function header({ headers }: Answer, name: string): string {
+export function header({ headers }: HttpResponse, name: string): string {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }

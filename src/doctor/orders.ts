@@ -1,6 +1,6 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import {
-  countWaiting,
+  countWaitingOrders,
   countWithoutAddress,
   findFailed,
   findShopsWithoutBilling,
@@ -12,22 +12,22 @@ import { listUnmappedArticles } from '../orders/views';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/orders/shops';
 import { countUnmatched } from '../store/orders/unmatched';
-import { opensSecret } from '../orders/shops';
-import { countUnreadable, readRefused } from '../orders/refused-messages';
+import { canOpenSecret } from '../orders/shops';
+import { countUnreadable, readRefusedMessages } from '../orders/refused-messages';
 import type { Db } from '../store/engine/database';
 import type { FailedOrder } from '../texts/operators/doctor';
-import { problem, warning, type Check, type CheckFinding } from './finding';
+import { problem, warning, type DoctorCheck, type CheckFinding } from './finding';
 
 /** The maximum number of articles in a finding. */
 const MAX_NAMED = 5;
 const MAX_COUNTED = 1_000;
 
 /** Reports orders that wait, and shops that were added but have never posted. */
-export const checkOrders: Check = async ({ db, now, config }): Promise<CheckFinding[]> => {
+export const checkOrders: DoctorCheck = async ({ db, now, config }): Promise<CheckFinding[]> => {
   const findings: CheckFinding[] = [];
   const mailing = (await listShops(db)).filter((shop) => mailOf(shop) === 'key').map(({ name }) => name);
   if (mailing.length > 0 && mailingOf(config) === undefined) findings.push(mailOffFinding(mailing));
-  const waiting = await countWaiting(db);
+  const waiting = await countWaitingOrders(db);
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
     const unmapped = await listUnmappedArticles(db, MAX_NAMED);
@@ -55,7 +55,7 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<CheckFind
 async function refusedFindings(db: Db, now: Date): Promise<CheckFinding[]> {
   const findings: CheckFinding[] = [];
   for (const shop of await listReceiverShops(db)) {
-    const refused = await readRefused(db, shop.name, now);
+    const refused = await readRefusedMessages(db, shop.name, now);
     if (refused.isAlone && shop.secretSealed === null)
       findings.push(warning('RECEIVER_NO_SECRET', (t) => t.receiverNoSecret(shop.name, refused.times)));
     else if (refused.isAlone)
@@ -88,9 +88,9 @@ function refusedFinding(shop: string, count: number): CheckFinding {
 }
 
 /** Reports receivers whose secret cannot be opened. */
-export const checkReceivers: Check = async ({ db, config: { keySecret } }): Promise<CheckFinding[]> => {
+export const checkReceivers: DoctorCheck = async ({ db, config: { keySecret } }): Promise<CheckFinding[]> => {
   const shut = (await listReceiverShops(db)).filter(
-    (shop) => shop.secretSealed !== null && !opensSecret(shop, keySecret),
+    (shop) => shop.secretSealed !== null && !canOpenSecret(shop, keySecret),
   );
   if (shut.length === 0) return [];
   const names = shut.map(({ name }) => name).join(', ');

@@ -2,17 +2,17 @@ import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { API_TEXTS } from '../licensing/api';
-import { findDamage, UNREADABLE } from '../packages/damage';
+import { findPackageDamage, UNREADABLE } from '../packages/damage';
 import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../packages/package-files';
 import { listPackages, type Release } from '../store/releases';
 import {
-  attempt,
+  runCheck,
   ok,
   problem,
-  reasonOf,
+  shortReason,
   unchecked,
   warning,
-  type Check,
+  type DoctorCheck,
   type CommandCheck,
   type CommandFinding,
   type CheckFinding,
@@ -25,7 +25,7 @@ const MB = 1_000_000;
 const LOW_SPACE_BYTES = 100 * MB;
 
 /** Checks that the service and nginx can use the packages folder, and its free space. */
-export const checkFolder: Check = async ({ config, now }) => {
+export const checkFolder: DoctorCheck = async ({ config, now }) => {
   const { packagesDir, accelLocation } = config;
   let stats: Stats;
   try {
@@ -33,15 +33,15 @@ export const checkFolder: Check = async ({ config, now }) => {
     if (!stats.isDirectory()) throw new Error('it is not a folder');
   } catch (error) {
     const command = `install -d -m 750 -o ${serviceUser()} -g ${(await readNginxUser())?.group ?? serviceUser()} ${packagesDir}`;
-    return [problem('PACKAGES_FOLDER', (t) => t.packagesFolder(packagesDir, command, reasonOf(error)))];
+    return [problem('PACKAGES_FOLDER', (t) => t.packagesFolder(packagesDir, command, shortReason(error)))];
   }
   return [
     await checkAccess(packagesDir),
     ...(accelLocation === undefined
       ? []
-      : await attempt('PACKAGES_NGINX', async () => [await checkNginxAccess(packagesDir)])),
-    ...(await attempt('PACKAGES_SPACE', async () => [await checkSpace(packagesDir)])),
-    ...(await attempt('PACKAGES_LEFTOVERS', async () => [await checkLeftovers(packagesDir, now())])),
+      : await runCheck('PACKAGES_NGINX', async () => [await checkNginxAccess(packagesDir)])),
+    ...(await runCheck('PACKAGES_SPACE', async () => [await checkSpace(packagesDir)])),
+    ...(await runCheck('PACKAGES_LEFTOVERS', async () => [await checkLeftovers(packagesDir, now())])),
   ];
 };
 
@@ -59,7 +59,7 @@ export const checkPackages: CommandCheck = async ({ config, db, progress }) => {
     if (!intact.has(sha256))
       intact.set(
         sha256,
-        await findDamage(packagePath(config.packagesDir, sha256), release, (more) => {
+        await findPackageDamage(packagePath(config.packagesDir, sha256), release, (more) => {
           read += more;
           progress(`Packages: ${(read / MB).toFixed(0)} of ${(bytes / MB).toFixed(0)} MB`);
         }),

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ProbeUpdateXml, XmlProbeResult } from '../joomla/regenerate-update-xml';
-import { BUCKET_HEADER } from '../joomla/update-xml/staged';
+import { BUCKET_HEADER } from '../joomla/update-xml/rollout-support';
 import { httpGet } from './http-get';
 
 /** The time for which an answer is cached. A page that is opened often asks the web server at most this often. */

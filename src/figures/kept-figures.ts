@@ -35,7 +35,7 @@ export const OTHER_VERSIONS = '';
  * @param lease undefined: no other instance counts them
  * @returns false if another instance holds the lease now
  */
-export async function keepFigures(db: Db, lease: Lease | undefined, now: () => Date): Promise<boolean> {
+export async function refreshFigures(db: Db, lease: Lease | undefined, now: () => Date): Promise<boolean> {
   const ids = (await listProducts(db)).map(({ id }) => id);
   const refused: RefusedCount[] = [];
   for (const productId of [ALL_PRODUCTS, ...ids])

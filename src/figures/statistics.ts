@@ -7,12 +7,12 @@ import {
   addLicenseMonths,
   addSums,
   ALL_PRODUCTS,
-  countLicenses,
+  countLicensesOfPlan,
   findProductsOf,
   findUnsummed,
   listLicenseCounts,
   listSums,
-  noteRefused,
+  markRefusedThatDay,
   replaceLicenseCounts,
   takeUnsummed,
   type DailySum,
@@ -169,7 +169,7 @@ function dayStatistics(days: string[], sums: DailySum[]): DayStatistics[] {
  * @param pause lets requests go first on a small machine; false: stop
  * @returns false if another instance holds the lease now, or if it was stopped
  */
-export async function sumUp(
+export async function aggregateNewRows(
   db: Db,
   lease: Lease,
   now: () => Date,
@@ -228,7 +228,7 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
     one[kind === 'download' ? 'downloads' : 'refused'] += times;
   }
   for (const sum of sums.values())
-    if (sum.refused.size > 0) sum.licenses = await noteRefused(trx, sum, [...sum.refused]);
+    if (sum.refused.size > 0) sum.licenses = await markRefusedThatDay(trx, sum, [...sum.refused]);
   await addSums(trx, [...sums.values()]);
   await addLicenseMonths(trx, [...months.values()]);
 }
@@ -276,7 +276,7 @@ export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): P
 }
 
 /** Counts them right after an import, so that pages do not show the earlier figures until the next housekeeping. */
-export async function countAfterImport(db: Db, at: Date): Promise<void> {
+export async function recountAfterImport(db: Db, at: Date): Promise<void> {
   const counts = await countNow(db, at);
   if (counts !== undefined) await inTransaction(db, (trx) => replaceLicenseCounts(trx, counts));
 }
@@ -286,7 +286,7 @@ async function countNow(db: Db, at: Date): Promise<LicenseCount[] | undefined> {
   const keyOf = ({ planId, status, month }: LicenseCount) => `${planId} ${status} ${month}`;
   const counts = new Map<string, LicenseCount>();
   for (const plan of await listPlans(db))
-    for (const count of await countLicenses(db, plan, at, monthStart(at, MONTHS))) {
+    for (const count of await countLicensesOfPlan(db, plan, at, monthStart(at, MONTHS))) {
       const before = counts.get(keyOf(count))?.licenses ?? 0;
       counts.set(keyOf(count), { ...count, licenses: before + count.licenses });
     }

@@ -12,13 +12,13 @@ import { takeDelivery } from '../orders/take-message';
 import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../licensing/licensing';
 import { sendJson, sendText } from './answers';
-import type { Context, State } from './context';
-import { inTime } from './faults';
+import type { Context, RequestState } from './context';
+import { withDeadline } from './faults';
 import { drain, unsupported } from './api/body';
 import { faultOfMessage, OperationError, toErrorResponse } from '../operations/kit/failures';
-import { sendFailure } from './api/endpoint';
+import { sendErrorResponse } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
-import type { Allowance, Limiter } from './limits/rate-limit';
+import type { RateLimitResult, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
 import { createKeyedSemaphore } from './limits/keyed-semaphore';
 
@@ -41,7 +41,10 @@ const SHARE_OF_DEADLINE = 0.5;
 /** The maximum number of messages of one network that wait for verification. */
 const MAX_WAITING = 100;
 
-export function mountHooks(router: Router<State>, { db, now, limiter, settings }: HookDependencies): void {
+export function mountHooks(
+  router: Router<RequestState>,
+  { db, now, limiter, settings }: HookDependencies,
+): void {
   const { keySecret, webhookNetworks, shopApiUrl } = settings;
   const receiverOf = createReceiverList(db, keySecret);
   const ask = createAsk(webhookNetworks, shopApiUrl !== undefined);
@@ -50,7 +53,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
 
   async function take(ctx: Context): Promise<void> {
     const name = String((ctx.params as { name?: string }).name);
-    const known = await inTime(ctx, receiverOf(name));
+    const known = await withDeadline(ctx, receiverOf(name));
     if (known === undefined)
       throw refused(ctx, new OperationError('NOT_FOUND', 'There is no receiver at this address.'));
     if (ctx.method !== 'POST') {
@@ -81,10 +84,10 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     // Leave time in the deadline to store the rest of a long list.
     const until = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
     const about = { shop: name, adapter, delivery };
-    const received = await inTime(ctx, takeDelivery(db, about, context, { until, whole }));
+    const received = await withDeadline(ctx, takeDelivery(db, about, context, { until, whole }));
     if (adapter.answer === undefined) return sendJson(ctx, 200, { data: toJson(received) });
     const item = adapter.answer.item(delivery);
-    const keys = item === undefined ? [] : await inTime(ctx, readItemKeys(db, name, item, keySecret));
+    const keys = item === undefined ? [] : await withDeadline(ctx, readItemKeys(db, name, item, keySecret));
     sendText(ctx, 200, adapter.answer.text(delivery, keys));
   }
 
@@ -145,13 +148,13 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       if (error instanceof SealError) throw error;
       const failure = toErrorResponse(error, {});
       if (failure === undefined) throw error;
-      sendFailure(ctx, failure);
+      sendErrorResponse(ctx, failure);
     }
   });
 }
 
 /** Throws if the limit of wrong signatures is exceeded. @throws OperationError */
-async function refuseOver(allowance: Promise<Allowance>): Promise<void> {
+async function refuseOver(allowance: Promise<RateLimitResult>): Promise<void> {
   const { allowed, retryAfter } = await allowance;
   if (!allowed) throw new OperationError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
 }

@@ -4,8 +4,8 @@ import type { Authenticate } from '../access/authenticate';
 import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/licensing';
 import type { ManageSettings } from '../operations/settings';
-import { mountManage } from './api/endpoint';
-import type { State } from './context';
+import { mountOperatorApi } from './api/endpoint';
+import type { RequestState } from './context';
 import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountHooks } from './hooks';
 import { mountAssets } from './pages/assets';
@@ -50,8 +50,8 @@ export function createOperatorRouter({
   origins = () => [],
   document,
   guideFolder,
-}: OperatorRouterDependencies): Router<State> {
-  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
+}: OperatorRouterDependencies): Router<RequestState> {
+  const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   router.use((ctx, next) => {
     ctx.state.origin = originOf(ctx, { isTrusted, origins });
     return next();
@@ -60,7 +60,7 @@ export function createOperatorRouter({
   if (pages) mountLogo(router, pages.settings);
   if (operator) {
     const { db, now } = licensing;
-    mountManage(router, { db, now, limiter, ...operator });
+    mountOperatorApi(router, { db, now, limiter, ...operator });
     mountHooks(router, { db, now, limiter, settings: operator.settings });
     if (pages)
       mountPages(router, {

@@ -1,11 +1,11 @@
 import { requireProduct } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { findRollouts } from '../licensing/updates';
-import type { OwnFile } from '../packages/replace-file';
+import type { ProtectedFile } from '../packages/replace-file';
 import type { Db } from '../store/engine/database';
-import { isAsPlanned, readFiles, versionsIn } from './update-xml/files';
+import { areFilesCurrent, readFiles, versionsIn } from './update-xml/files';
 import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
-import { findXmlPlace, type XmlHome } from './update-xml/place';
+import { locateUpdateXml, type XmlLocation } from './update-xml/location';
 import { planUpdateXml, writeUpdateXml, type WrittenXml } from './update-xml/write';
 
 /** The state of a product's update XML, which responses contain as `update_xml`. */
@@ -52,13 +52,16 @@ const NOT_SET: RegeneratedXml = {
  */
 export async function regenerateUpdateXml(
   db: Db,
-  home: XmlHome,
+  home: XmlLocation,
   productId: number,
-  { own = [], allowDowngrade }: { own?: OwnFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
+  {
+    own = [],
+    allowDowngrade,
+  }: { own?: ProtectedFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
 ): Promise<RegeneratedXml> {
   let url: string | null = null;
   try {
-    const place = await findXmlPlace(db, await requireProduct(db, productId), home);
+    const place = await locateUpdateXml(db, await requireProduct(db, productId), home);
     if (place === undefined) return NOT_SET;
     url = place.url;
     const written = await writeUpdateXml(db, productId, { allowDowngrade }, home.xmlDir, own, home);
@@ -95,8 +98,12 @@ export interface ReadUpdateXml extends UpdateXmlState {
 const NOTHING = { xml: null, served: [] };
 
 /** Compares a product's update XML with the published versions. @throws OperatorError if the product does not exist */
-export async function readUpdateXmlState(db: Db, home: XmlHome, productId: number): Promise<ReadUpdateXml> {
-  const place = await findXmlPlace(db, await requireProduct(db, productId), home);
+export async function readUpdateXmlState(
+  db: Db,
+  home: XmlLocation,
+  productId: number,
+): Promise<ReadUpdateXml> {
+  const place = await locateUpdateXml(db, await requireProduct(db, productId), home);
   const options = await readUpdateXmlOptions(db, productId);
   const rollouts = (await findRollouts(db, productId)).map(({ version, rollout }) => ({
     version,
@@ -110,7 +117,7 @@ export async function readUpdateXmlState(db: Db, home: XmlHome, productId: numbe
   try {
     const { xml, files, ...plan } = await planUpdateXml(db, productId, {}, home.xmlDir, home);
     const planned = { ...known, xml, rollouts: plan.rollouts, served: [xml, ...files.buckets.values()] };
-    if (isAsPlanned(there, files)) return { ...planned, state: 'written', reason: null };
+    if (areFilesCurrent(there, files)) return { ...planned, state: 'written', reason: null };
     return { ...planned, state: 'stale', reason: describeDifference(out, there.xml) };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;

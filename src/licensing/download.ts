@@ -1,6 +1,6 @@
 import type { Db } from '../store/engine/database';
 import { findRelease, listPublished, type PublishedVersion, type Release } from '../store/releases';
-import { createBatches, eachOnce } from './core/batches';
+import { createBatches, dedupeInBatch } from './core/batches';
 import type { LicenseMatch } from './core/lookup';
 import { offeredVersion, readChosen } from './updates';
 import { refusalWithKey, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
@@ -29,12 +29,12 @@ export interface ReleaseFinder {
 /** Creates a finder whose simultaneous calls share a statement: after a release, all customers ask for one version. */
 export function createReleaseFinder(db: Db): ReleaseFinder {
   const byVersion = createBatches(
-    eachOnce(
+    dedupeInBatch(
       ({ productId, version }: { productId: number; version: string }) => `${productId} ${version}`,
       ({ productId, version }) => findRelease(db, productId, version),
     ),
   );
-  const published = createBatches(eachOnce(String, (productId: number) => listPublished(db, productId)));
+  const published = createBatches(dedupeInBatch(String, (productId: number) => listPublished(db, productId)));
   // MySQL cannot compare the ASCII column with other characters.
   const find: ReleaseFinder['find'] = (productId, version) =>
     isVersion(version) ? byVersion({ productId, version }) : Promise.resolve(undefined);

@@ -32,7 +32,7 @@ export async function requirePlanNamed(db: Db, text: string, productId?: number)
   const byId = /^\d{1,10}$/.test(text) ? await findPlan(db, Number(text)) : undefined;
   if (byId) return byId;
   const plans = await listPlans(db, productId);
-  const named = findNamed(plans, text);
+  const named = findByIdOrName(plans, text);
   if (named) return named;
   const several = plans.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
   if (several.length === 0) throwPlanNotFound(text);
@@ -41,7 +41,10 @@ export async function requirePlanNamed(db: Db, text: string, productId?: number)
 }
 
 /** Finds by id, otherwise by name. A name in another case matches if it is the only one. */
-export function findNamed<T extends { id: number; name: string }>(all: T[], text: string): T | undefined {
+export function findByIdOrName<T extends { id: number; name: string }>(
+  all: T[],
+  text: string,
+): T | undefined {
   const byId = /^\d+$/.test(text) ? all.find(({ id }) => id === Number(text)) : undefined;
   if (byId) return byId;
   const exact = all.filter(({ name }) => name === text);

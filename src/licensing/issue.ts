@@ -70,7 +70,7 @@ export async function issueLicenses(
     if (earlier) return [asIssued(earlier, request, secret)];
   }
   const keys = Array.from({ length: request.count }, () =>
-    request.key === undefined ? generateKey() : requireKey(request.key),
+    request.key === undefined ? generateKey() : parseNewKey(request.key),
   );
   try {
     return await inTransaction(db, async (trx) => {
@@ -227,7 +227,7 @@ export function openKey(
 const MAX_KEY_BYTES = 350;
 
 /** @throws OperatorError if no client could send the key; the message does not repeat it */
-export function requireKey(text: string): string {
+export function parseNewKey(text: string): string {
   const key = canonicalKey(text);
   if (key === '' || /\p{Cc}/u.test(key) || !key.isWellFormed())
     throw new OperatorError('The key is empty or has characters that cannot be typed.', {

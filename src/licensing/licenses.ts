@@ -10,7 +10,7 @@ import {
 } from '../store/licenses/licenses';
 import { inSnapshot } from '../store/engine/transaction';
 import { throwLicenseNotFound, requirePlanNamed, requireProduct } from './find-or-throw';
-import { canonicalKey, writtenKey } from './core/keys';
+import { canonicalKey, keyDigests } from './core/keys';
 import { keysOf, type KeyUse } from './license-keys';
 import { toLicenseFilter } from './license-filter';
 import { OperatorError } from './operator-error';
@@ -61,7 +61,7 @@ async function findMeanings(db: Db, text: string): Promise<[Meanings[number], ..
   const number = marked ? marked.id : /^\d{1,15}$/.exec(written)?.[0];
   const reference = marked ? marked.reference?.trim() : written;
   const byId = number === undefined ? undefined : await findLicense(db, Number(number));
-  const byKey = marked ? undefined : await findLicenseByKey(db, writtenKey(canonicalKey(written)));
+  const byKey = marked ? undefined : await findLicenseByKey(db, keyDigests(canonicalKey(written)));
   // A known key is not searched as a reference, because the database's query log would show it.
   const byReference =
     reference === undefined || byKey ? undefined : await findLicenseByReference(db, reference);

@@ -7,8 +7,8 @@ import { createReleaseFinder, type ReleaseFinder } from './download';
 import { createBatches } from './core/batches';
 import { createLedger, type Ledger } from './core/ledger';
 import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from './signer';
-import { lookUp, type LicenseMatch, type LicenseQuery } from './core/lookup';
-import { createLatestUpdate, rememberBriefly, type Update } from './updates';
+import { lookUp, type LicenseMatch, type LookupQuery } from './core/lookup';
+import { createLatestUpdate, cacheBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './core/validate';
 import type { Refusal, Validation } from './core/verdict';
 import { createSiteRecorder, SPREAD_FACTOR } from './spreading';
@@ -21,7 +21,7 @@ export interface Licensing {
   db: Db;
   now: () => Date;
   ledger: Ledger;
-  lookUp: (request: LicenseQuery) => Promise<LicenseMatch | undefined>;
+  lookUp: (request: LookupQuery) => Promise<LicenseMatch | undefined>;
   /** answers and counts one validate call; simultaneous calls share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
   releases: ReleaseFinder;
@@ -45,7 +45,7 @@ export function createLicensing(
   onAccessLogError: (error: unknown, lost: number) => void,
   settings: SigningSettings & { spreadFactor?: number; onFault?: (reason: string) => void } = NO_SIGNING,
 ): Licensing {
-  const find = createBatches((requests: LicenseQuery[]) => lookUp(db, requests));
+  const find = createBatches((requests: LookupQuery[]) => lookUp(db, requests));
   const announceRefusals = createRefusalEnqueuer(db);
   const keepTold = createSiteRecorder(db, settings.spreadFactor ?? SPREAD_FACTOR);
   const ledger = createLedger(db, createClientHistory(), find, now);
@@ -57,8 +57,8 @@ export function createLicensing(
     validate: createBatches(createValidator(db, ledger)),
     releases: createReleaseFinder(db),
     latestUpdate: createLatestUpdate(db),
-    findProduct: rememberBriefly((id) => findProduct(db, id)),
-    findPlan: rememberBriefly((id) => findPlan(db, id)),
+    findProduct: cacheBriefly((id) => findProduct(db, id)),
+    findPlan: cacheBriefly((id) => findPlan(db, id)),
     accessLog: createAccessLog(db, onAccessLogError, async (accesses) => {
       await announceRefusals(accesses);
       await keepTold(accesses);

@@ -18,7 +18,7 @@ import {
 } from '../store/reported-sites';
 import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
-import { createMemory } from './memory';
+import { createTtlMap } from './ttl-map';
 import { columnOf, readSort, sortRows } from './sorting';
 import { enqueueSpreadingWebhook } from './webhook-events';
 
@@ -43,7 +43,7 @@ export function maxNetworks(slots: number, spreadFactor: number): number | undef
 }
 
 /** Returns how many sites a key may activate: its own limit, otherwise its licence's. 0: unlimited. */
-export function slotsOf(
+export function maxSitesOfKey(
   key: Pick<LicenseKey, 'activationLimit'>,
   license: Pick<License, 'activationLimit'>,
 ): number {
@@ -58,8 +58,8 @@ export function slotsOf(
  * @param spreadFactor the networks of a key, as a multiple of its slots, above which it counts as in many hands
  */
 export function createSiteRecorder(db: Db, spreadFactor: number): (accesses: Access[]) => Promise<void> {
-  const written = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
-  const full = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
+  const written = createTtlMap<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
+  const full = createTtlMap<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
 
   return async (accesses) => {
     await recordReportedSites(db, accesses.flatMap(toldSite));
@@ -125,7 +125,7 @@ async function withLicenses(db: Db, keys: LicenseKey[], spreadFactor: number) {
   return keys.flatMap((key) => {
     const license = licenses.get(key.licenseId);
     if (license === undefined) return [];
-    const slots = slotsOf(key, license);
+    const slots = maxSitesOfKey(key, license);
     return [{ key, license, slots, most: maxNetworks(slots, spreadFactor) }];
   });
 }
@@ -145,7 +145,7 @@ export interface Spreading {
 }
 
 /** The maximum of keys in the list. */
-export const MAX_LISTED = 500;
+export const MAX_SPREADING_KEYS = 500;
 const MAX_SITES = 20;
 
 export const SPREADING_SORTS = ['at', '-at', 'networks', '-networks', 'customer', '-customer'] as const;
@@ -174,7 +174,7 @@ export async function listSpreadingKeys(
 ): Promise<Spreading[]> {
   const since = daysBefore(now, SPREAD_DAYS);
   const found = new Map(
-    (await listSpreading(db, since, MAX_LISTED, licenseId)).map((one) => [one.keyId, one]),
+    (await listSpreading(db, since, MAX_SPREADING_KEYS, licenseId)).map((one) => [one.keyId, one]),
   );
   const counts = await countNetworks(db, [...found.keys()], since);
   const keys = await findKeys(db, [...found.keys()]);

@@ -7,11 +7,11 @@ import { customerDigest } from '../store/customer-digest';
 import type { Db, Transaction } from '../store/engine/database';
 import { insertEvents, type EventAction, type LicenseEvent } from '../store/events';
 import { findLicensesByIds, lockLicenses, type License } from '../store/licenses/licenses';
-import { insertOutboxRowOnce, insertOutboxRows, type NewOutboxRow } from '../store/outbox';
+import { insertOutboxRowIfNew, insertOutboxRows, type NewOutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import { listSubscribers, type Subscriber } from '../store/webhooks';
-import { createMemory } from './memory';
+import { createTtlMap } from './ttl-map';
 import { readMetadata } from './metadata';
 import { liveStatus } from './core/states';
 
@@ -214,7 +214,7 @@ export async function enqueueErasureWebhook(trx: Transaction, address: string, n
   for (const one of await listSubscribers(trx))
     if (isSubscribed(one, type)) {
       const once = `ce:${one.id}:${id}:${hourOf(now)}`;
-      await insertOutboxRowOnce(trx, webhookRow(one.id, type, { customer: { id } }, now, once));
+      await insertOutboxRowIfNew(trx, webhookRow(one.id, type, { customer: { id } }, now, once));
     }
 }
 
@@ -239,7 +239,10 @@ export async function enqueueSpreadingWebhook(
     if (license === undefined) return;
     for (const { id } of subscribers) {
       const once = `ks:${id}:${keyId}:${now.toISOString().slice(0, 7)}`;
-      await insertOutboxRowOnce(trx, webhookRow(id, type, { license: licenseData(license, now) }, now, once));
+      await insertOutboxRowIfNew(
+        trx,
+        webhookRow(id, type, { license: licenseData(license, now) }, now, once),
+      );
     }
   });
 }
@@ -254,7 +257,7 @@ const LOCK_BATCH_SIZE = 50;
  * once for each licence, identifier and hour.
  */
 export function createRefusalEnqueuer(db: Db): (refused: Access[]) => Promise<void> {
-  const told = createMemory<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
+  const told = createTtlMap<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
 
   return async (accesses) => {
     const subscribers = await listSubscribers(db);
@@ -289,7 +292,7 @@ export function createRefusalEnqueuer(db: Db): (refused: Access[]) => Promise<vo
               identifier !== null && { activation: { identifier, name: null } }),
             ...(type === 'download.refused' && { reason: outcome }),
           };
-          await insertOutboxRowOnce(trx, webhookRow(id, type, data, at, once));
+          await insertOutboxRowIfNew(trx, webhookRow(id, type, data, at, once));
         }
       });
     }

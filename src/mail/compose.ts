@@ -1,8 +1,8 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
-import { inBothForms } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
+import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
 import { requireProduct } from '../licensing/find-or-throw';
@@ -11,9 +11,9 @@ import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { isFinal, liveStatus, paidUntil } from '../licensing/core/states';
+import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Db } from '../store/engine/database';
-import { tellProfile } from '../store/customer-profiles';
+import { saveReportedProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
 import { findOrder } from '../store/orders/orders';
 import type { OutboxRow } from '../store/outbox';
@@ -23,7 +23,7 @@ import { findReleaseById, type Release } from '../store/releases';
 import { inReadCommitted } from '../store/engine/transaction';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
-import { openAnswer } from './answers';
+import { openReply } from './answers';
 import { plainMail, renderMail, type KeyLine, type MailContent, type Values } from './render';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { tellStanding } from '../texts/customers/sentences';
@@ -127,7 +127,7 @@ export async function composeMail(
   if (license === undefined) return { obsolete: true };
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
   // Skip a licence that was revoked or cancelled after the mail was queued.
-  if (type === 'license_key' && isFinal(liveStatus(license, now))) return { obsolete: true };
+  if (type === 'license_key' && isTerminalStatus(liveStatus(license, now))) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
   const spoken = await inTheirLanguage(db, row, to);
@@ -171,7 +171,7 @@ async function composeLink(
   const values = { link: `${pages}/enter/${code}` };
   if (type === 'operator_link') return finish(row, to, type, values, settings);
   // Store the language now instead of at the request, whose duration would reveal known addresses.
-  await inReadCommitted(db, (trx) => tellProfile(trx, to, { language: row.language }, row.createdAt));
+  await inReadCommitted(db, (trx) => saveReportedProfile(trx, to, { language: row.language }, row.createdAt));
   return finish(await inTheirLanguage(db, row, to), to, type, values, settings);
 }
 
@@ -242,7 +242,7 @@ function composeAnswer(
 
 function openAnswerOrNone(details: MailDetails, secret: Buffer | undefined) {
   try {
-    return openAnswer(details, secret);
+    return openReply(details, secret);
   } catch (error) {
     if (error instanceof SealError) return undefined;
     throw error;
@@ -353,8 +353,8 @@ async function contentOf(
     case 'license_key': {
       const key = revealKey(license, secret);
       if (key === undefined) return { text: undefined };
-      const entries = joomlaEntries(await readCatalogue(db), license.product.id);
-      const names = namesOfEntries(entries);
+      const entries = updateSites(await readCatalogue(db), license.product.id);
+      const names = updateSiteNames(entries);
       return {
         text: type,
         values: {
@@ -389,8 +389,8 @@ async function contentOf(
         text: type,
         values: {
           ...validityOf(license, language, now),
-          site: inBothForms(site ?? '-'),
-          test_sites: testSites.length === 0 ? undefined : testSites.map(inBothForms).join(', '),
+          site: withAsciiForm(site ?? '-'),
+          test_sites: testSites.length === 0 ? undefined : testSites.map(withAsciiForm).join(', '),
         },
       };
   }

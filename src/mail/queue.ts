@@ -7,7 +7,7 @@ import { rekey, type Rekeying } from '../licensing/license-keys';
 import { findLicense, type License } from '../licensing/licenses';
 import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
-import { isFinal, type LiveStatus } from '../licensing/core/states';
+import { isTerminalStatus, type LiveStatus } from '../licensing/core/states';
 import { jsonOf } from '../base/json';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds, findLicensesOfCustomers } from '../store/licenses/licenses';
@@ -84,7 +84,7 @@ export interface MailDetails {
   key_id?: number;
   site?: string;
   /** the test sites that were removed together with the site */
-  test_sites?: string[];
+  test_sites?: string[] | undefined;
   webhook_id?: number;
   /** the licences whose keys an order's mail contains, or that a failed payment was for */
   license_ids?: number[];
@@ -183,7 +183,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
       return {
         ...row,
         licenseId: request.licenseId,
-        details: { site: request.site, test_sites: request.testSites ?? [] },
+        details: { site: request.site, test_sites: request.testSites },
       };
     case 'license_key':
       return { ...row, licenseId: request.licenseId };
@@ -191,7 +191,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
 }
 
 /** Returns the deduplication key of a reminder, so that each step before a licence's end has at most one. */
-export function reminderName(
+export function reminderDedupKey(
   { id, expiresAt }: Pick<License, 'id' | 'expiresAt'>,
   daysBefore: DaysBefore,
 ): string {
@@ -200,10 +200,10 @@ export function reminderName(
 
 function reminderOf(license: License, daysBefore: DaysBefore): Pick<NewOutboxRow, 'details' | 'once'> {
   const details: MailDetails = { days_before: daysBefore, end: formatTimestampOrNull(license.expiresAt) };
-  return { details, once: reminderName(license, daysBefore) };
+  return { details, once: reminderDedupKey(license, daysBefore) };
 }
 
-export function mailIsOff(effect = 'no key can be sent'): OperatorError {
+export function mailOffError(effect = 'no key can be sent'): OperatorError {
   return new OperatorError(`Mail is not set up, so ${effect}.`, {
     code: 'CONFLICT',
     facts: { reason: 'mail-off' },
@@ -216,13 +216,13 @@ function requireMailable(
   mailing: Mailing | undefined,
   secret: Buffer | undefined,
 ): Mailing {
-  if (mailing === undefined) throw mailIsOff();
+  if (mailing === undefined) throw mailOffError();
   if (license.customer === null || findEmail(license.customer) === undefined)
     throw new OperatorError(`Licence ${license.id} has no customer to whom its key could be sent.`, {
       code: 'CONFLICT',
       facts: { reason: 'no-customer', license: license.id },
     });
-  if (isFinal(license.status as LiveStatus))
+  if (isTerminalStatus(license.status as LiveStatus))
     throw new OperatorError(`Licence ${license.id} is ${license.status}, so its key opens nothing.`, {
       code: 'CONFLICT',
       facts: { reason: 'license-final', license: license.id },
@@ -361,10 +361,10 @@ export function reportJson({ mail, ...report }: MailReport) {
 
 function toMail(row: OutboxRow): Mail {
   const { id, type, createdAt, sentAt } = row;
-  return { id, type, state: stateOf(row), createdAt, sentAt };
+  return { id, type, state: mailStateOf(row), createdAt, sentAt };
 }
 
-export function stateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
+export function mailStateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
   if (sentAt !== null) return 'sent';
   return failedAt === null ? 'queued' : 'failed';
 }

@@ -1,4 +1,4 @@
-import { bundlesOf, readCatalogue } from '../licensing/bundles';
+import { bundlesContaining, readCatalogue } from '../licensing/bundles';
 import { coversRelease } from '../licensing/core/verdict';
 import { findEmail } from '../licensing/customer-email';
 import { requireProduct } from '../licensing/find-or-throw';
@@ -9,8 +9,8 @@ import { recordEvents } from '../licensing/webhook-events';
 import { listPlans, type Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
-import { lockLicenses, raiseRevisions } from '../store/licenses/licenses';
-import { findQueuedOnce, insertOutboxRows } from '../store/outbox';
+import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
+import { findByDedupKeys, insertOutboxRows } from '../store/outbox';
 import { findReleaseById, type Release } from '../store/releases';
 import {
   advanceNotice,
@@ -26,7 +26,7 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { securityValues, type Letterhead } from './compose';
-import { mailIsOff, queueRow, type MailDetails, type Mailing } from './queue';
+import { mailOffError, queueRow, type MailDetails, type Mailing } from './queue';
 import { renderMail, type MailContent } from './render';
 import { readMailText } from './texts';
 
@@ -57,7 +57,7 @@ interface Concerned {
 
 /** Lists the plans whose licences cover a product, by id. */
 async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
-  const bundles = bundlesOf(await readCatalogue(db), productId);
+  const bundles = bundlesContaining(await readCatalogue(db), productId);
   const products = new Set([productId, ...bundles.map(({ id }) => id)]);
   return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
@@ -155,7 +155,7 @@ export async function startNotice(
   const { id, version } = release;
   if (release.notifiedAt !== null) throw notifiedAlready(version);
   requireSecurityRelease(release);
-  if (mailing === undefined) throw mailIsOff('no customer can be told');
+  if (mailing === undefined) throw mailOffError('no customer can be told');
   await inTransaction(db, async (trx) => {
     if (!(await claimNotice(trx, id, now))) throw notifiedAlready(version);
     // Queue behind the mails of another release, so that both together keep the rate.
@@ -217,7 +217,7 @@ async function queuePortion(
     const name = noticeName(releaseId, one.address);
     if (!first.has(name)) first.set(name, one);
   }
-  const queued = await findQueuedOnce(db, [...first.keys()]);
+  const queued = await findByDedupKeys(db, [...first.keys()]);
   const mails = [...first].filter(([name]) => !queued.has(name));
   const from = latest(now, notice.dueAt).getTime();
   const place = {
@@ -237,7 +237,7 @@ async function queuePortion(
         )
       ).keys(),
     ];
-    await raiseRevisions(trx, new Map(ids.map((id) => [id, 1])));
+    await incrementRevisions(trx, new Map(ids.map((id) => [id, 1])));
     await recordEvents(
       trx,
       ids.map((id) => ({

@@ -5,9 +5,9 @@ import { listActivationPage } from '../licensing/lists';
 import { activationJson } from '../licensing/views';
 import { notFound } from './kit/failures';
 import { list, post, remove, type OperationCall } from './kit/operation';
-import { pageOf, readId, requireLicense } from './kit/reading';
-import { strictObject, Paging, Text } from './kit/schemas';
-import { Activation } from './kit/things';
+import { pageOf, readId, requireLicense } from './kit/request-params';
+import { strictObject, PageQuery, Text } from './kit/schemas';
+import { Activation } from './kit/response-schemas';
 
 /** Returns the activation in the path, with its licence. */
 async function requireActivation(call: Pick<OperationCall, 'db' | 'path' | 'caller'>) {
@@ -24,7 +24,7 @@ export const activationOperations = {
     {
       summary: 'List the activations of a licence',
       forShops: true,
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: Activation,
     },
     async (call) => {

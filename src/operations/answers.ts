@@ -3,15 +3,15 @@ import { myPageUrl } from '../licensing/api';
 import { readPerson } from '../mail/customer-profile';
 import { findEmail } from '../licensing/customer-email';
 import { findLicense } from '../licensing/licenses';
-import { sendAnswer } from '../mail/answers';
+import { enqueueReply } from '../mail/answers';
 import { mailJson } from '../mail/queue';
 import { readyAnswer } from '../support/ready-answer';
 import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
 import { invalid } from './kit/failures';
 import { get, post } from './kit/operation';
-import { requireLicense } from './kit/reading';
+import { requireLicense } from './kit/request-params';
 import { strictObject, IdGiven, enumOf, Text, TextOrNull, enumAsText } from './kit/schemas';
-import { Mail } from './kit/things';
+import { Mail } from './kit/response-schemas';
 
 /** The number of latest requests that an answer considers. */
 const LATEST = 50;
@@ -86,7 +86,7 @@ export const answerOperations = {
       if (to === '') throw invalid('to', 'Give an address: there is no customer.');
       const { mailing, keySecret: secret } = settings;
       const language = sent.language ?? mailing?.language ?? 'en';
-      const mail = await sendAnswer(
+      const mail = await enqueueReply(
         db,
         { to, subject, body, language },
         { license, mailing, secret, actor: caller.actor, now },

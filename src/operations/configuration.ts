@@ -1,8 +1,8 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
 import { regenerateUpdateXml } from '../joomla/regenerate-update-xml';
-import { listProducts } from '../licensing/catalogue';
-import { isGiven, withStored, type Config } from '../settings/config';
+import { listCatalogue } from '../licensing/catalogue';
+import { isSetExternally, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
 import { describeRoute, withStoredPassword } from '../mail/settings';
@@ -26,7 +26,7 @@ import {
   MAIL_TEXT,
   PICTURE,
   readEffective,
-  readStored,
+  readStoredSettings,
   SETTING_SOURCES,
   sourceOf,
   storeRow,
@@ -107,7 +107,7 @@ const PICTURE_SOURCES = [...SETTING_SOURCES, 'none'] as const;
 /** Lists the current settings from the database and not from memory, so that a change shows at once. */
 async function listAll({ db, settings }: Pick<OperationCall, 'db' | 'settings'>) {
   const config = await readEffective(db, settings.config);
-  const { rows } = await readStored(db, settings.keySecret);
+  const { rows } = await readStoredSettings(db, settings.keySecret);
   const stored = new Map(rows.map((row) => [row.name, row]));
   return [
     ...EDITABLE_NAMES.map((name) => toThing(config, name, stored.get(name))),
@@ -116,7 +116,7 @@ async function listAll({ db, settings }: Pick<OperationCall, 'db' | 'settings'>)
       variable: variableOf(name as SettingName),
       editable: false,
       value: value(config),
-      source: isGiven(config, variableOf(name as SettingName)) ? 'environment' : 'default',
+      source: isSetExternally(config, variableOf(name as SettingName)) ? 'environment' : 'default',
       changed_by: null,
       changed_at: null,
     })),
@@ -181,7 +181,7 @@ async function change(call: OperationCall<unknown, Changes>): Promise<void> {
     readValue(value),
   ]);
   for (const [name] of changes) refuseGiven(settings.config, name);
-  const { stored } = await readStored(db, settings.keySecret);
+  const { stored } = await readStoredSettings(db, settings.keySecret);
   for (const change of changes)
     if (change[0] === 'mail_url' && change[1] !== null)
       change[1] = withStoredPassword(change[1], stored.values.mail_url);
@@ -193,7 +193,7 @@ async function change(call: OperationCall<unknown, Changes>): Promise<void> {
   await settings.refresh();
   if (given.public_url === undefined) return;
   const home = await readEffective(db, settings.config);
-  for (const { id } of await listProducts(db))
+  for (const { id } of await listCatalogue(db))
     await regenerateUpdateXml(db, home, id, { own: settings.ownFiles });
 }
 
@@ -203,7 +203,7 @@ function readValue(value: string | number | null): string | null {
 
 function refuseGiven(config: Config, name: EditableName): void {
   const variable = variableOf(name);
-  if (isGiven(config, variable))
+  if (isSetExternally(config, variable))
     throw new OperatorError(
       `${name} is set by ${variable} in the environment or in the settings file, which takes precedence. To set it here, remove it there and restart the service.`,
       { code: 'CONFLICT', field: name, facts: { reason: 'in-environment', variable } },
@@ -278,12 +278,16 @@ const PictureThing = strictObject(
 
 function pictureThing(config: Config) {
   const { shopLogo } = config;
-  const source = isGiven(config, 'LICENSING_SHOP_LOGO') ? 'environment' : shopLogo ? 'stored' : 'none';
+  const source = isSetExternally(config, 'LICENSING_SHOP_LOGO')
+    ? 'environment'
+    : shopLogo
+      ? 'stored'
+      : 'none';
   return { type: shopLogo?.type ?? null, bytes: shopLogo?.bytes.length ?? 0, source };
 }
 
 function refusePictureGiven(config: Config): void {
-  if (isGiven(config, 'LICENSING_SHOP_LOGO'))
+  if (isSetExternally(config, 'LICENSING_SHOP_LOGO'))
     throw new OperatorError(
       'The picture is set by LICENSING_SHOP_LOGO in the environment or in the settings file, which takes precedence.',
       { code: 'CONFLICT', facts: { reason: 'in-environment', variable: 'LICENSING_SHOP_LOGO' } },

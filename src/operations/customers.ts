@@ -4,13 +4,13 @@ import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } fr
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './kit/failures';
 import { get, list, patch, remove, type OperationCall } from './kit/operation';
-import { pageOf } from './kit/reading';
+import { pageOf } from './kit/request-params';
 import {
   strictObject,
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   sortBy,
   Text,
   TextOrNull,
@@ -18,7 +18,7 @@ import {
   TimeOrNull,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/things';
+import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/response-schemas';
 
 const Summary = strictObject(
   {
@@ -141,7 +141,7 @@ export const customerOperations = {
           }),
         ),
         sort: sortBy(CUSTOMER_SORTS, 'Sorts by address. Default: A to Z.'),
-        ...Paging,
+        ...PageQuery,
       }),
       data: Summary,
     },
@@ -162,7 +162,7 @@ export const customerOperations = {
       description:
         '`customer` is the address, or the id, which keeps the address out of logs. This call scans whole tables. Each further page has more licences with their data.',
       hasDeadline: false,
-      query: strictObject({ limit: Paging.limit, after: Type.Optional(Id) }),
+      query: strictObject({ limit: PageQuery.limit, after: Type.Optional(Id) }),
       data: CustomerData,
     },
     async (call) => {

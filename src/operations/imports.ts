@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import { Type, type Static } from '@sinclair/typebox';
-import { countAfterImport } from '../figures/statistics';
+import { recountAfterImport } from '../figures/statistics';
 import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { listMoves } from '../transfer/moving/list';
-import { moveIn } from '../transfer/moving/run';
+import { moveLicensesIn } from '../transfer/moving/run';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
-import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
+import { importJson, moveJson, undoResultJson } from '../transfer/moving/views';
 import { invalid } from './kit/failures';
 import { list, post, type OperationCall } from './kit/operation';
-import { isSet, pageOf, readId } from './kit/reading';
+import { isSet, pageOf, readId } from './kit/request-params';
 import {
   strictObject,
-  Flag,
+  QueryFlag,
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -30,7 +30,7 @@ import type { UploadRules } from './kit/upload';
 const MAX_BYTES = 32 * 1024 * 1024;
 
 const Fields = strictObject({
-  dry_run: Type.Optional(Flag),
+  dry_run: Type.Optional(QueryFlag),
   from: Type.Optional(
     Type.String({
       description: `The former system: ${SOURCES.map(({ name }) => name).join(', ')}. csv, the default, is any table. For systems whose tables are in the site's database, send no body.`,
@@ -43,7 +43,7 @@ const Fields = strictObject({
     }),
   ),
   make_plans: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'Makes products and plans for all plans that `plans` does not name, as with `new`. They get the names in the former system, and the limit and period that most of their licences have.',
   }),
@@ -51,7 +51,7 @@ const Fields = strictObject({
     enumOf(DATE_FORMS, { description: 'How dates are written in a file; required if two forms fit.' }),
   ),
   confirm_columns: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'Confirms the columns that a dry run has shown, for a system whose tables are not known for certain.',
   }),
@@ -72,7 +72,7 @@ const Fields = strictObject({
   product: Type.Optional(Type.String({ description: 'For csv: id or name, for rows without one.' })),
   plan: Type.Optional(Type.String({ description: 'For csv: id or name, for rows without one.' })),
   skip_bad_rows: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'For csv: leaves out rows that do not fit, and imports the others. Otherwise, the import is refused if one row does not fit.',
   }),
@@ -223,14 +223,15 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
   if (foreign !== undefined) throw invalid(foreign, `"${foreign}" is allowed only with from=csv.`);
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
-  const report = await moveIn(db, {
+  const report = await moveLicensesIn(db, {
     source,
     plans: query.plans,
     makePlans: isSet(query.make_plans),
     dryRun,
     // Treat an empty file as missing, because a request without a body has one.
-    file: body.file && (body.file.length > 0 || source.reads !== 'tables') ? oneChunk(body.file) : undefined,
-    users: body.users && body.users.length > 0 ? oneChunk(body.users) : undefined,
+    file:
+      body.file && (body.file.length > 0 || source.reads !== 'tables') ? asSingleChunk(body.file) : undefined,
+    users: body.users && body.users.length > 0 ? asSingleChunk(body.users) : undefined,
     readsAgain: false,
     dates: query.dates,
     confirmed: isSet(query.confirm_columns),
@@ -247,14 +248,14 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
     now,
     onProgress: (done) => onProgress?.(done),
   });
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   return { data: moveJson(report) };
 }
 
 const CSV_ALONE = ['map', 'ignore', 'product', 'plan', 'skip_bad_rows'] as const;
 
 /** Yields a whole file, for readers of streams. */
-export async function* oneChunk(file: Buffer): AsyncIterable<Buffer> {
+export async function* asSingleChunk(file: Buffer): AsyncIterable<Buffer> {
   yield await Promise.resolve(file);
 }
 
@@ -298,7 +299,7 @@ export const importOperations = {
     '/imports',
     {
       summary: 'List the moves from other systems, newest first',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: Run,
     },
     async ({ db, query }) => {
@@ -319,8 +320,8 @@ export const importOperations = {
     async (call) => {
       const { db, now } = call;
       const undone = await undoMove(db, readId(call, 'id', 'import'), { now });
-      await countAfterImport(db, now);
-      return { data: undoneJson(undone) };
+      await recountAfterImport(db, now);
+      return { data: undoResultJson(undone) };
     },
   ),
 };

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { makePlugin } from '../joomla/plugin';
 import { get } from './kit/operation';
-import { readId } from './kit/reading';
+import { readId } from './kit/request-params';
 import { strictObject, nullable, Text } from './kit/schemas';
 
 export const joomlaPluginOperations = {

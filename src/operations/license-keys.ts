@@ -10,19 +10,19 @@ import { addedKeyJson, keyJson } from '../licensing/views';
 import { rekeyAndSend } from '../mail/queue';
 import { notFound } from './kit/failures';
 import { list, patch, post, remove } from './kit/operation';
-import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/reading';
+import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/request-params';
 import {
-  DurationGiven,
+  DurationInput,
   strictObject,
-  Flag,
+  QueryFlag,
   Id,
   nullable,
-  Paging,
-  Reason,
+  PageQuery,
+  ReasonField,
   TextOrNull,
-  TimeGiven,
+  TimeInput,
 } from './kit/schemas';
-import { AddedKey, Key } from './kit/things';
+import { AddedKey, Key } from './kit/response-schemas';
 
 const Terms = strictObject({
   label: Type.Optional(TextOrNull),
@@ -32,7 +32,7 @@ const Terms = strictObject({
     ),
   ),
   ends_at: Type.Optional(
-    nullable(Type.String({ ...TimeGiven, description: 'null: it ends with the licence.' })),
+    nullable(Type.String({ ...TimeInput, description: 'null: it ends with the licence.' })),
   ),
 });
 
@@ -55,7 +55,11 @@ const key_id = Type.Optional(Type.Integer({ ...Id, description: 'Default: the ma
 export const licenseKeyOperations = {
   listLicenseKeys: list(
     '/licenses/{id}/keys',
-    { summary: "List a licence's keys, including ended ones", query: strictObject(Paging), data: Key },
+    {
+      summary: "List a licence's keys, including ended ones",
+      query: strictObject(PageQuery),
+      data: Key,
+    },
     async (call) => {
       const { items, next } = await listKeyPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
       return { data: items.map(keyJson), next };
@@ -90,7 +94,7 @@ export const licenseKeyOperations = {
     {
       summary: 'End a key now; with `free`, its sites also lose their slots',
       query: strictObject({
-        free: Type.Optional(Flag),
+        free: Type.Optional(QueryFlag),
       }),
     },
     async (call) => {
@@ -111,14 +115,14 @@ export const licenseKeyOperations = {
       body: strictObject({
         key_id,
         overlap: Type.Optional(
-          Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
+          Type.String({ ...DurationInput, description: 'How long the old key still works.' }),
         ),
         mail: Type.Optional(
           Type.Boolean({
             description: 'Mails the new key to the customer. 409 if the replaced key is not the main key.',
           }),
         ),
-        ...Reason,
+        ...ReasonField,
       }),
       data: AddedKey,
     },
@@ -141,7 +145,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/reveal',
     {
       summary: 'Show a key that is stored',
-      body: strictObject({ key_id, ...Reason }),
+      body: strictObject({ key_id, ...ReasonField }),
       data: AddedKey,
     },
     async (call) => {

@@ -16,23 +16,23 @@ import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { invalid } from './kit/failures';
 import { mailOwedKeys } from '../privacy/order-customer';
 import { get, list, patch, post, type OperationCall } from './kit/operation';
-import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
+import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/request-params';
 import {
-  DurationGiven,
+  DurationInput,
   strictObject,
   IdGiven,
   Limit,
   enumOf,
   nullable,
-  Paging,
-  Reason,
+  PageQuery,
+  ReasonField,
   Text,
   TextOrNull,
-  TimeGiven,
+  TimeInput,
   sortBy,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './kit/things';
+import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './kit/response-schemas';
 
 const Filters = {
   product_id: Type.Optional(IdGiven),
@@ -46,20 +46,20 @@ const Filters = {
   hint: Type.Optional(Type.String({ description: 'The end of the key.' })),
   expiring: Type.Optional(
     Type.String({
-      ...DurationGiven,
+      ...DurationInput,
       description:
         'Active licences that end within this time, such as 30d, and do not renew automatically; soonest end first.',
     }),
   ),
   refused: Type.Optional(
     Type.String({
-      ...DurationGiven,
+      ...DurationInput,
       description: 'Licences with a refused request within this time, such as 7d.',
     }),
   ),
   issued_since: Type.Optional(
     Type.String({
-      ...TimeGiven,
+      ...TimeInput,
       description: 'Licences that were issued, not imported, at this time or later.',
     }),
   ),
@@ -86,7 +86,7 @@ const IssueBody = strictObject({
   reference: Type.Optional(
     Type.String({ description: "The shop's order; the same order gives the same licence again." }),
   ),
-  expires_at: Type.Optional(TimeGiven),
+  expires_at: Type.Optional(TimeInput),
   lifetime: Type.Optional(
     Type.Boolean({ description: "The licence never expires, whatever the plan's duration is." }),
   ),
@@ -147,7 +147,7 @@ const stateChange = (
 ) =>
   post(
     `/licenses/{id}/${transition}`,
-    { ...terms, body: strictObject(Reason), data: LicenseSchema },
+    { ...terms, body: strictObject(ReasonField), data: LicenseSchema },
     async (call) => {
       const { id } = await requireLicense(call);
       const changed = await changeState(call.db, id, transition, withReason(call));
@@ -156,10 +156,10 @@ const stateChange = (
   );
 
 const RenewBody = strictObject({
-  for: Type.Optional(DurationGiven),
-  until: Type.Optional(TimeGiven),
+  for: Type.Optional(DurationInput),
+  until: Type.Optional(TimeInput),
   lifetime: Type.Optional(Type.Boolean()),
-  ...Reason,
+  ...ReasonField,
 });
 
 async function renewalOf(
@@ -193,7 +193,7 @@ export const licenseOperations = {
           SORTS,
           'Sorts by id, customer or end. Default: newest first, or with `expiring` soonest end first. In ascending order, licences without a customer or an end come last.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: LicenseSchema,
     },
@@ -254,7 +254,7 @@ export const licenseOperations = {
           Type.Boolean({ description: 'Allows a plan of another product in `plan_id`.' }),
         ),
         expires_at: Type.Optional(
-          nullable(Type.String({ ...TimeGiven, description: 'null: it never expires.' })),
+          nullable(Type.String({ ...TimeInput, description: 'null: it never expires.' })),
         ),
         metadata: Type.Optional(MetadataGiven),
       }),

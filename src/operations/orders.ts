@@ -20,23 +20,23 @@ import {
 } from '../orders/views';
 import { get, list, patch, post, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import {
   strictObject,
   Id,
   IdGiven,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
-  TimeGiven,
+  TimeInput,
   TimeOrNull,
   enumAsText,
   sortBy,
 } from './kit/schemas';
-import { STATUSES } from './kit/things';
+import { STATUSES } from './kit/response-schemas';
 
 const LineGiven = strictObject(
   {
@@ -53,7 +53,7 @@ const LineGiven = strictObject(
         description: 'At most 100, or more for an article whose quantity sets the slots.',
       }),
     ),
-    paid_until: Type.Optional(TimeGiven),
+    paid_until: Type.Optional(TimeInput),
     renews: Type.Optional(
       Type.Union([Id, Text], {
         description:
@@ -360,7 +360,7 @@ export const orderOperations = {
           }),
         ),
         sort: sortBy(ORDER_SORTS, 'Sorts by the time at which they were received. Default: newest first.'),
-        ...Paging,
+        ...PageQuery,
       }),
       data: strictObject(fields, { title: 'Order' }),
     },

@@ -4,7 +4,7 @@ import { subtractDuration } from '../licensing/durations';
 import { countFailedMails } from '../mail/queue';
 import { countRefused } from '../orders/refused-messages';
 import { countUnmatched } from '../orders/unmatched-views';
-import { countWaiting, countWithoutAddress } from '../orders/views';
+import { countWaitingOrders, countWithoutAddress } from '../orders/views';
 import { get } from './kit/operation';
 import { strictObject, nullable } from './kit/schemas';
 
@@ -43,7 +43,7 @@ export const overviewOperations = {
     },
     async ({ db, now, settings: { config } }) => {
       const { pagesHost, operatorUrl } = config;
-      const waiting = await countWaiting(db);
+      const waiting = await countWaitingOrders(db);
       const unmatched = await countUnmatched(db);
       return {
         data: {

@@ -4,7 +4,7 @@ import { previewNotice, queueNotice, startNotice } from '../mail/security-releas
 import { findReleaseById, type Release } from '../packages/releases';
 import { notFound } from './kit/failures';
 import { get, post, type AfterCommit, type OperationCall } from './kit/operation';
-import { readId } from './kit/reading';
+import { readId } from './kit/request-params';
 import { strictObject, Text, TimeOrNull } from './kit/schemas';
 
 const MAILS = Type.Integer({ minimum: 0, description: 'The number of mails, one per customer.' });

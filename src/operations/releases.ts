@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
-import { publish, versionOf } from '../joomla/publish';
-import { requireStaging, stageRelease } from '../joomla/update-xml/staged';
+import { publish, readPackageVersion } from '../joomla/publish';
+import { requireRolloutSupport, stageRelease } from '../joomla/update-xml/rollout-support';
 import { listReleasePage, RELEASE_SORTS } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { REMARKS } from '../licensing/remarks';
@@ -18,11 +18,11 @@ import { editRelease, findReleaseById, withdrawRelease } from '../packages/relea
 import { invalid, notFound } from './kit/failures';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { file, get, list, patch, post, type OperationCall } from './kit/operation';
-import { isSet, pageOf, readId } from './kit/reading';
-import { strictObject, Flag, Paging, sortBy, Text, enumAsText } from './kit/schemas';
+import { isSet, pageOf, readId } from './kit/request-params';
+import { strictObject, QueryFlag, PageQuery, sortBy, Text, enumAsText } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
-import { Release } from './kit/things';
+import { Release } from './kit/response-schemas';
 
 const Rollout = Type.Integer({
   minimum: 1,
@@ -35,21 +35,21 @@ const UploadFields = strictObject({
     Type.String({ description: 'Such as 2.1.0. Default: the version in the package. Both must agree.' }),
   ),
   changelog: Type.Optional(Type.String({ description: 'The changes in this version.' })),
-  draft: Type.Optional(Flag),
+  draft: Type.Optional(QueryFlag),
   rollout: Type.Optional(Rollout),
   security: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({ ...Flag, description: 'It closes a security hole.' }),
+    Type.Unsafe<Static<typeof QueryFlag>>({ ...QueryFlag, description: 'It closes a security hole.' }),
   ),
   unchecked: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({
-      ...Flag,
+    Type.Unsafe<Static<typeof QueryFlag>>({
+      ...QueryFlag,
       description:
         'Publishes a package although it lacks files that its manifest names or, if it is the first, the lines for updates.',
     }),
   ),
   new_update_server: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({
-      ...Flag,
+    Type.Unsafe<Static<typeof QueryFlag>>({
+      ...QueryFlag,
       description:
         'Allows update servers in the manifest that differ from those of the version before or, in a first package, from the address of the update XML. Joomla up to 5.3.0 drops the Download Key when the address changes.',
     }),
@@ -93,7 +93,9 @@ async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) 
   // Ignore an empty version, because a form also sends its empty fields.
   const version =
     query.version?.trim() ||
-    (await versionOf(await pathOfStaged(settings.packagesDir, file), signal).catch(refuseThePackage));
+    (await readPackageVersion(await pathOfStaged(settings.packagesDir, file), signal).catch(
+      refuseThePackage,
+    ));
   if (version === undefined)
     throw new OperatorError('The package does not contain its version: give "version".', {
       code: 'INVALID_REQUEST',
@@ -148,7 +150,7 @@ export const releaseOperations = {
           RELEASE_SORTS,
           'Sorts by version or by publication time. Default: highest version first. In ascending order, drafts come last.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: Release,
     },
@@ -179,7 +181,7 @@ export const releaseOperations = {
           discard: removeStaged,
         }),
         before: ({ db, path, query, settings }) =>
-          requireStaging(
+          requireRolloutSupport(
             db,
             settings.updateXml,
             readId({ path }, 'id', 'product'),

@@ -21,20 +21,20 @@ import {
   unmapSku,
 } from '../orders/shops';
 import { MAX_GRACE_DAYS, SHOP_KINDS, SHOP_MAILS, type ShopKind, type ShopMail } from '../orders/shop-kinds';
-import { countWaiting, listMessages, messageJson } from '../orders/views';
+import { countWaitingOrders, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { faultOfMessage } from './kit/failures';
 import { get, list, patch, post, remove, type OperationCall } from './kit/operation';
 import { ProcessedOrder, processedJson, readOrderBody } from './orders';
-import { pageOf } from './kit/reading';
+import { pageOf } from './kit/request-params';
 import {
   strictObject,
   Id,
   IdGiven,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -272,7 +272,7 @@ async function caughtUp(call: OperationCall<unknown, { since?: string }>) {
 export const shopOperations = {
   listShops: list(
     '/shops',
-    { summary: 'List shops', scope: 'write', query: strictObject(Paging), data: ListedShop },
+    { summary: 'List shops', scope: 'write', query: strictObject(PageQuery), data: ListedShop },
     async ({ db, query }) => {
       const { limit, after } = pageOf(query);
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
@@ -281,7 +281,7 @@ export const shopOperations = {
         limit,
         ({ id }) => [id],
       );
-      const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
+      const waiting = new Map((await countWaitingOrders(db)).map(({ shop, orders }) => [shop, orders]));
       return {
         data: items.map((shop) => ({ ...shopJson(shop), waiting: waiting.get(shop.name) ?? 0 })),
         next,
@@ -330,7 +330,7 @@ export const shopOperations = {
     {
       summary: "List the plans of a shop's articles",
       scope: 'write',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: Sku,
     },
     async (call) => {
@@ -390,7 +390,7 @@ export const shopOperations = {
       description:
         '`result` is `order` for an event of an order, `noted` for a message that changes no order, `unmatched` while the order or payment that it names is not known, `queued` while it waits to be processed, and `unreadable` for a message without an order (`refused` in an earlier version).',
       scope: 'write',
-      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...Paging }),
+      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...PageQuery }),
       data: Message,
     },
     async (call) => {

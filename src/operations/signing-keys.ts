@@ -7,8 +7,8 @@ import {
 } from '../licensing/signing-keys';
 import { signingKeyJson } from '../licensing/views';
 import { list, post } from './kit/operation';
-import { pageOf } from './kit/reading';
-import { strictObject, Id, Paging, Time, TimeOrNull, enumAsText } from './kit/schemas';
+import { pageOf } from './kit/request-params';
+import { strictObject, Id, PageQuery, Time, TimeOrNull, enumAsText } from './kit/schemas';
 
 const SigningKey = strictObject(
   {
@@ -34,7 +34,7 @@ export const signingKeyOperations = {
     '/signing-keys',
     {
       summary: 'List the keys that sign answers, oldest first',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: SigningKey,
     },
     async ({ db, query }) => {

@@ -3,16 +3,16 @@ import { SCOPES } from '../access/caller';
 import { addToken, listTokenPage, revokeToken } from '../access/tokens';
 import { tokenJson } from '../licensing/views';
 import { list, post, remove } from './kit/operation';
-import { pageOf, readEnd, readId } from './kit/reading';
+import { pageOf, readEnd, readId } from './kit/request-params';
 import {
   strictObject,
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   Time,
-  TimeGiven,
+  TimeInput,
   TimeOrNull,
   enumAsText,
 } from './kit/schemas';
@@ -32,7 +32,7 @@ export const tokenOperations = {
     {
       summary: 'List tokens, without the tokens themselves',
       scope: 'write',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: strictObject(fields, { title: 'Token' }),
     },
     async ({ db, query }) => {
@@ -47,7 +47,7 @@ export const tokenOperations = {
       body: strictObject({
         name: Text,
         scope: enumOf(SCOPES),
-        expires_at: Type.Optional(nullable(TimeGiven)),
+        expires_at: Type.Optional(nullable(TimeInput)),
       }),
       data: strictObject({ ...fields, token: Text }, { title: 'AddedToken' }),
       status: 201,

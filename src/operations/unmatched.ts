@@ -3,14 +3,14 @@ import type { UnmatchedAct } from '../orders/decide-unmatched';
 import { settleUnmatched } from '../orders/settle-unmatched';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
 import { list, post, type OperationCall } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import {
   strictObject,
   Id,
   IdGiven,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -77,7 +77,7 @@ export const unmatchedOperations = {
       query: strictObject({
         shop: Type.Optional(Text),
         state: Type.Optional(enumOf(UNMATCHED_STATES, { default: 'open' })),
-        ...Paging,
+        ...PageQuery,
       }),
       data: UnmatchedEvent,
     },

@@ -4,7 +4,7 @@ import { regenerateUpdateXml, readUpdateXmlState } from '../joomla/regenerate-up
 import { STABILITIES } from '../licensing/versions';
 import { setUpdateXmlOptions } from '../joomla/update-xml/options';
 import { get, put, type OperationCall } from './kit/operation';
-import { readId } from './kit/reading';
+import { readId } from './kit/request-params';
 import { strictObject, enumOf, nullable, Text, TextOrNull } from './kit/schemas';
 
 const options = {

@@ -16,13 +16,13 @@ import {
   webhookJson,
 } from '../webhooks/receivers';
 import { get, list, patch, post, remove } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import {
   strictObject,
   Id,
   enumOf,
   nullable,
-  Paging,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
@@ -99,7 +99,7 @@ export const webhookOperations = {
     {
       summary: 'List receivers of webhooks, without their secrets',
       scope: 'write',
-      query: strictObject(Paging),
+      query: strictObject(PageQuery),
       data: Webhook,
     },
     async ({ db, query }) => {
@@ -186,7 +186,7 @@ export const webhookOperations = {
       summary: 'List the deliveries to a receiver, including waiting ones',
       description: 'Newest first. With `state=waiting`, only waiting deliveries, the next one first.',
       scope: 'write',
-      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...Paging }),
+      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...PageQuery }),
       data: Delivery,
     },
     async (call) => {

@@ -5,10 +5,10 @@ import { isUnavailable, reasonCode } from '../store/engine/errors';
 import { inReadCommitted } from '../store/engine/transaction';
 import {
   insertOrderEvent,
-  listAwaiting,
+  listAwaitingOrders,
   listOrderEvents,
   lockOrder,
-  setOrder,
+  updateOrder,
   type Order,
   type OrderEvent,
 } from '../store/orders/orders';
@@ -77,7 +77,7 @@ export function hasLinked({ changes }: OrderDecision): boolean {
 
 /** Processes the orders that waited for an order which has licences now. */
 export async function wakeAwaiting(db: Db, digest: string, context: RecordContext): Promise<void> {
-  for (const id of await listAwaiting(db, digest, BATCH_SIZE)) await processOrder(db, id, context);
+  for (const id of await listAwaitingOrders(db, digest, BATCH_SIZE)) await processOrder(db, id, context);
 }
 
 /** Reports whether an error is unexpected: not the caller's, no unavailable database, and not in a caller's transaction. */
@@ -111,7 +111,7 @@ export async function keepFailed(
     changes.customerName = message.customer.name ?? null;
     changes.language = order.language ?? message.customer.language ?? null;
   }
-  await setOrder(trx, order.id, changes);
+  await updateOrder(trx, order.id, changes);
   const stored = event === undefined ? [] : await listOrderEvents(trx, order.id);
   if (event !== undefined && !stored.some(({ identity }) => identity === event.identity)) {
     const { id: _, ...row } = event;

@@ -1,13 +1,13 @@
 import { CodedError } from '../base/errors';
 import type { Db, Transaction } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
-import { listReady, listRetried, listWaiting, lockOrder, setOrder } from '../store/orders/orders';
+import { listReady, listRetried, listWaiting, lockOrder, updateOrder } from '../store/orders/orders';
 import { orderNotFoundError, processOrder, type ProcessedOrder } from './process';
 import type { RecordContext } from './facts';
 
 /** Retries orders: those that wait, those whose missing data has arrived, and those that failed. */
 
-export interface Ran {
+export interface RetriedOrders {
   /** the number of orders that no longer wait */
   done: number;
   waiting: number;
@@ -32,8 +32,8 @@ async function* eachOf(list: (place: { after: number; limit: number }) => Promis
 }
 
 /** Processes the waiting and failed orders of a shop, for example after an article was mapped. */
-export async function runWaiting(db: Db, shop: string, context: RecordContext): Promise<Ran> {
-  const ran: Ran = { done: 0, waiting: 0, failed: 0, orders: [] };
+export async function runWaiting(db: Db, shop: string, context: RecordContext): Promise<RetriedOrders> {
+  const ran: RetriedOrders = { done: 0, waiting: 0, failed: 0, orders: [] };
   for await (const id of eachOf((place) => listWaiting(db, { ...place, shop }))) {
     const processed = await processOrder(db, id, context);
     ran[processed.state]++;
@@ -67,7 +67,7 @@ export async function confirmOrder(db: Db, id: number, context: RecordContext): 
   await inReadCommitted(db, async (trx: Transaction) => {
     const order = await lockOrder(trx, id);
     if (order === undefined) throw orderNotFoundError();
-    if (order.confirmedAt === null) await setOrder(trx, id, { confirmedAt: context.now });
+    if (order.confirmedAt === null) await updateOrder(trx, id, { confirmedAt: context.now });
   });
   return processOrder(db, id, context);
 }

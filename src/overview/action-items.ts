@@ -1,7 +1,7 @@
 import { dayOf } from '../base/days';
-import type { XmlHome } from '../joomla/update-xml/place';
+import type { XmlLocation } from '../joomla/update-xml/location';
 import { readUpdateXmlState } from '../joomla/regenerate-update-xml';
-import { listProducts } from '../licensing/catalogue';
+import { listCatalogue } from '../licensing/catalogue';
 import type { RefusingCode } from '../support/finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
@@ -9,14 +9,14 @@ import { listRequestPage } from '../licensing/lists';
 import { listSpreadingKeys } from '../licensing/spreading';
 import { liveStatus } from '../licensing/core/states';
 import { findOffered } from '../licensing/updates';
-import { latestOf } from '../store/access-log';
+import { lastSeenAt } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { listLicensePositions } from '../store/licenses/license-lists';
-import { countWaiting, countWithoutAddress, findFailed } from '../store/orders/orders';
+import { countWaitingOrders, countWithoutAddress, findFailed } from '../store/orders/orders';
 import { countUnmatched } from '../store/orders/unmatched';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, listRefusedCounts, listSums } from '../store/sums';
-import { daysBefore, type OverviewQuery } from './overview';
+import { isoDayBefore, type OverviewQuery } from './overview';
 
 /** The action items of the overview: what waits for the seller, and why requests were refused. */
 
@@ -53,7 +53,7 @@ export interface RefusedNow {
 }
 
 interface NeedsOptions {
-  home: XmlHome;
+  home: XmlLocation;
   /** mails that could not be delivered */
   failedMails: number;
   /** webhook receivers that were stopped */
@@ -103,7 +103,7 @@ export async function needsOfOrders(
   const ofShop = <Row extends { shop: string }>(rows: Row[]) =>
     rows.filter((row) => shop === undefined || row.shop === shop);
   const unmatched = ofShop(await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
-  const waiting = ofShop(await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
+  const waiting = ofShop(await countWaitingOrders(db)).reduce((sum, { orders }) => sum + orders, 0);
   const failed = await findFailed(db, 0, shop);
   const withoutAddress = await countWithoutAddress(db, MAX_WITHOUT_ADDRESS + 1, shop);
   return [
@@ -128,9 +128,9 @@ function counted(
 }
 
 /** Finds versions that are published but missing in the update XML, for products whose XML is set up. */
-async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<ActionItem[]> {
+async function findNotOffered(db: Db, home: XmlLocation, language: OperatorLanguage): Promise<ActionItem[]> {
   const needs: ActionItem[] = [];
-  for (const { id, name, element } of await listProducts(db)) {
+  for (const { id, name, element } of await listCatalogue(db)) {
     const forAll = element === null ? undefined : await findOffered(db, id);
     if (forAll === undefined) continue;
     const { state, offered } = await readUpdateXmlState(db, home, id);
@@ -202,7 +202,7 @@ export async function refusalsByReason(
 ): Promise<RefusalReason[]> {
   const product = productId ?? ALL_PRODUCTS;
   const requests = new Map<string, number>();
-  for (const { kind, name, times } of await listSums(db, product, daysBefore(now, days - 1), dayOf(now)))
+  for (const { kind, name, times } of await listSums(db, product, isoDayBefore(now, days - 1), dayOf(now)))
     if (kind === 'refused') requests.set(name, (requests.get(name) ?? 0) + times);
   const counted = await listRefusedCounts(db, product, days);
   const licenses = new Map(counted.map((one) => [one.code, one.licenses]));
@@ -215,7 +215,7 @@ export async function refusalsByReason(
       reason: refusalReason(code, language),
       licenses: licenses.get(code) ?? 0,
       requests: times,
-      last: latest ? latestOf(latest) : null,
+      last: latest ? lastSeenAt(latest) : null,
     });
   }
   return found.sort((a, b) => b.requests - a.requests);

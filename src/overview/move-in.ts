@@ -2,11 +2,11 @@ import { DAY_MS } from '../base/days';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfText } from '../licensing/ip-addresses';
 import { formerPlace } from '../joomla/formerly/place';
-import { latestOf, readSiteAccesses, type SiteAccess } from '../store/access-log';
+import { lastSeenAt, readSiteAccesses, type SiteAccess } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { readRecentActivations, readRecentChecks } from '../store/recent-sites';
 import { readArsLog, readMembershipProLog, type FormerLog } from '../joomla/formerly/tables';
-import type { Likely } from '../support/known';
+import type { CandidateLicense } from '../support/case-state';
 import { findLikely } from '../support/likely-licenses';
 
 /** The check after a move: whether the sites of a seller who came from another system get their answers here. */
@@ -26,7 +26,7 @@ export interface UnknownKey {
   sites: number;
   at: Date;
   /** licences whose key it may be meant for, likeliest first */
-  nearest: Likely[];
+  nearest: CandidateLicense[];
 }
 
 export interface MoveIn {
@@ -65,7 +65,7 @@ export async function readMoveIn(
       // Requests for updates need no key, so they do not show whether a site's licence works.
       if (access.endpoint === 'updates') continue;
       const name = siteOf(access);
-      note(name, latestOf(access), access.outcome);
+      note(name, lastSeenAt(access), access.outcome);
       if (access.licenseId !== null) licenses.add(access.licenseId);
       if (access.outcome === 'LICENSE_NOT_FOUND') addUnknown(unknown, access, name);
     }
@@ -114,7 +114,7 @@ function addUnknown(
 ): void {
   const { keyHint, times } = access;
   if (keyHint === null) return;
-  const at = latestOf(access);
+  const at = lastSeenAt(access);
   const known = unknown.get(keyHint) ?? { times: 0, sites: new Set<string>(), at };
   known.times += times;
   known.sites.add(site);

@@ -20,7 +20,7 @@ export function uploadedPicture(bytes: Buffer): Picture | undefined {
 }
 
 /** Returns a short text for a picture's URL that differs from other pictures'. */
-export function pictureMark({ bytes }: Picture): string {
+export function pictureFingerprint({ bytes }: Picture): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 8);
 }
 

@@ -16,7 +16,7 @@ import {
   insertRelease,
   listReleases,
   setRelease,
-  WHOLE_ROLLOUT,
+  FULL_ROLLOUT,
   type Release,
   type ReleaseChanges,
 } from '../store/releases';
@@ -75,8 +75,8 @@ export async function publishRelease(
   hooks: PublishHooks = {},
 ): Promise<Release> {
   const { productId, version, file, draft } = request;
-  const rollout = requireRollout(request.rollout ?? WHOLE_ROLLOUT);
-  if (draft && rollout < WHOLE_ROLLOUT) throw draftOffered();
+  const rollout = requireRollout(request.rollout ?? FULL_ROLLOUT);
+  if (draft && rollout < FULL_ROLLOUT) throw draftOffered();
   const product = await requireProduct(db, productId);
   const changelog = request.changelog === undefined ? undefined : requireChangelog(request.changelog);
   if (!isVersion(version))
@@ -197,9 +197,9 @@ export function setRollout(db: Db, productId: number, version: string, percent: 
 }
 
 function requireRollout(percent: number): number {
-  if (Number.isInteger(percent) && percent >= 1 && percent <= WHOLE_ROLLOUT) return percent;
+  if (Number.isInteger(percent) && percent >= 1 && percent <= FULL_ROLLOUT) return percent;
   throw new OperatorError(
-    `The share is a whole number of percent, 1 to ${WHOLE_ROLLOUT}. To stop a rollout, withdraw the version.`,
+    `The share is a whole number of percent, 1 to ${FULL_ROLLOUT}. To stop a rollout, withdraw the version.`,
     { code: 'INVALID_REQUEST', field: 'rollout' },
   );
 }

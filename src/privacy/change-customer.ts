@@ -20,7 +20,7 @@ import type { Db, Transaction } from '../store/engine/database';
 import { lockLicenses, moveLicenses } from '../store/licenses/licenses';
 import { findOrderIdsOf, moveOrders } from '../store/orders/orders';
 import { deleteWaitingMails, moveMails, moveWaitingMails } from '../store/outbox';
-import { deleteVisits, findVisits } from '../store/personal-data';
+import { deleteVisits, findSessionTraces } from '../store/personal-data';
 import { moveLinks } from '../store/orders/shop-messages';
 import { inReadCommitted } from '../store/engine/transaction';
 import { isKnown } from './customer-address';
@@ -143,7 +143,7 @@ async function moveCustomer(
   await moveWaitingMails(trx, 'order_keys', from, to);
   await deleteWaitingMails(trx, 'customer_link', from);
   // End sessions by mail: another person may read the old address's mails. Sessions by key continue, as the key is valid.
-  await deleteVisits(trx, await findVisits(trx, [from], [], []));
+  await deleteVisits(trx, await findSessionTraces(trx, [from], [], []));
   const [theirs, others] = [profiles.get(from), profiles.get(to)] as [CustomerProfile, CustomerProfile];
   await deleteProfile(trx, from);
   await setProfile(trx, others.id, joined(theirs, others));

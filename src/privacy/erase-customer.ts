@@ -11,13 +11,13 @@ import { deleteProfile, findProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
 import { deleteImported, replaceBrought } from '../store/imports';
-import { lockLicenses, raiseRevisions } from '../store/licenses/licenses';
+import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
 import { deleteOutboxOf } from '../store/outbox';
 import {
   countPersonalRows,
   deleteVisits,
   findMetadataEvents,
-  findVisits,
+  findSessionTraces,
   removeIps,
   removeKeyLabels,
   setTexts,
@@ -30,7 +30,7 @@ import { inTransaction } from '../store/engine/transaction';
 import {
   customerLicenses,
   findFormer,
-  inPages,
+  inChunks,
   matchAddresses,
   PAGE,
   readCustomerAddress,
@@ -178,9 +178,9 @@ async function eraseFromLicenses(
     await removeKeyLabels(trx, [...theirs]);
     rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });
     await eraseDeliveries(trx, [...theirs], customer);
-    rows += await deleteVisits(trx, await findVisits(trx, customer.addresses, [...theirs], []));
+    rows += await deleteVisits(trx, await findSessionTraces(trx, customer.addresses, [...theirs], []));
   }
-  await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
+  await incrementRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
     await recordEvents(
       trx,
@@ -290,7 +290,7 @@ async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number
   const profile = await findProfile(db, customer.address);
   if (profile !== undefined) count += await deleteImported(db, 'customer', [profile.id]);
   count += await deleteProfile(db, customer.address);
-  const visits = await findVisits(db, customer.addresses, [], requestDigests(customer.addresses));
+  const visits = await findSessionTraces(db, customer.addresses, [], requestDigests(customer.addresses));
   count += await deleteVisits(db, visits);
   // Another customer may have the imported licence now. Rows of this customer's own licences are deleted below.
   for (const address of customer.addresses)
@@ -313,7 +313,7 @@ async function eraseWithoutLock(
   only?: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const rows of inPages(rowsNaming(db, name, customer, only), PAGE)) {
+  for await (const rows of inChunks(rowsNaming(db, name, customer, only), PAGE)) {
     await inTransaction(db, (trx) => eraseTexts(trx, name, customer, rows));
     count += rows.length;
   }
@@ -327,7 +327,7 @@ async function eraseRows(
   only: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const rows of inPages(rowsNaming(trx, name, customer, only), PAGE)) {
+  for await (const rows of inChunks(rowsNaming(trx, name, customer, only), PAGE)) {
     await eraseTexts(trx, name, customer, rows);
     // Count unchanged rows too, so that another round checks for changes in the meantime.
     count += rows.length;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 
 /** Waits for a reply from Redis for at most `timeoutMs`. @throws the error of Redis, or a timeout error */
-export async function answeredInTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+export async function withTimeout<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {

@@ -75,11 +75,11 @@ export const HOMES = ['/home', '/root', '/run/user'];
 
 /** Reports whether the service's child processes cannot take the rights of another user or group. */
 export async function serviceGainsNoRights(): Promise<boolean> {
-  return gainsNoRights() || (await readUnits()).some((unit) => unit.gainsNoRights);
+  return hasNoNewPrivileges() || (await readUnits()).some((unit) => unit.gainsNoRights);
 }
 
 /** Reports whether this process cannot take the rights of another user or group. */
-export function gainsNoRights(): boolean {
+export function hasNoNewPrivileges(): boolean {
   try {
     return /^NoNewPrivs:\s*1$/m.test(readFileSync('/proc/self/status', 'utf8'));
   } catch {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../base/days';
-import { keepFigures } from '../figures/kept-figures';
+import { refreshFigures } from '../figures/kept-figures';
 import { lastMonths } from '../figures/renewals';
-import { countAllLicenses, sumUp } from '../figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../figures/statistics';
 import { SPREAD_DAYS, REPORTED_SITE_DAYS } from '../licensing/spreading';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/engine/database';
@@ -19,7 +19,7 @@ import { pruneRefusedDays } from '../store/orders/shop-refusals';
 import { pruneLicenseMonths, pruneRefused } from '../store/sums';
 import { pruneReportedSites } from '../store/reported-sites';
 import { findWebhook } from '../store/webhooks';
-import { startJobs, type Job, type Turn } from './jobs';
+import { startScheduler, type Job, type Turn } from './jobs';
 import type { Stop } from './loop';
 
 const SECOND_MS = 1_000;
@@ -63,7 +63,8 @@ export function startHousekeeping(
     {
       name: 'sums',
       run: async ({ lease, pause }) =>
-        (await sumUp(db, lease, now, () => pause(SUM_PAUSE_MS))) && countAllLicenses(db, lease, now),
+        (await aggregateNewRows(db, lease, now, () => pause(SUM_PAUSE_MS))) &&
+        countAllLicenses(db, lease, now),
     },
     {
       name: 'figures',
@@ -71,7 +72,7 @@ export function startHousekeeping(
       isDue: () => Promise.resolve(performance.now() >= restsUntil),
       async run({ lease }) {
         const started = performance.now();
-        const isKept = await keepFigures(db, lease, now);
+        const isKept = await refreshFigures(db, lease, now);
         restsUntil = performance.now() + FIGURES_REST * (performance.now() - started);
         return isKept;
       },
@@ -109,7 +110,7 @@ export function startHousekeeping(
     },
   ];
   const failure = 'the daily sums are behind; they are tried again every 20 s';
-  return startJobs(db, { lease: 'housekeeping', everyMs: EVERY_MS, jobs, failure }, log, now);
+  return startScheduler(db, { lease: 'housekeeping', everyMs: EVERY_MS, jobs, failure }, log, now);
 }
 
 async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date): Promise<void> {

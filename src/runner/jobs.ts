@@ -41,7 +41,7 @@ const PAUSE_MS = 20;
  * @param list.failure the message for a failed round, which is logged once until a round succeeds
  * @returns a function that stops the jobs
  */
-export function startJobs(
+export function startScheduler(
   db: Db,
   list: { lease: string; everyMs: number; jobs: Job[]; failure: string },
   log: Logger,

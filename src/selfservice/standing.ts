@@ -22,7 +22,7 @@ export interface LicenseStanding {
 }
 
 /** Returns the state of a licence for its customer. @param found by a key that has not ended */
-export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
+export function licenseStandingOf(found: LicenseMatch, now: Date): LicenseStanding {
   const { license } = found;
   const status = liveStatus(license, now);
   const { activationLimit: limit, activationsUsed: used } = licenseAsSeenByKey(found);

@@ -88,7 +88,7 @@ export async function removeFromJournal(made: JournalEntry, state: string = SETU
 }
 
 /** Returns the latest text that setup wrote there; undefined if setup did not write it. */
-export function writtenBefore(path: string, state: string = SETUP_STATE_DIR): string | undefined {
+export function lastWrittenText(path: string, state: string = SETUP_STATE_DIR): string | undefined {
   const made = readJournal(state).made.find(
     (one) => (one.kind === 'file' || one.kind === 'unit-file') && one.path === path,
   );

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { AfterExpiry, Plan, PlanOptions, Product } from './columns/catalogue';
 import { isSqlite, table, type Db, type TableRow, type Transaction } from './engine/database';
-import { insertRows, rawRows, tableBy } from './engine/statements';
+import { insertRows, rawQuery, tableBy } from './engine/statements';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
 
 export type { AfterExpiry, Plan, PlanOptions, Product };
@@ -26,18 +26,18 @@ export async function findProduct(db: Db, id: number): Promise<Product | undefin
 }
 
 /** A page of a list that is sorted by id. */
-export interface Part {
+export interface IdPage {
   /** only ids above this one */
   after?: number | undefined;
   limit?: number;
 }
 
 /** Lists products by id. */
-export async function listProducts(db: Db, part: Part = {}): Promise<Product[]> {
+export async function listProducts(db: Db, part: IdPage = {}): Promise<Product[]> {
   return (await byId(db(table(db, 'products')), part)).map(toProduct);
 }
 
-function byId<Query extends Knex.QueryBuilder>(query: Query, { after, limit }: Part): Query {
+function byId<Query extends Knex.QueryBuilder>(query: Query, { after, limit }: IdPage): Query {
   query.orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
@@ -119,7 +119,7 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 }
 
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
-  const [row] = await rawRows<RowOf<Plan>>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
+  const [row] = await rawQuery<RowOf<Plan>>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
   return row && rowToFields(row);
 }
 
@@ -173,7 +173,7 @@ export async function sharePlans(trx: Transaction): Promise<Plan[]> {
 }
 
 /** Lists plans by id. */
-export async function listPlans(db: Db, productId?: number, part: Part = {}): Promise<Plan[]> {
+export async function listPlans(db: Db, productId?: number, part: IdPage = {}): Promise<Plan[]> {
   const query = byId(db(table(db, 'plans')), part);
   if (productId !== undefined) query.where({ product_id: productId });
   return (await query).map(rowToFields);

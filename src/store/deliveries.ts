@@ -1,7 +1,7 @@
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
-import { changeClaimed, claimOutboxRow, type OutboxRow } from './outbox';
+import { updateClaimedRow, claimOutboxRow, type OutboxRow } from './outbox';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { forceIndex, rawRows, tableBy } from './engine/statements';
+import { forceIndex, rawQuery, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { inTransaction } from './engine/transaction';
 
@@ -137,7 +137,7 @@ export interface Lane {
 }
 
 /** Claims the next rows of lanes whose previous rows were delivered, unless these wait for a retry of their own. */
-export async function claimNextOfLanes(db: Db, lanes: Lane[], now: Date): Promise<Delivery[]> {
+export async function claimNextInLanes(db: Db, lanes: Lane[], now: Date): Promise<Delivery[]> {
   const wanted: Place[] = [];
   for (const [webhookId, some] of groupByReceiver(lanes))
     for (const first of (await findFirsts(db, webhookId, some)).values()) {
@@ -200,7 +200,7 @@ async function findFirsts(db: Db, webhookId: number, lanes: number[]): Promise<M
      WHERE webhook_id = ? AND lane = ? AND next_attempt_at IS NOT NULL ORDER BY revision, id LIMIT 1`;
   // SQLite allows no parentheses there, and without them ORDER BY would sort the whole union.
   const one = isSqlite(db) ? `SELECT * FROM (${first})` : `(${first})`;
-  const rows = await rawRows<RowOf<Place>>(
+  const rows = await rawQuery<RowOf<Place>>(
     db,
     lanes.map(() => one).join(' UNION ALL '),
     lanes.flatMap((lane) => [webhookId, lane]),
@@ -241,7 +241,7 @@ async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date):
 export async function releaseLane(db: Db, { webhookId, lane }: Lane, now: Date): Promise<void> {
   const first = (await findFirsts(db, webhookId, [lane])).get(lane);
   if (first === undefined || first.attempts > 0) return;
-  await changeClaimed(db, first, { nextAttemptAt: now });
+  await updateClaimedRow(db, first, { nextAttemptAt: now });
 }
 
 /** Makes all rows due now that wait for a receiver's next attempts. Claimed rows are left alone: claims end sooner. */
@@ -312,7 +312,7 @@ export async function listWaitingDeliveries(
 }
 
 /** Counts the waiting rows of a receiver, up to `most`. */
-export async function countWaiting(db: Db, webhookId: number, most: number): Promise<number> {
+export async function countWaitingDeliveries(db: Db, webhookId: number, most: number): Promise<number> {
   const waiting = db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
     .whereNotNull('next_attempt_at')

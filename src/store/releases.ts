@@ -5,7 +5,7 @@ export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
 
 /** The percentage at which every address is offered the version. */
-export const WHOLE_ROLLOUT = 100;
+export const FULL_ROLLOUT = 100;
 
 export interface Release {
   id: number;

@@ -1,4 +1,4 @@
-import { sharedBy, table, type Db } from './engine/database';
+import { databaseIdentity, table, type Db } from './engine/database';
 import { fieldsToRow, rowToFields } from './engine/row-fields';
 import { afterCommit } from './engine/transaction';
 
@@ -78,7 +78,7 @@ export interface Subscriber {
 }
 
 /** The time for which a change by another process may go unnoticed. */
-export const REMEMBERED_MS = 2_000;
+export const SUBSCRIBER_CACHE_MS = 2_000;
 
 const remembered = new WeakMap<object, { subscribers: Subscriber[]; until: number }>();
 
@@ -87,19 +87,19 @@ const remembered = new WeakMap<object, { subscribers: Subscriber[]; until: numbe
  * asks beforehand (`isFresh`), so that its transactions find them in memory.
  */
 export async function listSubscribers(db: Db, { isFresh = false } = {}): Promise<Subscriber[]> {
-  const known = remembered.get(sharedBy(db));
+  const known = remembered.get(databaseIdentity(db));
   if (known !== undefined && !isFresh && performance.now() < known.until) return known.subscribers;
-  const until = performance.now() + REMEMBERED_MS;
+  const until = performance.now() + SUBSCRIBER_CACHE_MS;
   const subscribers = (await listWebhooks(db)).map(({ id, events, disabledAt }) => {
     return { id, events: events.split(' '), isEnabled: disabledAt === null };
   });
-  remembered.set(sharedBy(db), { subscribers, until });
+  remembered.set(databaseIdentity(db), { subscribers, until });
   return subscribers;
 }
 
 /** Clears the cache now and on commit, so that this process sees its own change at once. */
 function forgetOnCommit(db: Db): void {
-  const forget = () => void remembered.delete(sharedBy(db));
+  const forget = () => void remembered.delete(databaseIdentity(db));
   forget();
   afterCommit(db, forget);
 }

@@ -10,7 +10,7 @@ import {
 import { LINE_PROBLEMS } from '../orders/order-events';
 import { awaitedSku } from '../orders/views';
 import { readOrderMail } from '../orders/key-mails';
-import { distinct } from './distinct';
+import { uniqueNonNull } from './distinct';
 import { finding, timeOf } from './findings';
 import type { Finding } from './finding-model';
 
@@ -93,8 +93,10 @@ async function explainState(db: Db, order: Order): Promise<Finding> {
   const event = latest?.event ?? '';
   if (licenses.length === 0)
     return finding('ORDER_ISSUED_NOTHING', { ...of, event, reason: reasonOf(latest) }, { since });
-  const issued = distinct(licenses.filter(({ role }) => role === 'issued').map((one) => one.licenseId));
-  const renewed = distinct(licenses.filter(({ role }) => role === 'renewed').map((one) => one.licenseId));
+  const issued = uniqueNonNull(licenses.filter(({ role }) => role === 'issued').map((one) => one.licenseId));
+  const renewed = uniqueNonNull(
+    licenses.filter(({ role }) => role === 'renewed').map((one) => one.licenseId),
+  );
   return finding('ORDER', { ...of, issued, renewed, event, event_at: since ?? '' }, { since });
 }
 

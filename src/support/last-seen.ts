@@ -1,6 +1,6 @@
 import { listRequestPage } from '../licensing/lists';
 import type { License } from '../licensing/licenses';
-import { latestOf } from '../store/access-log';
+import { lastSeenAt } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { listReportedSitesOf } from '../store/reported-sites';
 
@@ -30,7 +30,7 @@ export async function findLastSeen(
       ? []
       : [
           {
-            at: latestOf(access),
+            at: lastSeenAt(access),
             site: access.site,
             ip: access.ip,
             installed: access.installedVersion,

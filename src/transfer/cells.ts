@@ -1,5 +1,5 @@
 import { OperatorError } from '../licensing/operator-error';
-import { requireKey } from '../licensing/issue';
+import { parseNewKey } from '../licensing/issue';
 import { MIN_KEY_LENGTH } from '../licensing/core/keys';
 import type { StoredStatus } from '../licensing/core/states';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
@@ -10,7 +10,7 @@ import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 const EMPTY = new Set(['null', '\\n', '-', '–', '—', 'n/a', 'none', 'never', 'undefined']);
 
 /** Returns a cell's text. Removes the apostrophe with which an export keeps spreadsheets from running a formula. */
-export function textOf(cell: string): string {
+export function cellText(cell: string): string {
   const text = cell.trim().replace(/^'(?=[=+\-@])/, '');
   return EMPTY.has(text.toLowerCase()) ? '' : text;
 }
@@ -31,7 +31,7 @@ const MIN_DIGITS = 12;
 export function readKey(text: string): string | KeyFault {
   if (text === '') return new KeyFault('no-key');
   try {
-    const key = requireKey(text);
+    const key = parseNewKey(text);
     if (SHOWN_NUMBER.test(key)) return new KeyFault('key-as-number');
     if (Array.from(key).length < MIN_KEY_LENGTH) return new KeyFault('key-too-short');
     return /^\d+$/.test(key) && key.length < MIN_DIGITS ? new KeyFault('key-of-digits') : key;

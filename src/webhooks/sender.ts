@@ -7,13 +7,19 @@ import { createLoop } from '../runner/loop';
 import { createPool } from '../runner/pool';
 import type { Db } from '../store/engine/database';
 import { claimDeliveries, claimDeliveryNow, type Delivery } from '../store/deliveries';
-import { changeClaimed, deleteOutboxRow, onQueued } from '../store/outbox';
+import { updateClaimedRow, deleteOutboxRow, onEnqueued } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
-import { findWebhook, listSubscribers, REMEMBERED_MS, setWebhook, type WebhookRow } from '../store/webhooks';
-import { createRecorder, type Claim } from './outcomes';
+import {
+  findWebhook,
+  listSubscribers,
+  SUBSCRIBER_CACHE_MS,
+  setWebhook,
+  type WebhookRow,
+} from '../store/webhooks';
+import { createOutcomeRecorder, type ClaimedDelivery } from './outcomes';
 import type { Post, PostResult } from './post';
 import { bodyOf, disabledNow, webhookIdOf, type DisabledReason } from './receivers';
-import { afterFailure } from './schedule';
+import { scheduleRetry } from './retry-schedule';
 import { secretsOf, signedHeaders } from './signing';
 
 /** The maximum number of parallel attempts of this process for a receiver, so that no receiver delays the others. */
@@ -65,21 +71,21 @@ export function startWebhookSender(
   const receivers = new Map<number, () => void>();
   /** the receivers with MAX_COSTLY */
   const costly = new Set<number>();
-  const record = createRecorder(db, { now, stopping }, withReceivers, log);
+  const record = createOutcomeRecorder(db, { now, stopping }, withReceivers, log);
 
   /** Adds the receivers, and leaves out rows whose receiver is deleted or disabled. */
-  async function withReceivers(rows: Delivery[]): Promise<Claim[]> {
+  async function withReceivers(rows: Delivery[]): Promise<ClaimedDelivery[]> {
     const webhooks = new Map<number, WebhookRow | undefined>();
     for (const { webhookId } of rows)
       if (!webhooks.has(webhookId)) webhooks.set(webhookId, await findWebhook(db, webhookId));
-    const claims: Claim[] = [];
+    const claims: ClaimedDelivery[] = [];
     for (const row of rows) {
       const webhook = webhooks.get(row.webhookId);
       if (webhook === undefined) await deleteOutboxRow(db, row.id);
       else if (webhook.disabledAt !== null && row.kind === 'webhook') {
         // Remove the pool, which would otherwise claim this row again and again.
         receivers.delete(row.webhookId);
-        await changeClaimed(db, row, { nextAttemptAt: now() });
+        await updateClaimedRow(db, row, { nextAttemptAt: now() });
       } else claims.push({ row, webhook });
     }
     return claims;
@@ -98,7 +104,7 @@ export function startWebhookSender(
 
   let readAt = -Infinity;
   async function wakeReceivers(): Promise<void> {
-    const isFresh = performance.now() - readAt > REMEMBERED_MS / 2;
+    const isFresh = performance.now() - readAt > SUBSCRIBER_CACHE_MS / 2;
     const subscribers = await inTurn(() => listSubscribers(db, { isFresh }));
     if (isFresh) readAt = performance.now();
     const enabled = subscribers.flatMap(({ id, isEnabled }) => (isEnabled ? [id] : []));
@@ -120,10 +126,10 @@ export function startWebhookSender(
   }
 
   /** Delivers a webhook. @returns the next delivery in its licence's lane, after the receiver has accepted this one */
-  async function deliver({ row, webhook }: Claim): Promise<Claim | undefined> {
+  async function deliver({ row, webhook }: ClaimedDelivery): Promise<ClaimedDelivery | undefined> {
     const result = await attempt(webhook, row);
     if (result === 'cut') {
-      await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
+      await inTurn(() => updateClaimedRow(db, row, { nextAttemptAt: now() }));
       return undefined;
     }
     const { failure, status, answer, isLong = false } = result;
@@ -147,7 +153,7 @@ export function startWebhookSender(
     }
     counts.failed++;
     const reason = status === undefined ? failure : `${failure} ${status}`;
-    const { outcome, disabled } = afterFailure(webhook, row, result, now());
+    const { outcome, disabled } = scheduleRetry(webhook, row, result, now());
     log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
     // Disable the receiver first, because otherwise the row would be due for a receiver that is enabled.
     if (disabled !== undefined && (await disable(db, webhook, disabled, mailing(), now())))
@@ -184,7 +190,7 @@ export function startWebhookSender(
   };
   const soon = () => void (gathering ??= setTimeout(poll, GATHER_MS).unref());
   loop.start(POLL_MS, poll);
-  const forget = [onQueued(db, 'webhook', soon), onQueued(db, 'webhook_now', soon)];
+  const forget = [onEnqueued(db, 'webhook', soon), onEnqueued(db, 'webhook_now', soon)];
   return {
     counts: () => ({ ...counts }),
     idle() {

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabaseLimiter } from '../../src/http/limits/database-limits';
-import type { Outcome, Taken } from '../../src/http/limits/download-counts';
+import type { DownloadOutcome, Reservation } from '../../src/http/limits/download-limiter';
 import { FIXED_LIMITS, type Limiter, type RateLimits } from '../../src/http/limits/rate-limit';
 import { openServiceDatabase, table, type Db } from '../../src/store/engine/database';
 import { parseDatabaseUrl } from '../../src/store/engine/database-url';
@@ -130,7 +130,7 @@ describe('downloads', () => {
    * Asks for a download, repeatedly while it is in doubt, and settles it. Returns the full count, if one refuses it. It
    * asks again only after another one is settled: 80 requests that ask all the time keep a busy machine from settling.
    */
-  function requests(outcome: Outcome) {
+  function requests(outcome: DownloadOutcome) {
     const settled = new EventEmitter().setMaxListeners(0);
     let count = 0;
     return async (i: number, key = i) => {
@@ -152,7 +152,7 @@ describe('downloads', () => {
     };
   }
 
-  const inParallel = (count: number, request: (i: number) => Promise<Taken['full']>) =>
+  const inParallel = (count: number, request: (i: number) => Promise<Reservation['full']>) =>
     Promise.all(Array.from({ length: count }, (_, i) => request(i)));
 
   test('of 60 guesses at once over two processes 20 are looked up', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { createSiteRecorder, maxNetworks, slotsOf } from '../../src/licensing/spreading';
+import { createSiteRecorder, maxNetworks, maxSitesOfKey } from '../../src/licensing/spreading';
 import type { Access } from '../../src/store/access-log';
 import { table } from '../../src/store/engine/database';
 import { MAX_NETWORKS, MAX_REPORTED_SITES, recordReportedSites } from '../../src/store/reported-sites';
@@ -257,6 +257,6 @@ it.each([
   [5, 2, 2, 16],
   [1, 4, 1, 13],
 ])('a licence of %d slots and a key of %p have %d, and may be in %p networks', (all, own, slots, most) => {
-  expect(slotsOf({ activationLimit: own }, { activationLimit: all })).toBe(slots);
+  expect(maxSitesOfKey({ activationLimit: own }, { activationLimit: all })).toBe(slots);
   expect(maxNetworks(slots, 3)).toBe(most);
 });

@@ -1,4 +1,4 @@
-import { useCode } from '../../src/access/one-time-codes';
+import { consumeCode } from '../../src/access/one-time-codes';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -316,7 +316,7 @@ test('a link: for a customer the address and a code at sending; for anybody else
   await queue(service, { type: 'customer_link', email: 'jane@example.com' });
   await eventually(() => expect(server.received.map(({ to }) => to)).toEqual([['jane@example.com']]));
   const [, code] = /pages\/my\/enter\/([\w-]+)/.exec(server.received[0]!.text) ?? [];
-  expect(await useCode(service.db, 'customer', code!, service.clock.now)).toMatchObject({
+  expect(await consumeCode(service.db, 'customer', code!, service.clock.now)).toMatchObject({
     email: 'jane@example.com',
   });
   // The row that was nobody's is gone.

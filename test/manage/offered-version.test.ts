@@ -4,11 +4,11 @@ import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { readFiles, versionsIn } from '../../src/joomla/update-xml/files';
 import { addProduct } from '../../src/licensing/catalogue';
 import { createSiteRecorder } from '../../src/licensing/spreading';
-import { offeredTo, rolloutBucket } from '../../src/licensing/updates';
+import { releasesForBucket, rolloutBucket } from '../../src/licensing/updates';
 import { setRollout, withdrawRelease } from '../../src/packages/releases';
 import { readGoods } from '../../src/overview/first-steps';
 import { readInstalled } from '../../src/overview/overview';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { listPublished } from '../../src/store/releases';
 import { NOW, startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
@@ -184,7 +184,7 @@ describe.each<[string, Row]>([
       );
       return [entitled, latest];
     };
-    const latest = offeredTo(await listPublished(service.db, id), 1)!.version;
+    const latest = releasesForBucket(await listPublished(service.db, id), 1)!.version;
     expect(await both(check)).toEqual(given.map((version) => [version, latest]));
   });
 
@@ -234,7 +234,7 @@ describe.each<[string, Row]>([
       },
     ]);
     expect(await service.read.ok(`GET /products/${id}/sites`)).toMatchObject({ newest: most, share: 1 });
-    await keepFigures(db, undefined, () => NOW);
+    await refreshFigures(db, undefined, () => NOW);
     expect(await readInstalled(db, await readGoods(db), id)).toMatchObject([{ newest: most, upToDate: 1 }]);
   });
 });

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { beforeAll, expect, test } from '@jest/globals';
-import { wantedCommands } from '../../src/cli/commands';
+import { selectCommands } from '../../src/cli/commands';
 import { operator, addPlan, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { eventually, sharedFolder, startProcess, temporaryFolder } from '../support/processes';
@@ -90,7 +90,7 @@ const STAYING = ['setup', 'init', 'upgrade'];
 /** `COMMAND OPTION` of each option and argument that names a file. `--ca` is read with the line itself. */
 async function filesOfCommands(): Promise<string[]> {
   const program = new Command('licensing');
-  for (const load of wantedCommands([])) (await load())(program, () => Promise.reject(new Error('not run')));
+  for (const load of selectCommands([])) (await load())(program, () => Promise.reject(new Error('not run')));
   const found: string[] = [];
   const walk = (command: Command, path: string[]) => {
     const options = command.options

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { demoAgency, demoClub, demoLicenses, seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
 import { keyDigest } from '../../src/licensing/core/keys';
-import { countAfterImport, sumUp } from '../../src/figures/statistics';
+import { recountAfterImport, aggregateNewRows } from '../../src/figures/statistics';
 import { listSpreadingKeys, SPREAD_FACTOR } from '../../src/licensing/spreading';
 import { readProductSites } from '../../src/licensing/reported-sites';
 import { table } from '../../src/store/engine/database';
@@ -145,7 +145,7 @@ describe('the sums', () => {
       await db(table(db, name)).del();
     const lease = { name: 'housekeeping', holder: 'test' };
     expect(await acquireOrRenewLease(db, lease, NOW)).toBe(true);
-    expect(await sumUp(db, lease, () => NOW)).toBe(true);
+    expect(await aggregateNewRows(db, lease, () => NOW)).toBe(true);
     expect(await sums('')).toEqual(kept);
     expect([await ends(), await states()]).toEqual([keptEnds, keptStates]);
     expect(await sums(logged)).toEqual(keptLately);
@@ -161,7 +161,7 @@ describe('the sums', () => {
     const counts = () => db(table(db, 'license_counts')).orderBy(['plan_id', 'status', 'month']);
     const kept = await counts();
     await db(table(db, 'license_counts')).del();
-    await countAfterImport(db, NOW);
+    await recountAfterImport(db, NOW);
     expect(await counts()).toEqual(kept);
   });
 });

@@ -1,5 +1,5 @@
 import { readGoods } from '../../src/overview/first-steps';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { listSortedPositions } from '../../src/store/licenses/license-lists';
 import { refusalsByReason } from '../../src/overview/action-items';
 import { readInstalled, readTrend } from '../../src/overview/overview';
@@ -118,7 +118,7 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
         now,
         { few: 0, sortable: 0, window: 4 },
       );
-  expect(await keepFigures(db, undefined, () => now)).toBe(true);
+  expect(await refreshFigures(db, undefined, () => now)).toBe(true);
   const overview = { productId: undefined, days: 90 } as const;
   await readTrend(db, overview, now);
   await readInstalled(db, await readGoods(db), undefined);

@@ -21,7 +21,7 @@ import { Redis } from 'ioredis';
 import type { Settings } from '../../src/settings/config';
 import { packagePath } from '../../src/packages/package-files';
 import { table, type Db } from '../../src/store/engine/database';
-import { readVersion } from '../../src/store/engine/server';
+import { parseServerVersion } from '../../src/store/engine/server';
 import { setWebhook } from '../../src/store/webhooks';
 import { addWebhook, disabledNow } from '../../src/webhooks/receivers';
 import { createAuthority } from '../support/certificates';
@@ -357,7 +357,7 @@ describe('the database', () => {
     ['8.4.0-cluster', true],
     ['5.7.44', false],
   ])('the version %s is supported: %s', (version, isSupported) => {
-    expect(readVersion(version)).toMatchObject({ isSupported });
+    expect(parseServerVersion(version)).toMatchObject({ isSupported });
   });
 
   test('one with few connections and another time', async () => {

@@ -10,7 +10,7 @@ import { keyDigest } from '../../src/licensing/core/keys';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
 import {
   addSigningKey,
-  listSigningKeys,
+  listKeysInUse,
   openSigningKey,
   retireSigningKey,
 } from '../../src/licensing/signing-keys';
@@ -28,7 +28,7 @@ import {
 } from '../../src/transfer/records';
 import { insertActivations } from '../../src/store/licenses/activations';
 import { table, type Db } from '../../src/store/engine/database';
-import { lockLicense, moveSlots } from '../../src/store/licenses/licenses';
+import { lockLicense, adjustSlotCounts } from '../../src/store/licenses/licenses';
 import { ON_BOTH } from '../support/extent';
 import { addPlan } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
@@ -719,7 +719,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     await importJson(other, file, '--without-sealed-keys');
     expect((await contents(other.db)).key.filter(({ key_sealed }) => key_sealed !== null)).toEqual([]);
     // What they have signed still counts, and they sign no more.
-    const keysThere = await listSigningKeys(other.db);
+    const keysThere = await listKeysInUse(other.db);
     expect(keysThere.map(({ kid, sealed, state }) => [kid, sealed, state])).toEqual([
       ['2026-1', null, 'retired'],
       ['2026-2', null, 'retired'],
@@ -744,7 +744,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     for (let i = 0; i < 3; i++) await addSigningKey(to.db, secret, context);
     const { records } = await importJson(to, file);
     expect(records.signing_key).toMatchObject({ new: 2, conflicting: 0 });
-    const keys = await listSigningKeys(to.db);
+    const keys = await listKeysInUse(to.db);
     expect(keys.map(({ kid, state }) => `${kid} ${state}`)).toEqual([
       ...['2026-1 retired', '2026-2 current', '2026-3 next'],
     ]);
@@ -753,7 +753,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
 
     await retireSigningKey(to.db, '2026-2', { compromised: true }, context);
     expect((await importJson(to, file)).records.signing_key).toMatchObject({ new: 0, same: 2, changed: 0 });
-    const states = (await listSigningKeys(to.db)).map(({ state }) => state);
+    const states = (await listKeysInUse(to.db)).map(({ state }) => state);
     expect(states).toEqual(['retired', 'retired', 'current']);
 
     const other = await place(kind);
@@ -1127,7 +1127,7 @@ describe('an import into a database in use', () => {
       );
       expect(waiting).toHaveLength(1);
     });
-    await moveSlots(trx, new Map([[1, 1]]));
+    await adjustSlotCounts(trx, new Map([[1, 1]]));
     await insertActivations(trx, [
       {
         licenseId: 1,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openSession } from '../../src/access/sessions';
+import { createSession } from '../../src/access/sessions';
 import type { Settings } from '../../src/settings/config';
 import { queueMail } from '../../src/mail/queue';
 import { requestDigests } from '../../src/privacy/stored-data';
@@ -424,7 +424,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       scope: 'write',
       operatorId: null,
     } as const;
-    const { cookie } = await openSession(db, who, service.clock.now);
+    const { cookie } = await createSession(db, who, service.clock.now);
     const get = async (path: string, language: string) => {
       const response = await fetch(`${service.url}${PREFIX}/pages/customers/${customerDigest(JANE)}${path}`, {
         headers: { Cookie: `licensing=${cookie}`, 'Accept-Language': language },

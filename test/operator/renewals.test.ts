@@ -8,7 +8,7 @@ import { listLapsed } from '../../src/figures/not-renewed';
 import { OperatorError } from '../../src/licensing/operator-error';
 import { forgetTimelines } from '../../src/figures/renewal-sums';
 import { readRenewals, type RenewalsQuery } from '../../src/figures/renewals';
-import { countAllLicenses, sumUp } from '../../src/figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../../src/figures/statistics';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { deleteLicenses, findLicense, type License } from '../../src/store/licenses/licenses';
 import { acquireOrRenewLease, releaseLease, type Lease } from '../../src/store/leases';
@@ -114,7 +114,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
 
   async function sum(on = db, lease = LEASES[0]!): Promise<void> {
     expect(await acquireOrRenewLease(on, lease, clock.now)).toBe(true);
-    expect(await sumUp(on, lease, () => clock.now)).toBe(true);
+    expect(await aggregateNewRows(on, lease, () => clock.now)).toBe(true);
     expect(await countAllLicenses(on, lease, () => clock.now)).toBe(true);
     await releaseLease(on, lease);
   }

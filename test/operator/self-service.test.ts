@@ -504,7 +504,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await free('d.example', days(30))).toEqual({ freed: 'd.example', left: 0, nextAt: days(39) });
       expect(mails).toEqual(
         ['a', 'b', 'c', 'd'].map((name) => ({
-          ...{ type: 'site_removed', licenseId: license.id, site: `${name}.example` },
+          ...{ type: 'site_removed', licenseId: license.id, site: `${name}.example`, testSites: [] },
         })),
       );
       const events = (await rows(service.db, 'events')).filter((one) => one.license_id === license.id);

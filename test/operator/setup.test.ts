@@ -26,13 +26,13 @@ import {
   removeFromJournal,
   appendToJournal,
   readJournal,
-  writtenBefore,
+  lastWrittenText,
   type JournalEntry,
 } from '../../src/setup/journal';
-import { whatToJoin } from '../../src/setup/readers';
+import { groupsToJoin } from '../../src/setup/readers';
 import { filesOf } from '../../src/setup/glob';
 import { openDatabase } from '../../src/store/engine/database';
-import { countSince, ownTables, readExtent } from '../../src/store/engine/whole-tables';
+import { countRowsSince, ownTables, readHighestIds } from '../../src/store/engine/whole-tables';
 import { operator } from '../support/operator';
 import { endProcess, eventually, startProcess, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, giveLicense, givePlan } from '../support/service';
@@ -155,23 +155,23 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     ['nobody: it is theirs', [0o700, 3000, 0], [0o400, 3000, 0], []],
   ])('%s', (_name, folder, file, groups) => {
     const { path } = make(folder, file);
-    expect(whatToJoin(path, 3000, [3003])).toEqual({ groups, closed: undefined });
+    expect(groupsToJoin(path, 3000, [3003])).toEqual({ groups, closed: undefined });
   });
 
   it('says what lets nobody in but its owner, or root’s group', () => {
     const folder = make([0o700, 0, 3001], [0o644, 0, 0]);
-    expect(whatToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
+    expect(groupsToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
     const file = make([0o755, 0, 0], [0o640, 0, 0]);
-    expect(whatToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
+    expect(groupsToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
   });
 
   it('looks at the folders of a link, and of where it leads', () => {
     const [site, elsewhere] = [make([0o755, 0, 0], [0o644, 0, 0]), make([0o750, 0, 3001], [0o640, 0, 3002])];
     rmSync(site.path);
     symlinkSync(elsewhere.path, site.path);
-    expect(whatToJoin(site.path, 3000, [])).toEqual({ groups: [3001, 3002], closed: undefined });
+    expect(groupsToJoin(site.path, 3000, [])).toEqual({ groups: [3001, 3002], closed: undefined });
     chmodSync(elsewhere.inner, 0o700);
-    expect(whatToJoin(site.path, 3000, []).closed).toEqual({ path: elsewhere.inner, isFolder: true });
+    expect(groupsToJoin(site.path, 3000, []).closed).toEqual({ path: elsewhere.inner, isFolder: true });
   });
 });
 
@@ -223,7 +223,7 @@ test('the journal keeps what was made once, with what was there before', async (
     link('/opt/b', null),
     { kind: 'file', path: '/etc/x', text: 'two' },
   ]);
-  expect(writtenBefore('/etc/x', state)).toBe('two');
+  expect(lastWrittenText('/etc/x', state)).toBe('two');
   // licensing@1 ran before setup.
   for (const names of [['licensing@2'], ['licensing@3'], ['licensing@2']])
     await appendToJournal({ kind: 'instances', names }, state);
@@ -263,7 +263,7 @@ describe('the tables, saved and read back', () => {
       await db.schema.createTable('jos_other', (one) => void one.increments());
       const plan = await givePlan(db);
       await giveLicense(db, plan);
-      const extent = await readExtent(db);
+      const extent = await readHighestIds(db);
       const file = await backUpTables(db, config, join(folder, 'backups'), 'before');
       expect(statSync(file).mode & 0o777).toBe(0o600);
       const before = await ownTables(db);
@@ -272,7 +272,7 @@ describe('the tables, saved and read back', () => {
       await giveLicense(db, plan);
       await giveLicense(db, plan);
       await db.schema.createTable('jos_licensing_notes', (one) => void one.increments());
-      expect(await countSince(db, extent)).toMatchObject({ licenses: 2, orders: 0 });
+      expect(await countRowsSince(db, extent)).toMatchObject({ licenses: 2, orders: 0 });
       await db.destroy();
 
       await readBackTables(config, file);
@@ -280,7 +280,7 @@ describe('the tables, saved and read back', () => {
       try {
         expect(await ownTables(again)).toEqual(before);
         expect(await again('jos_licensing_licenses').select()).toEqual(license);
-        expect(await countSince(again, extent)).toMatchObject({ licenses: 0 });
+        expect(await countRowsSince(again, extent)).toMatchObject({ licenses: 0 });
         expect(await again.schema.hasTable('jos_other')).toBe(true);
       } finally {
         await again.destroy();

@@ -5,12 +5,12 @@ import {
   CUSTOMER_CODE_LIFETIME_MS,
   findCode,
   OPERATOR_CODE_LIFETIME_MS,
-  useCode,
+  consumeCode,
   type OperatorCode,
 } from '../../src/access/one-time-codes';
 import {
   openOperatorSession,
-  openSession,
+  createSession,
   readSession,
   type IsAccountIn,
   endSession,
@@ -64,7 +64,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(code).toMatch(/^[\w-]{43}$/);
       expect(await findCode(db, 'operator', code, NOW)).toEqual(ROOT);
       expect(await findCode(db, 'customer', code, NOW)).toBeUndefined();
-      expect(await useCode(db, 'customer', code, NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'customer', code, NOW)).toBeUndefined();
       const stored = JSON.stringify(await db('licensing_one_time_codes'));
       expect(stored).not.toContain(code);
       const used = await Promise.all(
@@ -77,14 +77,14 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     it('ends after ten minutes or an hour, and is then like a made-up one', async () => {
       const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
       expect(await findCode(db, 'operator', code, after(10 * MINUTE - 1_000))).toEqual(ROOT);
-      expect(await useCode(db, 'operator', code, after(10 * MINUTE))).toBeUndefined();
-      expect(await useCode(db, 'operator', 'made-up', NOW)).toBeUndefined();
-      expect(await useCode(db, 'operator', 'A'.repeat(43), NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'operator', code, after(10 * MINUTE))).toBeUndefined();
+      expect(await consumeCode(db, 'operator', 'made-up', NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'operator', 'A'.repeat(43), NOW)).toBeUndefined();
       const ann = { kind: 'customer', email: 'ann@example.com' } as const;
       const mailed = await createCode(db, ann, CUSTOMER_CODE_LIFETIME_MS, NOW);
-      expect(await useCode(db, 'customer', mailed, after(59 * MINUTE))).toEqual(ann);
+      expect(await consumeCode(db, 'customer', mailed, after(59 * MINUTE))).toEqual(ann);
       const nobodys = await createCode(db, { ...ann, email: 'eve@example.com' }, HOUR, NOW);
-      expect(await useCode(db, 'customer', nobodys, NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'customer', nobodys, NOW)).toBeUndefined();
       expect(JSON.stringify(await db('licensing_one_time_codes'))).not.toContain('@');
     });
   });
@@ -93,7 +93,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     const isIn: IsAccountIn = () => Promise.resolve(true);
     const read = (cookie: string, now: Date, isAccountIn = isIn) =>
       readSession(db, 'operator', cookie, now, isAccountIn);
-    const open = (now = NOW) => openSession(db, ROOT, now);
+    const open = (now = NOW) => createSession(db, ROOT, now);
     const caller = { scope: 'write', name: 'x', tokenId: null, joomlaUserId: null, credential: '' } as const;
 
     it('is found by its cookie alone, which is not stored', async () => {
@@ -178,7 +178,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
     it('ends with the right of the Joomla account', async () => {
       const by = { caller: { ...caller, actor: 'joomla:ann', joomlaUserId: 7 } };
-      const opened = await openSession(db, { kind: 'operator', ...by }, NOW);
+      const opened = await createSession(db, { kind: 'operator', ...by }, NOW);
       const asked: number[] = [];
       const answer = (isIn: boolean) => (id: number) => (asked.push(id), Promise.resolve(isIn));
       expect(await read(opened.cookie, NOW, answer(true))).toHaveProperty('caller.actor', 'joomla:ann');
@@ -195,7 +195,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         { key_digest: string },
       ];
       const opened = { kind: 'customer', by: 'key', licenseId: license.id, keyDigest } as const;
-      const { cookie, session } = await openSession(db, opened, NOW);
+      const { cookie, session } = await createSession(db, opened, NOW);
       expect(await read(cookie, after(29 * MINUTE))).toEqual(session);
       expect(session).toMatchObject({
         by: 'key',
@@ -210,14 +210,14 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
     it('by mail lasts two hours at most, and ends with the last licence of the address', async () => {
       const mail = { kind: 'customer', by: 'mail', email: 'ann@example.com' } as const;
-      const { cookie, session } = await openSession(db, mail, NOW);
+      const { cookie, session } = await createSession(db, mail, NOW);
       expect(session).toMatchObject({ by: 'mail', email: mail.email });
       for (let at = 0; at < 2 * HOUR; at += 20 * MINUTE)
         expect(await read(cookie, after(at))).toMatchObject({ by: 'mail', email: mail.email });
       expect(await read(cookie, after(2 * HOUR))).toBe('ended');
-      const idle = await openSession(db, mail, NOW);
+      const idle = await createSession(db, mail, NOW);
       expect(await read(idle.cookie, after(30 * MINUTE))).toBe('ended');
-      const erased = await openSession(db, mail, NOW);
+      const erased = await createSession(db, mail, NOW);
       await setCustomer(db, license.id, 'bob@example.com', { actor: 'operator:test', now: NOW });
       expect(await read(erased.cookie, NOW)).toBe('ended');
       expect(JSON.stringify(await rows(db, 'sessions'))).not.toContain('@');
@@ -240,9 +240,9 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const minutes = (Date.parse(link.expires_at) - before) / MINUTE;
       expect(minutes).toBeGreaterThan(9.9);
       expect(minutes).toBeLessThan(10.5);
-      const found = await useCode(db, 'operator', code, new Date());
+      const found = await consumeCode(db, 'operator', code, new Date());
       expect(found).toMatchObject({ scope: 'write', operatorId: null, actor: `operator:${found?.name}` });
-      expect(await useCode(db, 'operator', code, new Date())).toBeUndefined();
+      expect(await consumeCode(db, 'operator', code, new Date())).toBeUndefined();
     });
 
     it('takes another address and scope', async () => {
@@ -303,7 +303,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await read()).toMatchObject({ caller: { actor: 'operator:jane@example.com', scope: 'read' } });
       expect(await shop.json(['operator', 'remove', 'jane@example.com'])).toEqual(added);
       expect(await read()).toBe('ended');
-      expect(await useCode(db, 'operator', left, NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'operator', left, NOW)).toBeUndefined();
       expect(await operatorCodeFor(db, 'jane@example.com')).toBeUndefined();
       // An operator of the same address is another.
       await shop.json(['operator', 'add', 'jane@example.com']);

@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { examineFromWithin } from '../../src/doctor/examine';
+import { runInProcessChecks } from '../../src/doctor/examine';
 import type { Examined } from '../../src/doctor/finding';
 import { OPERATORS } from '../../src/texts/operators/languages';
 import { readConfig, type Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
-import { listSigningKeys } from '../../src/licensing/signing-keys';
+import { listKeysInUse } from '../../src/licensing/signing-keys';
 import { table, type Db } from '../../src/store/engine/database';
 import { startManaged, type Managed } from '../support/manage';
 import { operator } from '../support/operator';
@@ -38,7 +38,7 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
 
   const doctor = async (more: Settings = {}) => {
     const config = readConfig({ LICENSING_ENV_FILE: '/dev/null', ...settings, ...more });
-    const findings = await examineFromWithin(config, db, () => new Date());
+    const findings = await runInProcessChecks(config, db, () => new Date());
     const { state, say } = findings.find(({ id }) => id === 'SIGNING_KEYS') as Examined;
     return { state, en: say(OPERATORS.en.doctor), de: say(OPERATORS.de.doctor) };
   };
@@ -143,7 +143,7 @@ describe('over HTTP', () => {
       state: 'retired',
     });
     const text = JSON.stringify(await read.all('/signing-keys'));
-    const [{ sealed } = { sealed: null }] = await listSigningKeys(service.db);
+    const [{ sealed } = { sealed: null }] = await listKeysInUse(service.db);
     expect(text).not.toContain(sealed);
   });
 

@@ -13,7 +13,7 @@ import {
   countAllLicenses,
   countLicensesByPlan,
   readStatistics,
-  sumUp,
+  aggregateNewRows,
   type DayStatistics,
 } from '../../src/figures/statistics';
 import { startHousekeeping } from '../../src/runner/housekeeping';
@@ -23,7 +23,7 @@ import { acquireOrRenewLease, releaseLease, type Lease } from '../../src/store/l
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
-import { moveIn } from '../../src/transfer/moving/run';
+import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
   createMariaDbDatabase,
@@ -88,14 +88,14 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
 
   /** Sums as an instance does that finds the lease free. */
   async function sum(on = db, lease = LEASES[0]!): Promise<void> {
-    if (await acquireOrRenewLease(on, lease, clock.now)) await sumUp(on, lease, now);
+    if (await acquireOrRenewLease(on, lease, clock.now)) await aggregateNewRows(on, lease, now);
   }
 
   const days = async (productId?: number, of = db): Promise<DayStatistics[]> =>
     (await readStatistics(of, { ...RANGE, productId }, clock.now)).days;
 
   const csv = (keys: string[], planId: number) =>
-    moveIn(db, {
+    moveLicensesIn(db, {
       ...{ source: anyCsv, file: Readable.from([Buffer.from(['key', ...keys].join('\n'))]) },
       table: { map: new Map(), ignore: [], product: '42', plan: String(planId) },
       ...{ dryRun: false, secret: undefined, actor: 'operator:test', now: clock.now },
@@ -220,7 +220,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     const keys = Array.from({ length: 1_200 }, (_, i) => `imported-key-${i}`);
     await csv(keys, planId);
     expect(await acquireOrRenewLease(db, LEASES[0]!, clock.now)).toBe(true);
-    const stalled = sumUp(db, LEASES[0]!, now, async () => {
+    const stalled = aggregateNewRows(db, LEASES[0]!, now, async () => {
       // It hangs for so long that it loses the lease, and goes on then.
       expect(await acquireOrRenewLease(second, LEASES[1]!, clock.now)).toBe(false);
       clock.now = new Date(clock.now.getTime() + 60_000);
@@ -230,7 +230,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     });
     expect(await stalled).toBe(false);
     expect((await days())[0]).toMatchObject({ imported: 500 });
-    expect(await sumUp(second, LEASES[1]!, now)).toBe(true);
+    expect(await aggregateNewRows(second, LEASES[1]!, now)).toBe(true);
     expect((await days())[0]).toMatchObject({ imported: 1_200, issued: 0 });
   });
 

@@ -2,22 +2,22 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { editProduct } from '../../src/licensing/catalogue';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { CUSTOMERS } from '../../src/texts/customers/languages';
 import type { ReplyCase } from '../../src/texts/customers/reply';
 import { OPERATOR_LANGUAGES, OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState, renew } from '../../src/licensing/lifecycle';
-import { sumUp } from '../../src/figures/statistics';
+import { aggregateNewRows } from '../../src/figures/statistics';
 import { acquireOrRenewLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
-import { find, type FindResult } from '../../src/support/find';
+import { searchByText, type FindResult } from '../../src/support/search';
 import { listActionItems, refusalsByReason } from '../../src/overview/action-items';
 import { remedyOf } from '../../src/support/remedy';
 import { writeReply, type Reply } from '../../src/support/reply';
-import { sortAnswer } from '../../src/support/sorted-answer';
-import { worksNow, type WorksNow } from '../../src/support/works-now';
-import { whatHappened, type Entry } from '../../src/support/what-happened';
+import { groupFindings } from '../../src/support/grouped-findings';
+import { currentAccess, type CurrentAccess } from '../../src/support/current-access';
+import { requestHistory, type HistoryEntry } from '../../src/support/request-history';
 import { explain, type WhyAnswer } from '../../src/support/why';
 import { packageFileName } from '../../src/packages/package-files';
 import { insertAccesses } from '../../src/store/access-log';
@@ -141,15 +141,15 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
 
   async function search(about: string, language: OperatorLanguage): Promise<FindResult> {
     await written();
-    return find(service.db, about, asked(language));
+    return searchByText(service.db, about, asked(language));
   }
 
   interface Told {
     answer: WhyAnswer;
-    happened: Entry[];
+    happened: HistoryEntry[];
     reply: Reply;
     remedy: ReturnType<typeof remedyOf>;
-    works: WorksNow;
+    works: CurrentAccess;
   }
 
   /** All that the licence's page says, in one language. */
@@ -157,14 +157,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await written();
     const answer = await explain(service.db, about, asked(language, now));
     const license = (await findLicense(service.db, id))!;
-    const happened = whatHappened(sortAnswer(answer), {
+    const happened = requestHistory(groupFindings(answer), {
       language,
       now,
       zone: ZONE,
       keyHints: [license.keyHint],
     });
     const product = await findProduct(service.db, license.product.id);
-    const reply = writeReply(sortAnswer(answer), happened, {
+    const reply = writeReply(groupFindings(answer), happened, {
       language,
       now,
       license,
@@ -172,8 +172,8 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       upgradeUrl: (await findPlan(service.db, license.plan.id))?.upgradeUrl,
       shopName: 'Example Shop Ltd',
     });
-    const remedy = remedyOf(sortAnswer(answer), { license, planDuration: '1y', language, now });
-    const works = worksNow(sortAnswer(answer), happened, {
+    const remedy = remedyOf(groupFindings(answer), { license, planDuration: '1y', language, now });
+    const works = currentAccess(groupFindings(answer), happened, {
       license,
       language,
       now,
@@ -250,7 +250,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ]);
     expect(de.happened[0]?.sentence).toBe('Update abgelehnt: Die Lizenz ist am 12.11.2026 abgelaufen.');
     expect(
-      whatHappened(sortAnswer(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
+      requestHistory(groupFindings(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
     ).toHaveLength(1);
     expect(en.remedy.remedy).toMatchObject({
       type: 'renew',
@@ -451,10 +451,10 @@ Example Shop Ltd`,
       expect(await met('21T16:00:00', path)).toBe('wrong_product');
       expect((await tell(id, 'en')).happened).toEqual(before.en.happened);
     }
-    const sorted = sortAnswer(await explain(service.db, `id:${id}`, asked('en', NOW)));
+    const sorted = groupFindings(await explain(service.db, `id:${id}`, asked('en', NOW)));
     expect(sorted.nearby.map(({ code }) => code)).toEqual(['UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED']);
     expect(
-      whatHappened({ requests: sorted.nearby, licenseId: id }, { language: 'en', now: NOW, zone: ZONE })[2],
+      requestHistory({ requests: sorted.nearby, licenseId: id }, { language: 'en', now: NOW, zone: ZONE })[2],
     ).toMatchObject({
       sentence:
         'Update refused: too many requests from this address. Only the first of each minute is recorded.',
@@ -465,7 +465,7 @@ Example Shop Ltd`,
         const requests = sorted.nearby.filter((one) => one.code === code);
         const answer = { ...sorted, now: null, requests, meant: undefined };
         const options = { language, now: NOW, license: undefined };
-        const happened = whatHappened(answer, { ...options, zone: ZONE });
+        const happened = requestHistory(answer, { ...options, zone: ZONE });
         const reply = writeReply(answer, happened, options);
         expect(reply.case).toBe(code === 'NO_KEY' ? 'no_key' : 'too_many_requests');
         expectPlain(reply.body);
@@ -524,19 +524,23 @@ Example Shop Ltd`,
     for (const language of OPERATOR_LANGUAGES) {
       const found = await search(wrong, language);
       if (found.kind !== 'none') throw new Error('It must not be found.');
-      const happened = whatHappened(sortAnswer(found.answer), { language, now: NOW, zone: ZONE });
+      const happened = requestHistory(groupFindings(found.answer), { language, now: NOW, zone: ZONE });
       expect(happened).toMatchObject([{ count: 1, client: { ip } }]);
       const license = found.licenses[0]?.license;
-      const reply = writeReply(sortAnswer(found.answer), happened, { language, now: NOW, license });
+      const reply = writeReply(groupFindings(found.answer), happened, { language, now: NOW, license });
       expect(reply.case).toBe('mistyped');
       expectPlain(reply.body);
       const nobody = await search('ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04', language);
       if (nobody.kind !== 'none') throw new Error('It must not be found.');
-      const strange = writeReply(sortAnswer(nobody.answer), [], { language, now: NOW, license: undefined });
+      const strange = writeReply(groupFindings(nobody.answer), [], {
+        language,
+        now: NOW,
+        license: undefined,
+      });
       expect(strange.case).toBe('unknown_key');
       expectPlain(strange.body);
       cases.set(strange.case, strange);
-      const address = writeReply(sortAnswer(nobody.answer), [], {
+      const address = writeReply(groupFindings(nobody.answer), [], {
         ...{ language, now: NOW, license: undefined, isAddress: true },
         myUrl: 'https://shop.example/my',
       });
@@ -630,8 +634,8 @@ Example Shop Ltd`,
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
     const lease = { name: 'housekeeping', holder: 'test' };
     expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
-    expect(await sumUp(service.db, lease, () => later)).toBe(true);
-    expect(await keepFigures(service.db, lease, () => NOW)).toBe(true);
+    expect(await aggregateNewRows(service.db, lease, () => later)).toBe(true);
+    expect(await refreshFigures(service.db, lease, () => NOW)).toBe(true);
     const query = { productId: undefined, days: 30 } as const;
     const reasons = await refusalsByReason(service.db, query, NOW, 'en');
     expect(reasons.find(({ code }) => code === 'LICENSE_EXPIRED')).toEqual({

@@ -12,7 +12,13 @@ import { explain, type ExplainedFinding } from '../../src/support/why';
 import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/support/finding-model';
 import { sentenceOf } from '../../src/support/sentences';
 import { OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
-import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
+import {
+  compareHints,
+  hintsWithinOneTypo,
+  hintsOfTypos,
+  keysWithinOneTypo,
+  mayBeNativeKey,
+} from '../../src/support/similar-keys';
 import { createSiteRecorder } from '../../src/licensing/spreading';
 import { insertAccesses, listAccessesNearby, type Access } from '../../src/store/access-log';
 import { table } from '../../src/store/engine/database';
@@ -1654,15 +1660,15 @@ describe('slips', () => {
     ['MyShop-Abc-2024-XYZ-0001-of-thirty-two', false],
     ['XYA1B2C3-D4E5F607-18293A4B-5C6D7E80', false],
   ])('%s may be a slip of a key of our own shape: %s', (key, may) => {
-    expect(mayBeOwn(key)).toBe(may);
+    expect(mayBeNativeKey(key)).toBe(may);
   });
 
   test('what is looked for in the log and among licences is what the comparison accepts', () => {
-    const seen = hintsOfSlips(HINT);
+    const seen = hintsOfTypos(HINT);
     expect(seen.length).toBeLessThan(200);
     for (const one of seen) expect([one, compareHints(one, HINT)]).not.toContain(undefined);
     for (const one of ['5C6D7E80', '5C6D7E81', '5C6DE780', '7E80', '7e80', '7E8O', 'D7E8', 'D780', '7G80']) {
-      const { exact, patterns } = hintsNear(one);
+      const { exact, patterns } = hintsWithinOneTypo(one);
       expect(exact.length + patterns.length).toBeLessThan(200);
       const matches = patterns.some((like) => new RegExp(`^${like.replaceAll('_', '.')}$`).test(HINT));
       expect([one, exact.includes(HINT) || matches]).toEqual([one, true]);
@@ -1676,7 +1682,7 @@ describe('slips', () => {
       'ab',
       'x'.repeat(995),
     ]) {
-      const near = keysNear(key);
+      const near = keysWithinOneTypo(key);
       expect(near.length).toBeLessThan(8_000);
       expect(new Set(near.map((one) => one.key)).size).toBe(near.length);
       expect(near.map((one) => one.key)).not.toContain(key);

@@ -7,7 +7,7 @@ import { jsx } from 'hono/jsx';
 import type { Browser, Page } from 'playwright-core';
 import request from 'supertest';
 import { API_PATH } from '../../src/licensing/api';
-import type { State } from '../../src/http/context';
+import type { RequestState } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
 import { UploadProgress } from '../../src/http/pages/kit/fields';
 import { pageTexts } from '../../src/texts/operators/languages';
@@ -98,7 +98,7 @@ describe('served', () => {
   });
 
   test('a folder that was not built is named at the start', () => {
-    const mount = () => mountAssets(new Router<State>(), '/nonexistent');
+    const mount = () => mountAssets(new Router<RequestState>(), '/nonexistent');
     expect(mount).toThrow('The style of the pages is not in /nonexistent. Run "npm run build" first.');
   });
 });

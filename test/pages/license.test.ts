@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openSession } from '../../src/access/sessions';
-import { sumUp } from '../../src/figures/statistics';
+import { createSession } from '../../src/access/sessions';
+import { aggregateNewRows } from '../../src/figures/statistics';
 import { acquireOrRenewLease } from '../../src/store/leases';
 import { recordReportedSites } from '../../src/store/reported-sites';
 import { addActivation } from '../../src/licensing/activations';
@@ -31,7 +31,7 @@ describe('the page of a licence', () => {
 
   const browser = async (scope: 'read' | 'write' = 'write') => {
     const who = { kind: 'operator', actor: 'operator:root', name: 'root', scope, operatorId: null } as const;
-    const { cookie } = await openSession(service.db, who, service.clock.now);
+    const { cookie } = await createSession(service.db, who, service.clock.now);
     const call = async (path: string, init: RequestInit, headers: Record<string, string> = {}) => {
       const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
         ...init,
@@ -157,7 +157,7 @@ describe('the page of a licence', () => {
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 7 * 24 * 60 * 60 * 1000);
     expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
-    expect(await sumUp(service.db, lease, () => later)).toBe(true);
+    expect(await aggregateNewRows(service.db, lease, () => later)).toBe(true);
     const told = { licenseId: id, productId: 42, site: 'www.example.org', version: '0.9.0' };
     const shown = await get(`/licenses/${id}`);
     expect(shown.text).toContain('In twelve months: downloads 1, refused requests 1.');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { moved as de } from '../../src/texts/operators/de/moved';
 import { moved as en } from '../../src/texts/operators/en/moved';
-import type { RefusalCode } from '../../src/transfer/refusals';
+import type { ImportErrorCode } from '../../src/transfer/refusals';
 import { makeArs } from '../support/ars';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { givePlan, newPlace, rows, startTestService, type TestService } from '../support/service';
@@ -38,12 +38,12 @@ async function forged(fields: Record<string, string>, file = FILE): Promise<Page
 }
 
 /** Those that the pages cannot come to: of commands and the API alone, or by chance. */
-const ELSEWHERE: RefusalCode[] = [
+const ELSEWHERE: ImportErrorCode[] = [
   ...(['no-source', 'large-file', 'map-twice', 'no-category', 'no-import', 'no-row', 'meanwhile'] as const),
   ...(['no-product-here', 'bad-rows', 'confirm-columns'] as const),
 ];
 
-const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
+const CASES: Partial<Record<ImportErrorCode, () => Promise<PagesAnswer>>> = {
   'no-file': () => tables('edd-csv'),
   'file-not-read': () => start(pages, { from: 'membershippro' }, FILE),
   'users-not-read': () => start(pages, { from: 'edd-csv' }, FILE, FILE),
@@ -114,7 +114,7 @@ const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
 };
 
 /** A sentence's own words, without what it names. */
-const wordsOf = (code: RefusalCode): string[] => {
+const wordsOf = (code: ImportErrorCode): string[] => {
   const sentence: string | ((...facts: string[]) => string) = de.refusals[code];
   const text = typeof sentence === 'string' ? sentence : sentence('§', '§', '§', '§', '§');
   return text.split(/§/).map((part) => part.trim().replace(/^[„“ ]+|[„“ ]+$/g, ''));
@@ -125,7 +125,7 @@ describe('the refusals of tables and moves', () => {
     expect([...Object.keys(CASES), ...ELSEWHERE].sort()).toEqual(Object.keys(en.refusals).sort());
   });
 
-  it.each(Object.entries(CASES) as [RefusalCode, () => Promise<PagesAnswer>][])(
+  it.each(Object.entries(CASES) as [ImportErrorCode, () => Promise<PagesAnswer>][])(
     'say %s in German',
     async (code, provoke) => {
       const { status, html } = await provoke();

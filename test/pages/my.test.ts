@@ -376,7 +376,7 @@ describe('the customer’s pages', () => {
       expect(list.html).not.toContain('bakery.example.net');
       const csv = await customer.get(`/my/licenses/${calm.id}/sites.csv`);
       expect(csv.html.split('\r\n').map((line) => line.split(',')[0])).toEqual([
-        '\uFEFF"site"',
+        '\uFEFF"Site"',
         '"museum.example.net"',
         '"bakery.example.net"',
         '',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sumUp } from '../../src/figures/statistics';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { aggregateNewRows } from '../../src/figures/statistics';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { createSiteRecorder } from '../../src/licensing/spreading';
 import type { Settings } from '../../src/settings/config';
 import type { Access } from '../../src/store/access-log';
@@ -21,8 +21,8 @@ async function sumAll(db: Db): Promise<void> {
   // The lease of the service has ended by then.
   const later = new Date(Date.now() + DAY_MS);
   await acquireOrRenewLease(db, lease, later);
-  expect(await sumUp(db, lease, () => later)).toBe(true);
-  expect(await keepFigures(db, lease, () => NOW)).toBe(true);
+  expect(await aggregateNewRows(db, lease, () => later)).toBe(true);
+  expect(await refreshFigures(db, lease, () => NOW)).toBe(true);
 }
 
 describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {

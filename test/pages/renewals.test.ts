@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { renew, setEnd } from '../../src/licensing/lifecycle';
 import { endWithGrace } from '../../src/licensing/core/states';
-import { countAllLicenses, sumUp } from '../../src/figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../../src/figures/statistics';
 import { insertAccesses } from '../../src/store/access-log';
 import { acquireOrRenewLease } from '../../src/store/leases';
 import { recordRefusals } from '../../src/store/refusals';
@@ -120,7 +120,7 @@ describe('a shop of two products', () => {
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
     expect(await acquireOrRenewLease(db, lease, later)).toBe(true);
-    expect(await sumUp(db, lease, () => later)).toBe(true);
+    expect(await aggregateNewRows(db, lease, () => later)).toBe(true);
     expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
   });
 
@@ -232,7 +232,7 @@ describe('a shop of two products', () => {
 
     const csv = (await pages.get('/not-renewed.csv?month=2026-10')).html.trim().split('\r\n');
     expect(csv).toHaveLength(3);
-    expect(csv[0]).toContain('"license_id","customer","product","plan","customer_since","ended_at"');
+    expect(csv[0]).toContain('"Licence","Customer","Product","Plan","Customer since","Ended"');
     expect(csv[1]).toContain(
       `${licenses.tried},"tried@example.com","Example Shop","Developer","2025-06-01T06:00:00.000Z","2026-10-20T06:00:00.000Z","2026-10-01T06:00:00.000Z",3,"2026-11-20T06:00:00.000Z",false`,
     );

@@ -8,7 +8,7 @@ import {
   searchSitePage,
   SITE_SORTS,
 } from '../../src/licensing/lists';
-import { countAfterImport } from '../../src/figures/statistics';
+import { recountAfterImport } from '../../src/figures/statistics';
 import { createSiteRecorder, listSpreadingPage, SPREADING_SORTS } from '../../src/licensing/spreading';
 import { OUTDATED_SITE_SORTS, readProductSites } from '../../src/licensing/reported-sites';
 import { listOrderPage, ORDER_SORTS } from '../../src/orders/views';
@@ -137,7 +137,7 @@ async function fill(service: TestService): Promise<void> {
   const products = [42, 42, 42, 43, 44];
   for (const [i, name] of customers.entries())
     await giveLicense(db, plans[products[i] as number] as number, { customer: `${name}@example.com` }, NOW);
-  await countAfterImport(db, NOW);
+  await recountAfterImport(db, NOW);
 
   await db.transaction(async (trx) => {
     const now = trx as Transaction;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findOperatorByEmail } from '../../src/store/operators';
 import { secretDigest } from '../../src/access/random-secret';
-import { openSession } from '../../src/access/sessions';
+import { createSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { table } from '../../src/store/engine/database';
-import { keepUnmatched } from '../../src/store/orders/unmatched';
+import { insertUnmatchedOnce } from '../../src/store/orders/unmatched';
 import { toSqlTime } from '../../src/store/engine/time';
 import { giveToken, manageClient } from '../support/manage';
 import { eventually } from '../support/processes';
@@ -34,7 +34,7 @@ async function browser(
 ) {
   const actor = `operator:${opener.name}`;
   const { clock, db } = service;
-  const { cookie } = await openSession(db, { kind: 'operator', actor, scope, ...opener }, clock.now);
+  const { cookie } = await createSession(db, { kind: 'operator', actor, scope, ...opener }, clock.now);
   return browserWith(cookie, language);
 }
 
@@ -145,7 +145,7 @@ describe('tokens', () => {
       expect((await reader.get(path)).status).toBe(403);
     expect((await reader.post('/tokens/new', { name: 'x', scope: 'write' })).status).toBe(403);
     const earlier = new Date(service.clock.now.getTime() - 61 * 60_000);
-    const { cookie } = await openSession(
+    const { cookie } = await createSession(
       service.db,
       { kind: 'operator', actor: 'operator:root', name: 'root', scope: 'write', operatorId: null },
       earlier,
@@ -266,7 +266,7 @@ it('The doctor speaks German with who reads German, and English over the API', a
   const api = manageClient(url, (await giveToken(db, 'write', 'doctor')).token);
   await api.ok('POST /shops', { name: 'cards', kind: 'stripe', secret: 'whsec_' + 'a'.repeat(32) }, 201);
   for (const digest of ['a', 'b'].map((letter) => letter.repeat(64)))
-    await keepUnmatched(db, {
+    await insertUnmatchedOnce(db, {
       ...{ shop: 'cards', digest, orderId: null, messageId: null },
       ...{ event: 'invoice.paid', reason: 'unknown_order', at: clock.now },
     });

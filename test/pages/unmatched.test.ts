@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openSession } from '../../src/access/sessions';
+import { createSession } from '../../src/access/sessions';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { PREFIX } from '../support/service';
 import { fixture, sendHook, signStripe } from '../support/shop-senders';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   license = (await write.ok('POST /licenses', { plan_id: plan, customer: 'jo@example.com' }, 201))
     .id as number;
   const opener = { actor: 'operator:root', scope: 'write' as const, name: 'root', operatorId: null };
-  ({ cookie } = await openSession(db, { kind: 'operator', ...opener }, clock.now));
+  ({ cookie } = await createSession(db, { kind: 'operator', ...opener }, clock.now));
 });
 afterAll(() => service.stop());
 

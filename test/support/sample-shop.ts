@@ -6,7 +6,7 @@ import { makePackage } from './packages';
 import { eventually, temporaryFolder } from './processes';
 import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { publish } from '../../src/joomla/publish';
-import { countAllLicenses, sumUp } from '../../src/figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../../src/figures/statistics';
 import { storedKey } from '../../src/licensing/sealing';
 import { licenseData, webhookRow } from '../../src/licensing/webhook-events';
 import { withdrawRelease } from '../../src/packages/releases';
@@ -18,7 +18,7 @@ import { insertOutboxRows } from '../../src/store/outbox';
 import { toSqlTime } from '../../src/store/engine/time';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { insertWebhook } from '../../src/store/webhooks';
-import { generateSecret, sealSecret } from '../../src/webhooks/signing';
+import { generateWebhookSecret, sealSecret } from '../../src/webhooks/signing';
 import { PREFIX, type TestService } from './service';
 
 /**
@@ -224,7 +224,11 @@ async function giveWebhook(db: Db, licenseId: number): Promise<void> {
   const at = daysAgo(3);
   const id = await insertWebhook(db, {
     ...{ url: 'https://crm.example/hook/4711', events: 'webhook.test', description: 'Newsletter' },
-    ...{ secretSealed: sealSecret(generateSecret(), SECRET), previousSealed: null, previousEndsAt: null },
+    ...{
+      secretSealed: sealSecret(generateWebhookSecret(), SECRET),
+      previousSealed: null,
+      previousEndsAt: null,
+    },
     ...{ enabledAt: at, disabledAt: SHOP_NOW, disabledReason: 'operator', sweptAt: at },
     ...{ createdBy: 'operator:root', createdAt: at },
   });
@@ -249,7 +253,8 @@ async function keepFigures(db: Db): Promise<void> {
   const now = () => SHOP_NOW;
   await eventually(async () => {
     await db(table(db, 'leases')).del();
-    const isDone = (await acquireOrRenewLease(db, lease, SHOP_NOW)) && (await sumUp(db, lease, now));
+    const isDone =
+      (await acquireOrRenewLease(db, lease, SHOP_NOW)) && (await aggregateNewRows(db, lease, now));
     if (!isDone || !(await countAllLicenses(db, lease, now)))
       throw new Error('Another one keeps the figures.');
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { moved } from '../../src/texts/operators/en/moved';
-import { codeOf, say } from '../../src/transfer/moving/sayings';
+import { skipCodeOf, importMessageOf } from '../../src/transfer/moving/import-messages';
 import { OperatorError } from '../../src/licensing/operator-error';
 import type { Db } from '../../src/store/engine/database';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';
@@ -62,7 +62,7 @@ async function read(source: MovingSource, { file, users, dates }: Given): Promis
     licenses: all.filter((item): item is SourceLicense => 'keys' in item),
     leftOut: rowsBy(
       all.flatMap((item) =>
-        'leftOut' in item ? [[say(moved.leftOut, codeOf(item.leftOut)), item.row]] : [],
+        'leftOut' in item ? [[importMessageOf(moved.leftOut, skipCodeOf(item.leftOut)), item.row]] : [],
       ),
     ),
     warnings: rowsBy(all.flatMap((item) => ('warning' in item ? [[item.warning, item.row]] : []))),

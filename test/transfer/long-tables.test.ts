@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { anyCsv, readCsvMap } from '../../src/transfer/moving/any-csv';
 import { readPlanMap } from '../../src/transfer/moving/plan-map';
-import { moveIn } from '../../src/transfer/moving/run';
+import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { IS_WHOLE } from '../support/extent';
 import { givePlan, startTestService, type TestService } from '../support/service';
 
@@ -55,7 +55,7 @@ test.each(TABLES)('%s do not stop the process', async (_, table, said) => {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   await new Promise((resolve) => setImmediate(resolve));
   delay.enable();
-  const report = await moveIn(service.db, {
+  const report = await moveLicensesIn(service.db, {
     ...{ source: anyCsv, file, dryRun: true, secret: undefined, actor: 'operator:test', now: new Date() },
   }).then(
     ({ leftOut, warnings }) => [...leftOut, ...warnings].map(({ code }): string => code),
@@ -73,7 +73,7 @@ const move = async (table: string) => {
     yield await Promise.resolve(Buffer.from(table));
   })();
   const options = { source: anyCsv, file, dryRun: true, secret: undefined, actor: 'operator:test' };
-  return moveIn(service.db, { ...options, makePlans: true, now: new Date() });
+  return moveLicensesIn(service.db, { ...options, makePlans: true, now: new Date() });
 };
 const refused = (read: () => unknown) => expect(read).toThrow();
 

@@ -5,7 +5,7 @@ import { anyCsv } from '../../src/transfer/moving/any-csv';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';
 import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
 import { lmfwcCsv } from '../../src/transfer/moving/lmfwc-csv';
-import { moveIn, type MoveOptions } from '../../src/transfer/moving/run';
+import { moveLicensesIn, type MoveOptions } from '../../src/transfer/moving/run';
 import type { MovingSource } from '../../src/transfer/moving/source';
 import { SOURCES } from '../../src/transfer/moving/sources';
 import {
@@ -42,7 +42,7 @@ const run = (
   more: Partial<Omit<MoveOptions, 'users'>> & { users?: string } = {},
 ) => {
   const { users, ...options } = more;
-  return moveIn(service.db, {
+  return moveLicensesIn(service.db, {
     ...{ source, dryRun: false, secret: undefined, actor: 'operator:test', now: NOW },
     ...options,
     file: file === undefined ? undefined : bytesOf(file),

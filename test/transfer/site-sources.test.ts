@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { moved } from '../../src/texts/operators/en/moved';
-import { codeOf, say } from '../../src/transfer/moving/sayings';
+import { skipCodeOf, importMessageOf } from '../../src/transfer/moving/import-messages';
 import { openDatabase, type Db } from '../../src/store/engine/database';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import type { MovingSource, SourceItem, SourceLicense } from '../../src/transfer/moving/source';
@@ -19,7 +19,8 @@ async function read(source: MovingSource, db: Db, file?: string) {
   for await (const item of opened.items()) items.push(item);
   const leftOut: Record<string, number[]> = {};
   for (const item of items)
-    if ('leftOut' in item) (leftOut[say(moved.leftOut, codeOf(item.leftOut))] ??= []).push(item.row);
+    if ('leftOut' in item)
+      (leftOut[importMessageOf(moved.leftOut, skipCodeOf(item.leftOut))] ??= []).push(item.row);
   return {
     plans: opened.plans,
     columns: opened.columns,

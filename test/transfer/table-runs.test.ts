@@ -3,7 +3,7 @@ import type { Db } from '../../src/store/engine/database';
 import { ars } from '../../src/transfer/moving/ars';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import { membershipPro } from '../../src/transfer/moving/membershippro';
-import { moveIn, type MoveOptions } from '../../src/transfer/moving/run';
+import { moveLicensesIn, type MoveOptions } from '../../src/transfer/moving/run';
 import type { MovingSource } from '../../src/transfer/moving/source';
 import { undoImport } from '../../src/transfer/moving/undo';
 import { newPlace, rows, startTestService, type TestService } from '../support/service';
@@ -42,7 +42,7 @@ const fill = async (prefix: string, all: Record<string, object[]>) => {
 };
 
 const run = (source: MovingSource, more: Partial<MoveOptions> = {}) =>
-  moveIn(db, {
+  moveLicensesIn(db, {
     ...{ source, makePlans: true, dryRun: false, confirmed: true, sitePrefix: 'abc_', secret: undefined },
     ...{ actor: 'operator:test', now: NOW, ...more },
   });

@@ -8,7 +8,7 @@ import { freemiusCsv } from '../../src/transfer/moving/freemius-csv';
 import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
 import { lmfwcCsv } from '../../src/transfer/moving/lmfwc-csv';
 import { membershipPro } from '../../src/transfer/moving/membershippro';
-import { mapOf, moveIn, type MoveOptions } from '../../src/transfer/moving/run';
+import { mapOf, moveLicensesIn, type MoveOptions } from '../../src/transfer/moving/run';
 import type { MovingSource } from '../../src/transfer/moving/source';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { rows, startTestService, type TestService } from '../support/service';
@@ -39,7 +39,7 @@ const run = (
   source: MovingSource,
   { file, users, ...more }: Partial<Omit<MoveOptions, 'file' | 'users'>> & { file?: string; users?: string },
 ) =>
-  moveIn(service.db, {
+  moveLicensesIn(service.db, {
     ...{ source, makePlans: true, dryRun: false, secret: Buffer.alloc(32, 7), now: NOW },
     ...{ actor: 'operator:test', ...more },
     file: file === undefined ? undefined : bytesOf(file),

@@ -4,7 +4,7 @@ import { setLimit } from '../../src/licensing/amend';
 import { keyDigest, canonicalKey } from '../../src/licensing/core/keys';
 import { table, type Db } from '../../src/store/engine/database';
 import { membershipPro } from '../../src/transfer/moving/membershippro';
-import { moveIn } from '../../src/transfer/moving/run';
+import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { undoImport } from '../../src/transfer/moving/undo';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { DATABASE_KINDS, newPlace, rows, startTestService, type TestService } from '../support/service';
@@ -55,7 +55,7 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
   afterEach(() => service.stop());
 
   const run = async () => {
-    const { id } = await moveIn(db, {
+    const { id } = await moveLicensesIn(db, {
       ...{ source: membershipPro, makePlans: true, dryRun: false, secret: undefined },
       ...{ actor: 'operator:test', now: NOW },
     });

@@ -5,9 +5,9 @@ import { apacheFile } from '../../src/cli/apache-file';
 import { readConfig } from '../../src/settings/config';
 import { connectApache } from '../../src/setup/apache-site';
 import { connectNginx } from '../../src/setup/nginx-site';
-import { siteOf, type SiteEdits } from '../../src/setup/site';
+import { serverSiteOf, type SiteEdits } from '../../src/setup/site';
 import { connectSite, disconnectSite } from '../../src/setup/web-server';
-import { runWell } from '../../src/setup/machine';
+import { runOrThrow } from '../../src/setup/machine';
 import { makeCertificate } from '../support/certificates';
 import { operator } from '../support/operator';
 import {
@@ -273,7 +273,7 @@ http {
     const own = join(files, 'licensing.conf');
     writeFileSync(own, readFileSync(own, 'utf8').replaceAll('/var/log/nginx/', `${at.folder}/logs/`));
     const check = [NGINX, '-t', '-q', '-e', `${at.folder}/logs/start.log`, '-p', at.folder, '-c', conf];
-    return { at, conf, check, plan: () => connectNginx(conf, files, siteOf(urlOf(kind, at))) };
+    return { at, conf, check, plan: () => connectNginx(conf, files, serverSiteOf(urlOf(kind, at))) };
   }
 
   test.each(KINDS)('$name', async (kind) => {
@@ -532,7 +532,12 @@ IncludeOptional sites-enabled/*.conf
     );
     const check = [APACHE, '-t', '-f', conf];
     const plan = async () =>
-      connectApache(await runWell([...check, '-D', 'DUMP_VHOSTS']), at.folder, own, siteOf(urlOf(kind, at)));
+      connectApache(
+        await runOrThrow([...check, '-D', 'DUMP_VHOSTS']),
+        at.folder,
+        own,
+        serverSiteOf(urlOf(kind, at)),
+      );
     return { at, conf, check, plan };
   }
 

@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createAddressRules } from '../../src/webhooks/addresses';
 import { ATTEMPT_LIMIT_MS, createPost, type PostResult } from '../../src/webhooks/post';
-import { afterFailure, RETRY_DELAYS_MS } from '../../src/webhooks/schedule';
+import { scheduleRetry, RETRY_DELAYS_MS } from '../../src/webhooks/retry-schedule';
 import { table } from '../../src/store/engine/database';
 import { createAuthority } from '../support/certificates';
 import { startManaged, type Managed, type Thing } from '../support/manage';
@@ -123,7 +123,7 @@ test('the schedule: ten attempts within about 76 hours, then the receiver is dis
   const after = (failures: number, posted: Partial<PostResult> = {}, random = 0.5, attemptedBefore = now) => {
     const webhook = { enabledAt };
     const row = { type: 'license.issued', failures, attemptedBefore };
-    const { outcome, disabled } = afterFailure(
+    const { outcome, disabled } = scheduleRetry(
       webhook,
       row,
       { status: 500, retryAfter: 0, ...posted },
@@ -148,7 +148,7 @@ test('the schedule: ten attempts within about 76 hours, then the receiver is dis
   expect(after(9, {}, 0.5, new Date('2026-10-31'))).toMatchObject({ wait: 5_000, failures: 1 });
   // Also when it was enabled in the second in which the last attempt gave up.
   const givenUp = { type: 'license.issued', failures: 10, attemptedBefore: enabledAt, failedAt: enabledAt };
-  expect(afterFailure({ enabledAt }, givenUp, { status: 500, retryAfter: 0 }, now).outcome.failures).toBe(1);
+  expect(scheduleRetry({ enabledAt }, givenUp, { status: 500, retryAfter: 0 }, now).outcome.failures).toBe(1);
 });
 
 describe.each(DATABASE_KINDS)('on %s', (kind) => {

@@ -1,7 +1,7 @@
 /* oxlint-disable typescript/no-unsafe-assignment -- answers are JSON of any form */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { startEndsWatch } from '../../src/webhooks/ends';
+import { startExpiryWatcher } from '../../src/webhooks/expiry-events';
 import { customerDigest } from '../../src/store/customer-digest';
 import { table } from '../../src/store/engine/database';
 import { WEBHOOK_TYPES } from '../../src/licensing/webhook-events';
@@ -248,7 +248,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       const now = new Date(Date.now() + days * DAY);
       service.clock.now = now;
       const stops = Array.from({ length: instances }, () =>
-        startEndsWatch(service.db, pino({ level: 'silent' }), () => now),
+        startExpiryWatcher(service.db, pino({ level: 'silent' }), () => now),
       );
       await eventually(async () => {
         const [webhook] = await rows<{ swept_at: string }>(service.db, 'webhooks');

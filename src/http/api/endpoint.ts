@@ -1,11 +1,11 @@
 import type Router from '@koa/router';
-import type { Authenticate, Credentials, Refused } from '../../access/authenticate';
+import type { Authenticate, Credentials, AuthRefusal } from '../../access/authenticate';
 import { callerKey, type Caller } from '../../access/caller';
 import type { StoredResponse } from '../../access/idempotency';
 import type { Db } from '../../licensing/licensing';
 import { sendJson } from '../answers';
-import type { Context, Middleware, State } from '../context';
-import { clientGone, inTime } from '../faults';
+import type { Context, Middleware, RequestState } from '../context';
+import { clientGone, withDeadline } from '../faults';
 import { OPERATOR_LANGUAGES, type OperatorLanguage } from '../../texts/operators/languages';
 import type { Limiter } from '../limits/rate-limit';
 import { isSameOrigin } from '../same-origin';
@@ -16,7 +16,12 @@ import { receiveUpload } from './upload';
 import { OperationError, toErrorResponse, type ErrorResponse } from '../../operations/kit/failures';
 import type { FileAnswer, Operation } from '../../operations/kit/operation';
 import { OPERATIONS } from '../../operations/operations';
-import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';
+import {
+  perform,
+  requirePermission,
+  type OperationInput,
+  type OperationRequest,
+} from '../../operations/kit/perform';
 import type { ManageSettings } from '../../operations/settings';
 
 interface ManageDependencies {
@@ -28,7 +33,7 @@ interface ManageDependencies {
 }
 
 /** Adds the operator's API to the router, below `/manage`. */
-export function mountManage(router: Router<State>, dependencies: ManageDependencies): void {
+export function mountOperatorApi(router: Router<RequestState>, dependencies: ManageDependencies): void {
   const paths = new Map<string, Map<string, Operation>>();
   for (const operation of OPERATIONS) {
     const { method, path } = operation;
@@ -50,12 +55,12 @@ function endpoint(
   return async (ctx) => {
     ctx.state.endpoint = 'manage';
     ctx.state.route = path;
-    const given: Given = { query: {}, body: {} };
+    const given: OperationInput = { query: {}, body: {} };
     try {
       const caller = await authenticate(ctx, path, dependencies);
       const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
       if (operation === undefined) throw noOperation(ctx, methods);
-      requireRight(caller, operation, dependencies.now());
+      requirePermission(caller, operation, dependencies.now());
       // Read the body before the deadline starts, because the deadline limits only the work.
       const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
       const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
@@ -72,19 +77,19 @@ function endpoint(
         },
       };
       const work = perform(operation, request, given, dependencies);
-      const written = await (operation.hasDeadline ? inTime(ctx, work) : work);
+      const written = await (operation.hasDeadline ? withDeadline(ctx, work) : work);
       if (operation.sendsFile === undefined) send(ctx, written);
       else sendFile(ctx, operation.sendsFile, (written.body as { data: FileAnswer }).data);
     } catch (error) {
       const failure = toErrorResponse(error, { ...given.query, ...given.body });
       if (failure === undefined) throw error;
-      sendFailure(ctx, failure);
+      sendErrorResponse(ctx, failure);
     }
   };
 }
 
 /** Returns the parts of the request that an operation may use in addition to its values. */
-export function requestOf(ctx: Context): Pick<Request, 'receive' | 'language' | 'gone'> {
+export function requestOf(ctx: Context): Pick<OperationRequest, 'receive' | 'language' | 'gone'> {
   return {
     receive: (types, rules, others) => receiveUpload(ctx, types, rules, others),
     language: acceptedLanguage(ctx),
@@ -139,7 +144,7 @@ async function authenticate(
 }
 
 /** Identifies the caller by a ticket of the component in Joomla, valid for one call only, or by other credentials. */
-async function callerOf(ctx: Context, path: string, who: Authenticate): Promise<Caller | Refused> {
+async function callerOf(ctx: Context, path: string, who: Authenticate): Promise<Caller | AuthRefusal> {
   const ticket = ctx.get(TICKET_HEADER);
   if (ticket === '') return who(credentialsOf(ctx));
   if (path !== '/overview' || ctx.method !== 'GET') return { refused: 'UNAUTHORIZED' };
@@ -180,7 +185,7 @@ function idempotencyKeyOf(ctx: Context): string | undefined {
 }
 
 /** Answers a refusal in the form of the operator's API. */
-export function sendFailure(ctx: Context, { status, error, retryAfter }: ErrorResponse): void {
+export function sendErrorResponse(ctx: Context, { status, error, retryAfter }: ErrorResponse): void {
   ctx.state.code = error.code;
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   sendJson(ctx, status, { error });

@@ -187,7 +187,7 @@ const CODES = {
   503: ['SERVICE_UNAVAILABLE'],
 } as const;
 
-export type CustomerCode = (typeof CODES)[keyof typeof CODES][number];
+export type DocumentedCode = (typeof CODES)[keyof typeof CODES][number];
 
 const Refusal = strictObject(
   {
@@ -221,7 +221,7 @@ const CUSTOMER_FAILURES: Record<number, { description: string; headers?: Json | 
 export function customerFailure(
   components: Components,
   status: number,
-  codes: readonly CustomerCode[],
+  codes: readonly DocumentedCode[],
   texts?: readonly string[],
 ): Json {
   const { description, headers } = CUSTOMER_FAILURES[status] as (typeof CUSTOMER_FAILURES)[number];

@@ -11,8 +11,8 @@ import {
   Time,
   TimeOrNull,
 } from '../../operations/kit/schemas';
-import { STATUSES } from '../../operations/kit/things';
-import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type CustomerCode } from './answers';
+import { STATUSES } from '../../operations/kit/response-schemas';
+import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type DocumentedCode } from './answers';
 import type { Components, Json } from './components';
 import { PAGE_FILES } from './page-files';
 
@@ -195,14 +195,14 @@ function operation(call: Call, rest: Json): Json {
 }
 
 /** Failures that any call can have. */
-const COMMON: Record<number, CustomerCode> = {
+const COMMON: Record<number, DocumentedCode> = {
   405: 'METHOD_NOT_ALLOWED',
   429: 'RATE_LIMITED',
   500: 'INTERNAL_ERROR',
   503: 'SERVICE_UNAVAILABLE',
 };
 
-type Codes = Record<number, CustomerCode[]>;
+type Codes = Record<number, DocumentedCode[]>;
 
 function failures(components: Components, codes: Codes): Json {
   const own = Object.entries(codes).map(([status, list]) => [
@@ -395,7 +395,7 @@ const contentRange = HEADERS.required('Content-Range', 'Which bytes these are, o
   pattern: '^bytes (?:\\d+-\\d+|\\*)/\\d+$',
 });
 
-const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
+const ofDownload: Record<number, { codes: DocumentedCode[]; texts: string[] }> = {
   400: { codes: ['INVALID_REQUEST'], texts: [KEY_REQUIRED, PRODUCT_ID_REQUIRED] },
   ...Object.fromEntries(
     (
@@ -412,7 +412,7 @@ const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
         ],
         [404, ['DOWNLOAD_NOT_FOUND', 'FILE_NOT_FOUND']],
         ...Object.entries(COMMON).map(([status, code]) => [Number(status), [code]] as const),
-      ] as [number, CustomerCode[]][]
+      ] as [number, DocumentedCode[]][]
     ).map(([status, codes]) => [status, { codes, texts: codes.map((code) => API_TEXTS[code]) }]),
   ),
 };

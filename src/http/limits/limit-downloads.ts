@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { foldedDigest, keyDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
-import type { Asked, DownloadCounts, Outcome, Taken } from './download-counts';
-import { inTime } from '../faults';
-import type { Allowance, Limiter } from './rate-limit';
+import type { DownloadAttempt, DownloadLimiter, DownloadOutcome, Reservation } from './download-limiter';
+import { withDeadline } from '../faults';
+import type { RateLimitResult, Limiter } from './rate-limit';
 import { readDownloadKey, readQuery } from '../requests';
 import { createKeyedSemaphore } from './keyed-semaphore';
 
@@ -21,7 +21,7 @@ const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQU
 /** The codes of the service's own faults, which prove nothing about the client. */
 const FAULTS: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
 
-type Refuse = (ctx: Context, allowance: Allowance) => void;
+type Refuse = (ctx: Context, allowance: RateLimitResult) => void;
 
 /**
  * Returns middleware that counts downloads and checks by outcome: guesses by address, others by key and address
@@ -37,7 +37,7 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
     if (endTurn === undefined) return refuse(ctx, { allowed: false, retryAfter: 1, first: false });
     let settling: Promise<unknown> | undefined;
     try {
-      const asked: Asked = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
+      const asked: DownloadAttempt = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
       const taken = await takeUntilDeadline(downloads, asked, ctx.state.deadlineMs * SHARE_OF_DEADLINE);
       if (taken.full !== undefined)
         return refuse(ctx, {
@@ -45,7 +45,7 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
           retryAfter: Math.max(1, Math.ceil(taken.endsIn / 1000)),
           first: taken.first,
         });
-      let outcome: Outcome = { is: 'open' };
+      let outcome: DownloadOutcome = { is: 'open' };
       try {
         await work();
         outcome = outcomeOf(ctx);
@@ -69,7 +69,7 @@ async function turnOf(
   taking: Promise<(() => void) | undefined>,
 ): Promise<(() => void) | undefined> {
   try {
-    return await inTime(ctx, taking);
+    return await withDeadline(ctx, taking);
   } catch {
     void taking.then((endTurn) => endTurn?.());
     return undefined;
@@ -77,7 +77,11 @@ async function turnOf(
 }
 
 /** Retries while requests in doubt fill the limit: they are decided within ms, unless the database hangs. */
-async function takeUntilDeadline(counts: DownloadCounts, asked: Asked, timeoutMs: number): Promise<Taken> {
+async function takeUntilDeadline(
+  counts: DownloadLimiter,
+  asked: DownloadAttempt,
+  timeoutMs: number,
+): Promise<Reservation> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const taken = await counts.take(asked);
@@ -92,7 +96,7 @@ function keyOf(ctx: Context): string | undefined {
   return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest(key));
 }
 
-function outcomeOf({ state: { code, granted, keyIsKnown = false } }: Context): Outcome {
+function outcomeOf({ state: { code, granted, keyIsKnown = false } }: Context): DownloadOutcome {
   if (code !== undefined) {
     if (FAULTS.has(code)) return { is: 'open' };
     return { is: GUESSES.has(code) && !keyIsKnown ? 'unknown' : 'refused' };

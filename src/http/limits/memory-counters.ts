@@ -1,6 +1,6 @@
 /** Fixed-window rate limiting in this process's memory. A window begins with the client's first request. */
 
-export interface Counted {
+export interface WindowCount {
   count: number;
   /** the milliseconds until the window ends */
   endsIn: number;
@@ -17,7 +17,7 @@ const MAX_COUNTERS = 200_000;
 export function createMemoryCounters(
   window: number,
   most = MAX_COUNTERS,
-): (client: string, points?: -1 | 0 | 1) => Counted {
+): (client: string, points?: -1 | 0 | 1) => WindowCount {
   /** The windows by client. All have the same length, so insertion order is the order in which they end. */
   const counters = new Map<string, { count: number; endsAt: number }>();
   let crowdedUntil = 0;

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperationError, toErrorResponse, type ErrorResponse } from '../../operations/kit/failures';
 import type { Operation } from '../../operations/kit/operation';
-import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';
+import {
+  perform,
+  requirePermission,
+  type OperationInput,
+  type OperationRequest,
+} from '../../operations/kit/perform';
 import type { Upload, UploadRules } from '../../operations/kit/upload';
 import { requestOf } from '../api/endpoint';
 import { formState, toFormFailure, type FormState } from './form-state';
@@ -47,15 +52,15 @@ export async function actWithStatus<Query, Body, Data>(
   { path = {}, query = new URLSearchParams(), body, received, amend = (fields) => fields }: Wanted<Body> = {},
 ): Promise<{ status: number; data: Data }> {
   const { ctx, caller } = call;
-  requireRight(caller, operation, call.at);
+  requirePermission(caller, operation, call.at);
   const once = onceOf(sent, call.query);
-  const given: Given = { query: {}, body: {} };
+  const given: OperationInput = { query: {}, body: {} };
   let refused: ErrorResponse | undefined;
   const fields = Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined));
   const name = `${operation.method.toUpperCase()} ${operation.path}`;
   const address = JSON.stringify([name, path, String(query)]);
   const { receive, ...about } = requestOf(ctx);
-  const request: Request = {
+  const request: OperationRequest = {
     ...about,
     caller,
     path: Object.fromEntries(Object.entries(path).map(([part, value]) => [part, String(value)])),

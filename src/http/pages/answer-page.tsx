@@ -1,16 +1,16 @@
 import { OperationError } from '../../operations/kit/failures';
 import type { Context, Middleware } from '../context';
 import { isCoded } from '../../base/errors';
-import { inTime } from '../faults';
+import { withDeadline } from '../faults';
 import { isSameOrigin } from '../same-origin';
 import type { AcquirePermit } from '../limits/keyed-semaphore';
 import { refusalOf } from './act';
 import { callOf, pathBelow } from './call';
-import { ErrorPage, troubleOf } from './error-page';
+import { ErrorPage, errorPageProps } from './error-page';
 import { setPageHeaders } from './headers';
-import { countView, noTurn, refuseView, turnOfSession } from './limits';
+import { limitPageViews, noPermit, sendTooManyRequests, acquireSessionPermit } from './limits';
 import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
-import { FORM_LIMIT, noForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
+import { FORM_LIMIT, emptyForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
 import { send } from './send';
 
 /** The steps of a request for a page, and the answer when one of them refuses. */
@@ -36,16 +36,16 @@ export function answerPage<Call extends PageCall>(
     setPageHeaders(ctx);
     const isCustomer = /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
     const isPost = ctx.method === 'POST';
-    let endTurn = noTurn;
+    let endTurn = noPermit;
     let call: PageCall;
     try {
       // Count before building any part of a page, because a refusal must cost far less than a page.
-      if (confirm === undefined) await countView(ctx, dependencies.limiter);
-      if (isCustomer) endTurn = await turnOfSession(ctx, dependencies.limiter, takeTurn);
+      if (confirm === undefined) await limitPageViews(ctx, dependencies.limiter);
+      if (isCustomer) endTurn = await acquireSessionPermit(ctx, dependencies.limiter, takeTurn);
       call = callOf(ctx, dependencies);
     } catch (error) {
       endTurn();
-      refuseView(ctx, error);
+      sendTooManyRequests(ctx, error);
       return;
     }
     let sent: URLSearchParams | undefined;
@@ -61,7 +61,9 @@ export function answerPage<Call extends PageCall>(
         return;
       }
       const form =
-        isPost && !route.upload ? await readForm(ctx, confirm ? OPERATOR_FORM_LIMIT : FORM_LIMIT) : noForm();
+        isPost && !route.upload
+          ? await readForm(ctx, confirm ? OPERATOR_FORM_LIMIT : FORM_LIMIT)
+          : emptyForm();
       sent = form;
       const confirmed = isPost && confirm ? await confirm.recent(entered, route, form) : entered;
       if (!('ctx' in confirmed)) {
@@ -69,11 +71,11 @@ export function answerPage<Call extends PageCall>(
         return;
       }
       const work = Promise.resolve(handle(confirmed, form));
-      const answer = await (route.hasDeadline === false || route.upload ? work : inTime(ctx, work));
+      const answer = await (route.hasDeadline === false || route.upload ? work : withDeadline(ctx, work));
       if ('csv' in answer) {
         // Keep the turn, because the rows are read while the file is sent.
         ctx.res.once('close', endTurn);
-        endTurn = noTurn;
+        endTurn = noPermit;
       }
       await send(confirmed, answer);
     } catch (error) {
@@ -104,15 +106,15 @@ async function refuse<Call extends PageCall>(
   const { ctx } = call;
   if (isCoded(error, 'CLIENT_GONE')) throw error;
   if (isCoded(error, 'OVER_LIMIT')) {
-    refuseView(ctx, error);
+    sendTooManyRequests(ctx, error);
     return;
   }
-  const failure = refusalOf(error, sent ?? noForm());
-  const trouble = troubleOf(failure, error);
+  const failure = refusalOf(error, sent ?? emptyForm());
+  const trouble = errorPageProps(failure, error);
   if (failure === undefined) ctx.state.fault = error;
   ctx.state.code = trouble.code;
   if (confirm && failure?.error.code === 'SIGN_IN_AGAIN') {
-    await send(call, confirm.ask(sent ?? noForm()));
+    await send(call, confirm.ask(sent ?? emptyForm()));
     return;
   }
   if (failure?.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));
@@ -128,7 +130,7 @@ async function refuse<Call extends PageCall>(
 /** Reads a form that the operator can send again, because the database cannot identify the operator now. */
 async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
   try {
-    await countView(call.ctx, call.limiter);
+    await limitPageViews(call.ctx, call.limiter);
     return await readForm(call.ctx, FORM_LIMIT);
   } catch (error) {
     if (isCoded(error, 'CLIENT_GONE')) throw error;

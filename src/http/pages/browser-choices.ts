@@ -39,7 +39,7 @@ export function askedLanguageOf(ctx: Context, isCustomer: boolean): CustomerLang
 }
 
 /** Keeps the choices of the footer. @param base the path of all pages */
-export function keepChoices(ctx: Context, sent: URLSearchParams, base: string): void {
+export function savePreferences(ctx: Context, sent: URLSearchParams, base: string): void {
   const options = {
     path: base,
     maxAge: YEAR_MS,
@@ -90,17 +90,17 @@ export function takeFlash(ctx: Context, { said, kit }: Texts, base: string): Fla
 const NEXT_MS = 15 * 60 * 1000;
 
 /** Keeps the page that requires a sign-in, for a one-time link that opens in this browser. @param next '/' for none */
-export function keepNext(ctx: Context, next: string, base: string): void {
+export function saveReturnPath(ctx: Context, next: string, base: string): void {
   const options = { path: base, sameSite: 'strict', httpOnly: true, overwrite: true } as const;
   if (next !== '/') ctx.cookies.set(NEXT, encodeURIComponent(next), { ...options, maxAge: NEXT_MS });
   else if (ctx.cookies.get(NEXT)) ctx.cookies.set(NEXT, null, options);
 }
 
 /** Returns the kept page as the browser sent it, so check it, and deletes the cookie. */
-export function takeNext(ctx: Context, base: string): string {
+export function takeReturnPath(ctx: Context, base: string): string {
   const kept = ctx.cookies.get(NEXT);
   if (!kept) return '/';
-  keepNext(ctx, '/', base);
+  saveReturnPath(ctx, '/', base);
   try {
     return decodeURIComponent(kept);
   } catch {

@@ -2,7 +2,7 @@ import { getDomain } from 'tldts';
 import { openOperatorSession } from '../../access/sessions';
 import type { DoorRefusal } from '../../access/door';
 import { readSessionCookie, setSessionCookie } from '../session-cookies';
-import { takeNext } from './browser-choices';
+import { takeReturnPath } from './browser-choices';
 import { showFirst } from './operator/first-page';
 import type { PageResponse, PageCall, Route } from './page';
 import { nextOf } from './sign-in/next';
@@ -31,7 +31,7 @@ async function enter(call: PageCall, sent: URLSearchParams): Promise<PageRespons
   if ('refused' in opened) return refuse('GROUP');
   setSessionCookie(ctx, 'operator', opened.cookie, call.isTrusted);
   if (isSameSite(from, ctx.state.origin))
-    return { to: nextOf(new URLSearchParams({ next: takeNext(ctx, view.to('')) })) };
+    return { to: nextOf(new URLSearchParams({ next: takeReturnPath(ctx, view.to('')) })) };
   // Show the page now: after a redirect, a browser that came from another site would not send the cookie.
   const { session } = opened;
   view.operator = { name: caller.name, scope: caller.scope, byDoor: true };

@@ -5,7 +5,7 @@ import { OperationError } from '../../operations/kit/failures';
 import { readSessionCookie } from '../session-cookies';
 import { askedLanguageOf } from './browser-choices';
 import { spokenIn } from './call';
-import { countView } from './limits';
+import { limitPageViews } from './limits';
 import { readCustomer } from './my/customer';
 import {
   scopeOf,
@@ -39,7 +39,7 @@ export async function enterAsOperator(
   // Return after the sign-in only to a page that can be shown by GET.
   const next = isGet || route.get !== undefined ? `${view.path}${isGet ? ctx.search : ''}` : '/';
   if (session === undefined || session === 'ended') {
-    await countView(ctx, limiter);
+    await limitPageViews(ctx, limiter);
     return { to: signInAddress(next, session === 'ended' ? 'ended' : undefined) };
   }
   const { caller } = session;

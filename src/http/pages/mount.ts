@@ -1,6 +1,6 @@
 import type Router from '@koa/router';
 import { notFound } from '../../operations/kit/failures';
-import type { State } from '../context';
+import type { RequestState } from '../context';
 import { createKeyedSemaphore } from '../limits/keyed-semaphore';
 import { answerPage, type Confirm } from './answer-page';
 import { doorRoutes } from './door';
@@ -14,7 +14,7 @@ import { signInRoutes } from './sign-in/routes';
 /** The addresses of all pages and their access rules. `answer-page.tsx` has the steps of a request. */
 
 /** Adds all pages to the router, below `/pages`. */
-export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
+export function mountPages(router: Router<RequestState>, dependencies: PagesDependencies): void {
   const takeTurn = createKeyedSemaphore(MAX_WAITING);
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Authenticate } from '../../access/authenticate';
 import type { Caller } from '../../access/caller';
-import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
+import type { CustomerLink, OperatorLink, EnqueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
 import type { ProbeUpdateXml } from '../../joomla/regenerate-update-xml';
 import type { Db, Licensing } from '../../licensing/licensing';
@@ -47,7 +47,7 @@ export interface PagesSettings extends ManageSettings {
   /** reports whether the address of an update XML answers */
   askForXml: ProbeUpdateXml;
   /** queues a mail in the caller's transaction; undefined if mail is off */
-  queueMail?: QueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
+  queueMail?: EnqueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
 }
 
 /** A request for a page. */

@@ -8,7 +8,7 @@ import { readBytes } from '../read-body';
 export const FORM_LIMIT = 16 * 1024;
 export const OPERATOR_FORM_LIMIT = 2 * 1024 * 1024;
 /** Creates an empty form, for a GET or an upload. Each is a new one, because an upload's fields are added to it. */
-export const noForm = () => new URLSearchParams();
+export const emptyForm = () => new URLSearchParams();
 
 /** Reads a form. @throws OperationError if it is larger than `limit` bytes */
 export async function readForm(ctx: Context, limit: number): Promise<URLSearchParams> {

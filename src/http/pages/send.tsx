@@ -29,7 +29,7 @@ export async function send(call: PageCall, answer: PageResponse): Promise<void> 
       'file' in answer && Buffer.isBuffer(answer.content) ? type : `${type}; charset=utf-8`,
     );
     ctx.status = 200;
-    ctx.body = 'file' in answer ? answer.content : rows && Readable.from(csvFile(rows));
+    ctx.body = 'file' in answer ? answer.content : rows && Readable.from(csvFile(rows, view.t.csv));
     return;
   }
   view.said = takeFlash(ctx, view.t, base);

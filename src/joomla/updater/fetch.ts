@@ -11,7 +11,7 @@ import { simulationUserAgent } from './agent';
  * A GET as Joomla makes it, by PHP's `parse_url` and libcurl. Node's own clients would encode, trim or refuse
  * addresses that Joomla sends as typed.
  */
-export interface Answer {
+export interface SiteResponse {
   status: number;
   /** the first value of each name, in lower case; bytes beyond ASCII are read as UTF-8 */
   headers: Map<string, string>;
@@ -47,7 +47,7 @@ interface FetchOptions {
 }
 
 /** @throws NO_ANSWER, TOO_LARGE */
-export async function fetchAsJoomla(address: string, options: FetchOptions): Promise<Answer> {
+export async function fetchAsJoomla(address: string, options: FetchOptions): Promise<SiteResponse> {
   const started = performance.now();
   const signal = AbortSignal.timeout(options.timeout);
   const redirects: string[] = [];

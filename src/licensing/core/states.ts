@@ -74,7 +74,7 @@ export function transitionTarget(transition: Transition, from: LiveStatus): Stor
 }
 
 /** Reports whether a state is final, so that no transition leaves it. */
-export function isFinal(status: LiveStatus): boolean {
+export function isTerminalStatus(status: LiveStatus): boolean {
   return allowedTransitions(status).length === 0;
 }
 

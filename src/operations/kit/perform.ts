@@ -13,7 +13,7 @@ import type { Upload, UploadRules } from './upload';
 const MISMATCH = 'This Idempotency-Key was already used for another request. Use a new key for each request.';
 const RUNNING = 'The first request with this Idempotency-Key is still being processed.';
 
-export interface Request {
+export interface OperationRequest {
   caller: Caller;
   /** the parameters of the path by name */
   path: Record<string, string>;
@@ -39,12 +39,12 @@ export interface Request {
 }
 
 /** The values of a request, for refusals that name a field. */
-export interface Given {
+export interface OperationInput {
   query: object;
   body: object;
 }
 
-export interface Performing {
+export interface OperationDeps {
   db: Db;
   now: () => Date;
   settings: ManageSettings;
@@ -53,9 +53,9 @@ export interface Performing {
 /** Performs an operation after the check of rights. @param given filled during reading @throws see `toErrorResponse` */
 export async function perform(
   operation: Operation,
-  request: Request,
-  given: Given,
-  { db, now, settings }: Performing,
+  request: OperationRequest,
+  given: OperationInput,
+  { db, now, settings }: OperationDeps,
 ): Promise<StoredResponse> {
   const { caller, path, once, readSent, language, gone, onProgress, followXml } = request;
   const readInput = () => {
@@ -102,7 +102,7 @@ export async function perform(
 }
 
 /** Checks permissions. @throws OperationError if the scope is too small, or a session must sign in again */
-export function requireRight(
+export function requirePermission(
   { scope, session }: Caller,
   { scope: needed, forShops, needsRecentSignIn }: Operation,
   now: Date,
@@ -122,8 +122,8 @@ export function requireRight(
 function receiver(
   { readQuery }: Operation,
   { types, others = {}, rules: rulesOf }: UploadTerms,
-  { query: asked, receive, checkAgain }: Request,
-  given: Given,
+  { query: asked, receive, checkAgain }: OperationRequest,
+  given: OperationInput,
   settings: ManageSettings,
 ) {
   const rules = rulesOf(settings);

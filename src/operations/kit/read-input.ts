@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
 import { redactKeys } from '../../licensing/core/keys';
-import { JUDGES } from '../../licensing/fields';
+import { FIELD_JUDGES } from '../../licensing/fields';
 import { kindOf } from '../../licensing/schemas/catalogue';
 import { OperationError } from './failures';
 
@@ -80,7 +80,8 @@ function judged(
 ): object {
   for (const [name, value] of Object.entries(given)) {
     const kind = kindOf(properties[name]);
-    if (kind !== undefined && typeof value === 'string') given[name] = JUDGES[kind]?.(value, name) ?? value;
+    if (kind !== undefined && typeof value === 'string')
+      given[name] = FIELD_JUDGES[kind]?.(value, name) ?? value;
   }
   return given;
 }

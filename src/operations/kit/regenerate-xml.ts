@@ -1,7 +1,7 @@
 import { regenerateUpdateXml } from '../../joomla/regenerate-update-xml';
-import { includedIn, readCatalogue } from '../../licensing/bundles';
+import { includedProducts, readCatalogue } from '../../licensing/bundles';
 import type { AfterCommit, OperationCall } from './operation';
-import { UpdateXmlState } from './things';
+import { UpdateXmlState } from './response-schemas';
 
 /**
  * Updates the product's update XML, by which Joomla sees a change. It is written after the commit, so that it never
@@ -57,6 +57,6 @@ async function regenerateIncluded(
   { updateXml, ownFiles: own }: OperationCall['settings'],
   club: number,
 ): Promise<void> {
-  for (const { id } of includedIn(await readCatalogue(db), club))
+  for (const { id } of includedProducts(await readCatalogue(db), club))
     await regenerateUpdateXml(db, updateXml, id, { own });
 }

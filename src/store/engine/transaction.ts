@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { LOCK_TIMEOUT_MS } from './connections';
 import { isOfService, isSqlite, table, type Db, type Transaction } from './database';
-import { isCertificationConflict, isOutcomeOpen, isLockConflict } from './errors';
+import { isCertificationConflict, mayHaveBeenExecuted, isLockConflict } from './errors';
 
 interface Settings extends Knex.TransactionConfig {
   /** true if `work` cannot be run again */
@@ -68,7 +68,7 @@ export async function tryTransaction<T>(
     }, settings);
   } catch (failure) {
     if (!state.committing || isCertificationConflict(failure)) return { failure };
-    if (isOutcomeOpen(failure)) unanswered.add(failure as object);
+    if (mayHaveBeenExecuted(failure)) unanswered.add(failure as object);
     throw failure;
   }
 }

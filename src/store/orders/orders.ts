@@ -159,7 +159,7 @@ export async function moveOrders(trx: Transaction, ids: number[], from: string, 
     .update({ customer: to, customer_digest: customerDigest(to) });
 }
 
-export async function setOrder(
+export async function updateOrder(
   trx: Transaction,
   id: number,
   changes: Partial<Omit<Order, 'id' | 'shop' | 'number' | 'digest'>>,
@@ -351,7 +351,7 @@ export async function countWithoutAddress(db: Db, most: number, shop?: string): 
 }
 
 /** Counts the waiting orders of each shop, by shop. */
-export async function countWaiting(db: Db): Promise<{ shop: string; orders: number }[]> {
+export async function countWaitingOrders(db: Db): Promise<{ shop: string; orders: number }[]> {
   return db(tableBy(db, 'orders', 'state'))
     .where({ state: 'waiting' })
     .groupBy('shop')
@@ -481,7 +481,7 @@ export async function listReady(
 }
 
 /** Lists orders with a line that waits for this digest. */
-export async function listAwaiting(db: Db, awaited: string, limit: number): Promise<number[]> {
+export async function listAwaitingOrders(db: Db, awaited: string, limit: number): Promise<number[]> {
   const ids = await db(tableBy(db, 'order_lines', 'awaited'))
     .where({ awaited })
     .limit(limit)

@@ -25,7 +25,7 @@ export interface ShopMessage {
 }
 
 /** Stores a message once. @returns the stored message */
-export async function keepMessage(
+export async function insertMessageOnce(
   db: Db,
   message: Omit<ShopMessage, 'id'>,
 ): Promise<{ kept: ShopMessage; isNew: boolean }> {
@@ -64,7 +64,7 @@ export async function setMessage(db: Db, id: number, changes: MessageChanges): P
 }
 
 /** Lists the messages that wait for these links by id, oldest first. */
-export async function listAwaiting(db: Db, digests: string[]): Promise<ShopMessage[]> {
+export async function listAwaitingMessages(db: Db, digests: string[]): Promise<ShopMessage[]> {
   if (digests.length === 0) return [];
   const rows = await db(tableBy(db, 'shop_messages', 'awaits'))
     .whereIn('awaits', digests)
@@ -138,7 +138,7 @@ export interface ShopLink {
 }
 
 /** Stores a link. A newer message may change a customer's address; other links stay as first reported. */
-export async function keepLink(db: Db, link: Omit<ShopLink, 'id'>): Promise<void> {
+export async function insertLinkOnce(db: Db, link: Omit<ShopLink, 'id'>): Promise<void> {
   const { digest, kind, target, createdAt } = link;
   try {
     await db(table(db, 'shop_links')).insert(fieldsToRow(link));

@@ -27,7 +27,7 @@ export interface Unmatched {
 }
 
 /** Stores it once. */
-export async function keepUnmatched(
+export async function insertUnmatchedOnce(
   db: Db,
   given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt' | 'licenseId'>,
 ): Promise<void> {
@@ -63,7 +63,7 @@ export async function setUnmatchedLicense(trx: Transaction, id: number, licenseI
 }
 
 /** Deletes entries that were matched since; entries that an operator acted on stay. */
-export async function dropUnmatched(db: Db, ids: number[]): Promise<void> {
+export async function deleteUnmatched(db: Db, ids: number[]): Promise<void> {
   if (ids.length > 0) await db(table(db, 'unmatched')).whereIn('id', ids).where({ state: 'open' }).delete();
 }
 

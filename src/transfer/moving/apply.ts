@@ -12,11 +12,11 @@ import type { Transaction } from '../../store/engine/database';
 import { insertEvents, type LicenseEvent } from '../../store/events';
 import type { Row } from '../../store/export';
 import { findRows, updateRows } from '../../store/import';
-import { findImported, insertImported, setBrought } from '../../store/imports';
+import { findImported, insertImported, setImportBaseline } from '../../store/imports';
 import {
   findKeysByDigests,
   findKeysByFoldedDigests,
-  giveKey,
+  transferKey,
   setKey,
   type LicenseKey,
 } from '../../store/licenses/license-keys';
@@ -29,7 +29,7 @@ import {
   insertSites,
   placeAll,
   type ImportContext,
-  type NewLicense,
+  type ImportedLicense,
   type NewSite,
 } from '../new-licenses';
 import {
@@ -46,13 +46,13 @@ import type { Plan } from '../../store/catalogue';
 import type { Target } from './plan-map';
 import { TOO_SHORT, type Reporter } from './report';
 import type { SourceLicense } from './source';
-import { OVER, standingOf } from './standing';
+import { OVER, sourceStandingOf } from './standing';
 import { bytesOf, keepsKey, type KeyRows } from './survey';
 import type { MergedField, DesiredLicense, DesiredKey } from './desired-license';
 
 /** Applies the licences of a source: inserts new ones at once, and changes existing ones at the end, under their locks. */
 
-export interface Applying extends ImportContext {
+export interface ApplyState extends ImportContext {
   trx: Transaction;
   report: Reporter;
   /** false in a dry run */
@@ -74,7 +74,7 @@ export interface Applying extends ImportContext {
   plans: { find(planId: number): Plan | undefined };
 }
 
-export interface Arrived {
+export interface IncomingLicense {
   item: SourceLicense;
   wanted: DesiredLicense;
   target: Target;
@@ -91,9 +91,9 @@ interface Later {
 }
 
 /** Applies a batch of licences. */
-export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void> {
+export async function applyBatch(job: ApplyState, batch: IncomingLicense[]): Promise<void> {
   const here = await findHere(job, batch);
-  const fresh: { arrived: Arrived; keys: SortedKeys }[] = [];
+  const fresh: { arrived: IncomingLicense; keys: SortedKeys }[] = [];
   for (const arrived of batch) {
     const { wanted } = arrived;
     remarkSites(job, wanted);
@@ -102,7 +102,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     const { row, customer, expiresAt } = wanted;
     const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
     // The customer has paid for a licence that works, so it gets a key of its own.
-    const works = keys.twins > 0 && standingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
+    const works = keys.twins > 0 && sourceStandingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
     if (license === undefined && lost && !works) {
       job.report.leaveOut('keys-elsewhere', row);
       continue;
@@ -123,7 +123,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     fresh.map(({ arrived }) => arrived.wanted.row),
   );
   const drafts = fresh.map(({ arrived, keys }) => draftOf(job, arrived, keys));
-  fresh.forEach(({ arrived, keys }, i) => describe(job, arrived, keys, drafts[i] as NewLicense));
+  fresh.forEach(({ arrived, keys }, i) => describe(job, arrived, keys, drafts[i] as ImportedLicense));
   job.report.tally('new', fresh.length);
   const moved = fresh.flatMap(({ arrived, keys }, i) =>
     keys.moving.length === 0 ? [] : [{ i, wanted: arrived.wanted, moving: keys.moving }],
@@ -155,7 +155,7 @@ interface Here {
   activated: Set<string>;
 }
 
-async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here> {
+async function findHere({ trx, runs }: ApplyState, batch: IncomingLicense[]): Promise<Here> {
   const wanted = batch.map((one) => one.wanted);
   const rows = await findRows(
     trx,
@@ -185,7 +185,7 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
 }
 
 /** Warns about a site that another licence of the product has as well. */
-function remarkSites({ report, sites }: Applying, wanted: DesiredLicense): void {
+function remarkSites({ report, sites }: ApplyState, wanted: DesiredLicense): void {
   for (const site of allSites(wanted)) {
     const number = createHash('sha256').update(`${wanted.plan.productId} ${site}`).digest().readUIntBE(0, 6);
     if (sites.has(number)) report.warn('site-twice', wanted.row);
@@ -205,9 +205,9 @@ interface SortedKeys {
 }
 
 function sortKeys(
-  { report, keyRows, now }: Applying,
+  { report, keyRows, now }: ApplyState,
   here: Here,
-  { wanted }: Arrived,
+  { wanted }: IncomingLicense,
   licenseId: number | undefined,
 ): SortedKeys {
   const sorted: SortedKeys = { fresh: [], moving: [], ended: [], twins: 0 };
@@ -225,7 +225,7 @@ function sortKeys(
 }
 
 async function remarkTwins(
-  { trx, report, folded }: Applying,
+  { trx, report, folded }: ApplyState,
   keys: DesiredKey[][],
   rows: number[],
 ): Promise<void> {
@@ -248,7 +248,11 @@ function isMain({ limit, ended }: DesiredKey): boolean {
   return limit === null && !ended;
 }
 
-function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh }: SortedKeys): NewLicense {
+function draftOf(
+  { report, now, secret }: ApplyState,
+  { wanted }: IncomingLicense,
+  { fresh }: SortedKeys,
+): ImportedLicense {
   const { plan, status, activationLimit, expiresAt, customer, reference, metadata, lastUsedAt, row } = wanted;
   const main = fresh.find(isMain);
   const others = fresh.filter((key) => key !== main);
@@ -276,10 +280,10 @@ function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh
 }
 
 function describe(
-  { report, now }: Applying,
-  { item, wanted, target }: Arrived,
+  { report, now }: ApplyState,
+  { item, wanted, target }: IncomingLicense,
   { fresh, moving }: SortedKeys,
-  { sites, status, expiresAt }: NewLicense,
+  { sites, status, expiresAt }: ImportedLicense,
 ): void {
   const state = liveStatus({ status, expiresAt }, now);
   const hints = (keys: DesiredKey[]) => keys.map(({ key }) => keyHint(key) ?? TOO_SHORT);
@@ -310,8 +314,8 @@ function describe(
 }
 
 function compareHere(
-  job: Applying,
-  arrived: Arrived,
+  job: ApplyState,
+  arrived: IncomingLicense,
   license: LockedLicense,
   keys: SortedKeys,
   here: Here,
@@ -337,7 +341,7 @@ function compareHere(
 }
 
 function differences(
-  { plans }: Applying,
+  { plans }: ApplyState,
   license: LockedLicense,
   wanted: DesiredLicense,
   brought: ImportBaseline,
@@ -353,7 +357,7 @@ function differences(
   return { ...compared, changed: changed.filter((field) => field !== 'plan_id'), kept: ['plan_id', ...kept] };
 }
 
-function noteNames({ names, writes }: Applying, named: DesiredLicense[]): void {
+function noteNames({ names, writes }: ApplyState, named: DesiredLicense[]): void {
   const lines = named.flatMap(({ customer, customerName }) =>
     customer !== null && customerName !== null ? [`${customer}\t${customerName}`] : [],
   );
@@ -361,7 +365,7 @@ function noteNames({ names, writes }: Applying, named: DesiredLicense[]): void {
 }
 
 /** Names the customers who have no name yet. Runs before existing licences are locked, in the lock order of orders. */
-export async function applyNames({ trx, names, importId }: Applying): Promise<void> {
+export async function applyNames({ trx, names, importId }: ApplyState): Promise<void> {
   for (const lines of names) {
     const named = lines.split('\n').map((line) => line.split('\t') as [string, string]);
     const ids = await nameCustomers(trx, new Map(named));
@@ -375,7 +379,7 @@ export async function applyNames({ trx, names, importId }: Applying): Promise<vo
 }
 
 /** Changes existing licences, under their locks, in the order of their ids. */
-export async function applyLater(job: Applying): Promise<void> {
+export async function applyUpdates(job: ApplyState): Promise<void> {
   const { trx, later } = job;
   later.sort((a, b) => a.licenseId - b.licenseId);
   const digests = later.flatMap(({ moving }) => moving.map(({ digest }) => digest));
@@ -387,7 +391,7 @@ export async function applyLater(job: Applying): Promise<void> {
   for (const some of chunksOf(later)) await changeSome(job, some);
 }
 
-async function changeSome(job: Applying, some: Later[]): Promise<void> {
+async function changeSome(job: ApplyState, some: Later[]): Promise<void> {
   const { trx, now, actor } = job;
   const ids = some.map(({ licenseId }) => licenseId);
   const licenses = new Map(
@@ -455,14 +459,14 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     // A field that keeps a value from here is still compared with the value that was imported before.
     const next = wasHere ? nextBaseline(wanted, brought, [...changed, ...equal]) : brought;
     if (moved.length > 0) next.moved = { ...next.moved, ...Object.fromEntries(moved) };
-    await setBrought(trx, licenseId, writeBrought(job.importId, next));
+    await setImportBaseline(trx, licenseId, writeBrought(job.importId, next));
   }
   await updateRows(trx, 'licenses', changes);
   await insertEvents(trx, events);
 }
 
 function rowOf(
-  { plans }: Applying,
+  { plans }: ApplyState,
   license: LockedLicense,
   wanted: DesiredLicense,
   changed: MergedField[],
@@ -502,7 +506,7 @@ function pick(fields: MergedField[], from: Record<string, unknown>): Record<stri
 
 /** Adds the source's new sites. @returns the number of slots that they use */
 async function addSites(
-  { trx, report, now }: Applying,
+  { trx, report, now }: ApplyState,
   license: LockedLicense,
   wanted: DesiredLicense,
   brought: ImportBaseline,
@@ -528,7 +532,7 @@ async function addSites(
 
 /** Moves, adds and ends keys. @param keys the source's keys that exist here, by digest @returns the number of changed keys */
 async function addKeys(
-  job: Applying,
+  job: ApplyState,
   license: LockedLicense,
   { wanted, wasHere, moving }: Later,
   keys: Map<string, LicenseKey>,
@@ -538,7 +542,7 @@ async function addKeys(
   for (const key of moving) {
     const stored = keys.get(key.digest);
     if (stored === undefined || stored.licenseId === license.id) continue;
-    await giveKey(trx, stored, license.id, {
+    await transferKey(trx, stored, license.id, {
       activationLimit: key.limit,
       instead: (licenseId) =>
         insertOtherKeys(trx, [{ key: generateKey(), licenseId, limit: null, endsAt: null }], { secret, now }),

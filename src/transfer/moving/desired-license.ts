@@ -1,5 +1,5 @@
 import { normalizeIdentifier } from '../../licensing/core/identifiers';
-import { foldedDigest, isSentWhole, keyDigest } from '../../licensing/core/keys';
+import { foldedDigest, isUrlSafeKey, keyDigest } from '../../licensing/core/keys';
 import { findEmail } from '../../licensing/customer-email';
 import { requireMetadataChange, type Metadata } from '../../licensing/metadata';
 import { OperatorError } from '../../licensing/operator-error';
@@ -10,9 +10,9 @@ import { MAX_LABEL_LENGTH } from '../../licensing/core/columns';
 import { KeyFault, labelOf, readKey } from '../cells';
 import { endAfter } from './dates';
 import type { Reporter } from './report';
-import type { LeftOutReason, WarningCode } from './sayings';
+import type { SkipReason, WarningCode } from './import-messages';
 import type { SourceKey, SourceLicense } from './source';
-import { BEGINS_LATER, standingOf } from './standing';
+import { BEGINS_LATER, sourceStandingOf } from './standing';
 
 /** The fields in which a licence here can differ from the source, by the API's names. */
 export const MERGED_FIELDS = [
@@ -70,7 +70,7 @@ export function toDesiredLicense(
   plan: Plan,
   report: Reporter,
   now: Date,
-): DesiredLicense | { leftOut: LeftOutReason } {
+): DesiredLicense | { leftOut: SkipReason } {
   const { row, startsAt } = item;
   const warn = (code: WarningCode) => report.warn(code, row);
   const reference = `${source}:${item.id}`;
@@ -84,7 +84,7 @@ export function toDesiredLicense(
   if (startsAt !== undefined && end.expiresAt !== null && end.expiresAt < startsAt)
     warn('ends-before-starts');
   if (item.status === 'expired' && item.expiresAt && item.expiresAt > now) warn('ended-early');
-  const isAhead = standingOf({ ...item, expiresAt: end.expiresAt }, now) === BEGINS_LATER;
+  const isAhead = sourceStandingOf({ ...item, expiresAt: end.expiresAt }, now) === BEGINS_LATER;
   if (isAhead) warn('begins-later');
   if (item.limit === undefined) unsaid.add('activation_limit');
   const customer = item.customer === null ? null : (findEmail(item.customer) ?? null);
@@ -114,7 +114,7 @@ export function toDesiredLicense(
     const digest = keyDigest(key);
     if (digests.has(digest)) continue;
     digests.add(digest);
-    if (!isSentWhole(key)) warn('not-sent-whole');
+    if (!isUrlSafeKey(key)) warn('not-sent-whole');
     keys.push(wantedKey(one, key, digest, sitesOf(one.sites)));
   }
   return {

@@ -1,6 +1,6 @@
 import { shortDigest } from '../../base/digest';
 import { jsonOf } from '../../base/json';
-import { isFinal, type StoredStatus } from '../../licensing/core/states';
+import { isTerminalStatus, type StoredStatus } from '../../licensing/core/states';
 import { readMetadata, type Metadata } from '../../licensing/metadata';
 import type { LockedLicense } from '../../store/licenses/licenses';
 import { MERGED_FIELDS, type MergedField, type DesiredLicense } from './desired-license';
@@ -91,7 +91,7 @@ export function compareThreeWay(here: Here, wanted: DesiredLicense, brought: Imp
     if (field === 'expires_at' && wanted.endedSometime && here.expiresAt && wanted.expiresAt)
       if (here.expiresAt <= wanted.expiresAt) continue;
     const isAsBrought = brought[field] !== undefined && brought[field] === remembered(field, is[field]);
-    const stays = field === 'status' && isFinal(here.status as StoredStatus);
+    const stays = field === 'status' && isTerminalStatus(here.status as StoredStatus);
     (isAsBrought && !stays ? changed : kept).push(field);
   }
   return { changed, kept, equal };

@@ -7,7 +7,7 @@ import { findRows } from '../../store/import';
 import { findImported } from '../../store/imports';
 import { parseBaseline } from './import-baseline';
 import type { SourceLicense } from './source';
-import { standingOf } from './standing';
+import { sourceStandingOf } from './standing';
 
 /**
  * Rows that share a key in a table without ids. Rows of one customer are one licence. One customer's licence has only
@@ -92,7 +92,7 @@ export class SharedKeys {
   }
 
   #isBetter(one: Candidate, other: Candidate): boolean {
-    const standings = standingOf(one, this.#now) - standingOf(other, this.#now);
+    const standings = sourceStandingOf(one, this.#now) - sourceStandingOf(other, this.#now);
     return standings < 0 || (standings === 0 && endOf(one) > endOf(other));
   }
 }

@@ -9,7 +9,7 @@ import {
   deleteImported,
   findImported,
   findRunsOfCustomers,
-  handOverImported,
+  reassignImported,
   listChangedByRun,
   listImported,
   listImports,
@@ -21,17 +21,17 @@ import {
 import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/licenses/licenses';
 import { findUsedLicenses, listKeyDigests } from '../../store/licenses/license-use';
 import { inReadCommitted } from '../../store/engine/transaction';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { parseBaseline, shortKey, type ImportBaseline } from './import-baseline';
-import type { StaysCode } from './sayings';
+import type { KeptCode } from './import-messages';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
 
 /** The result of an undone import: what was removed, what was left, and why. */
-export interface Undone {
+export interface UndoResult {
   id: number;
   removed: Record<Removed, number>;
-  left: { kind: Removed; id: number; code: StaysCode }[];
+  left: { kind: Removed; id: number; code: KeptCode }[];
 }
 
 /** The maximum number of licences in a statement. */
@@ -44,15 +44,15 @@ const BATCH_SIZE = 500;
  * removes it.
  * @throws OperatorError when the import does not exist, or was already undone
  */
-export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<Undone> {
+export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<UndoResult> {
   return inReadCommitted(db, (trx) => undo(trx, id, now));
 }
 
-async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
+async function undo(trx: Transaction, id: number, now: Date): Promise<UndoResult> {
   const runs = await lockRuns(trx);
   const found = runs.find((run) => run.id === id);
-  if (found === undefined) throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
-  if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
+  if (found === undefined) throw importError('no-import', [String(id)], { as: 'NOT_FOUND' });
+  if (found.undoneAt !== null) throw importError('undone-before', [String(id)], { as: 'CONFLICT' });
   /** the other runs that were not undone */
   const others = runs.flatMap((run) => (run.id !== id && run.undoneAt === null ? [run.id] : []));
   const later = others.filter((run) => run > id);
@@ -62,7 +62,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
     for (const row of await lockRows(trx, 'customers', 'id', ids))
       named.set(row.id as number, row.address as string);
   });
-  const undone: Undone = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
+  const undone: UndoResult = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
   const changed = await changedOfEarlier(trx, id);
   const { unused, stays, heirs } = await sortLicenses(trx, id, later);
   for (const some of chunksOf(unused)) {
@@ -74,7 +74,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   for (const [license, code] of stays) undone.left.push({ kind: 'license', id: license, code });
   for (const run of others)
     for (const some of chunksOf([...stays.keys()].filter((one) => heirs.get(one) === run)))
-      await handOverImported(trx, 'license', some, run);
+      await reassignImported(trx, 'license', some, run);
   await unname(trx, named);
   const heir = later[0] ?? others.at(-1);
   await removeThings(trx, undone, heir, 'plan', (plan) => removePlan(trx, plan));
@@ -107,7 +107,7 @@ async function changedOfEarlier(trx: Transaction, id: number): Promise<number[]>
 
 interface Sorted {
   unused: number[];
-  stays: Map<number, StaysCode>;
+  stays: Map<number, KeptCode>;
   /** the run for which a licence stays; undoing that run removes the licence */
   heirs: Map<number, number>;
 }
@@ -115,7 +115,7 @@ interface Sorted {
 /** Locks a run's licences, and decides which of them are removed. */
 async function sortLicenses(trx: Transaction, importId: number, later: number[]): Promise<Sorted> {
   const all = new Set<number>();
-  const stays = new Map<number, StaysCode>();
+  const stays = new Map<number, KeptCode>();
   const heirs = new Map<number, number>();
   const moved: { license: number; giver: number }[] = [];
   await eachOf(trx, importId, 'license', async (ids) => {
@@ -183,7 +183,7 @@ async function unname(trx: Transaction, named: Map<number, string>): Promise<voi
     await unnameCustomers(trx, nameless);
     await deleteImported(trx, 'customer', nameless);
     for (const run of new Set(runs.values()))
-      await handOverImported(
+      await reassignImported(
         trx,
         'customer',
         some.flatMap(([customer, address]) => (runs.get(address) === run ? [customer] : [])),
@@ -209,7 +209,7 @@ async function eachOf(
 
 async function removeThings(
   trx: Transaction,
-  undone: Undone,
+  undone: UndoResult,
   heir: number | undefined,
   kind: 'plan' | 'product',
   remove: (id: number) => Promise<unknown>,
@@ -224,11 +224,11 @@ async function removeThings(
       if (error instanceof OperatorError && error.code === 'NOT_FOUND') continue;
       if (!(error instanceof OperatorError)) throw error;
       undone.left.push({ kind, id, code: whyItStays(error) });
-      if (heir !== undefined) await handOverImported(trx, kind, [id], heir);
+      if (heir !== undefined) await reassignImported(trx, kind, [id], heir);
     }
 }
 
-function whyItStays({ facts }: OperatorError): StaysCode {
+function whyItStays({ facts }: OperatorError): KeptCode {
   if (facts?.reason === 'plan-in-shop') return 'in-shop';
   return facts?.reason === 'is-included' ? 'included' : 'in-use';
 }

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { namesOfEntries } from '../../../licensing/bundles';
+import { updateSiteNames } from '../../../licensing/bundles';
 import { readByKey, type KeyView } from '../../../selfservice/by-key';
 import { tellStanding } from '../../../texts/customers/sentences';
 import { daysUntil, endsSoon, isFine } from '../../../selfservice/standing';
@@ -190,7 +190,7 @@ function AskForLink() {
 
 function WhereItGoes({ entries }: { entries: { name: string }[] }) {
   const { joomla } = useView().t.my;
-  const names = namesOfEntries(entries);
+  const names = updateSiteNames(entries);
   return (
     <Panel id="joomla" title={joomla.title}>
       <div class="in small">

@@ -2,7 +2,7 @@ import { openMyDownload, type Opener } from '../../../selfservice/by-key';
 import type { RefusalCode } from '../../../licensing/core/verdict';
 import { PACKAGE_HEADERS } from '../../answers';
 import { sendPackage } from '../../downloads';
-import { toId } from '../../../operations/kit/reading';
+import { toId } from '../../../operations/kit/request-params';
 import { fieldOf } from '../form-state';
 import { setPageHeaders } from '../headers';
 import type { PageResponse, CustomerCall, Route } from '../page';

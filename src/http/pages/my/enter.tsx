@@ -1,6 +1,6 @@
 import { requestCustomerLink } from '../../../access/link-requests';
 import { findCode } from '../../../access/one-time-codes';
-import { endSession, openCustomerSession, openSession } from '../../../access/sessions';
+import { endSession, openCustomerSession, createSession } from '../../../access/sessions';
 import { findByTypedKey, findKeysAddress } from '../../../selfservice/by-key';
 import { notFound } from '../../../operations/kit/failures';
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
@@ -38,7 +38,7 @@ const start: Route<PageCall> = {
       };
     }
     const replaces = readSessionCookie(call.ctx, 'customer');
-    const opened = await openSession(call.db, { kind: 'customer', by: 'key', ...typed, replaces }, call.at);
+    const opened = await createSession(call.db, { kind: 'customer', by: 'key', ...typed, replaces }, call.at);
     setSessionCookie(call.ctx, 'customer', opened.cookie, call.isTrusted);
     return { to: '/my' };
   },

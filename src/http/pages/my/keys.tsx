@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { readMyKey } from '../../../selfservice/by-mail';
 import { newMyKey, revealMyKey } from '../../../selfservice/changes';
-import { toId } from '../../../operations/kit/reading';
+import { toId } from '../../../operations/kit/request-params';
 import { attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';

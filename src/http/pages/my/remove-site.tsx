@@ -1,9 +1,9 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
 import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
-import { removalsAfterOne } from '../../../selfservice/removals';
-import { toId } from '../../../operations/kit/reading';
+import { quotaAfterRemoval } from '../../../selfservice/removals';
+import { toId } from '../../../operations/kit/request-params';
 import { CustomerPage } from '../kit/customer-page';
 import { ButtonLink, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
@@ -27,8 +27,8 @@ async function ask(call: MailCall): Promise<PageResponse> {
   const sentences = t.sentences;
   if (removals.left === 0 && !site.free)
     return notRemoved(call, { license, site }, sentences.noMovesLeft({ ...removals, activationType }), 409);
-  const left = { ...removalsAfterOne(removals, now), activationType };
-  const name = inBothForms(site.identifier);
+  const left = { ...quotaAfterRemoval(removals, now), activationType };
+  const name = withAsciiForm(site.identifier);
   const title = sites.ask(name);
   return {
     page: (
@@ -37,7 +37,7 @@ async function ask(call: MailCall): Promise<PageResponse> {
           <ul>
             <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
             {followers.length === 0 ? null : (
-              <li>{sites.goWithIt(followers.length, followers.map(inBothForms).join(', '))}</li>
+              <li>{sites.goWithIt(followers.length, followers.map(withAsciiForm).join(', '))}</li>
             )}
             <li>{sites.stays}</li>
           </ul>
@@ -69,7 +69,7 @@ async function notRemoved(
   status: number,
 ): Promise<PageResponse> {
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
-  const title = view.t.my.sites.ask(inBothForms(site.identifier));
+  const title = view.t.my.sites.ask(withAsciiForm(site.identifier));
   return {
     page: (
       <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
@@ -89,5 +89,9 @@ async function remove(call: MailCall): Promise<PageResponse> {
   const freed = found(await freeMySite(db, email, toId(path.id), toId(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
-  return done('/my/mail', 'mySiteRemoved', view.t.sentences.siteRemoved({ site: inBothForms(freed.freed) }));
+  return done(
+    '/my/mail',
+    'mySiteRemoved',
+    view.t.sentences.siteRemoved({ site: withAsciiForm(freed.freed) }),
+  );
 }

@@ -1,10 +1,11 @@
 import { formatTimestamp } from '../../../base/days';
 import { findMySite, listMySites, mySiteRows } from '../../../selfservice/by-mail';
-import { toId } from '../../../operations/kit/reading';
+import { toId } from '../../../operations/kit/request-params';
 import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
 import { Panel } from '../kit/panel';
 import { Paging } from '../kit/table';
+import type { Cell, CsvField } from '../csv';
 import type { PageResponse } from '../page';
 import { useView } from '../view';
 import { byMail, found, toLicenses, type MailCall } from './customer';
@@ -107,10 +108,10 @@ const MOST_FILTERED = 500;
 
 async function downloadSites({ db, email, path, view }: MailCall): Promise<PageResponse> {
   const sites = found(await mySiteRows(db, email, toId(path.id)));
-  const { csvName, csvHead } = view.t.my.sites;
+  const { csvName } = view.t.my.sites;
   const { yes, no } = view.t.kit;
-  async function* rows() {
-    yield [csvHead.site, csvHead.label, csvHead.since, csvHead.slot];
+  async function* rows(): AsyncIterable<Cell[]> {
+    yield ['site', 'label', 'activated_at', 'slot'] satisfies CsvField[];
     for await (const { identifier, name, activatedAt, free } of sites)
       yield [identifier, name, formatTimestamp(activatedAt), free ? no : yes];
   }

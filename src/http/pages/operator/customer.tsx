@@ -1,12 +1,12 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
-import { listProducts } from '../../../licensing/catalogue';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { listCatalogue } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
 import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
 import { findProfile } from '../../../mail/customer-profile';
 import { customerDigest, findEmail, isCustomerDigest } from '../../../licensing/customer-email';
-import { tellRequests } from '../../../support/requests';
+import { describeRequests } from '../../../support/requests';
 import { invalid, notFound } from '../../../operations/kit/failures';
 import { act } from '../act';
 import { formRoute } from '../form-route';
@@ -77,12 +77,12 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
   const shown = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
   const { id, customer, name, language, licenses, keys, seats, stored, next } = shown;
   const { t, to, format, mayWrite } = view;
-  const requests = await tellRequests(db, shown.accesses, {
+  const requests = await describeRequests(db, shown.accesses, {
     language: view.operatorLanguage,
     now: at,
     zone: format.zone,
   });
-  const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const products: ProductNames = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const texts = t.customers.one;
   const path = `/customers/${id}`;
   const note = (await findProfile(db, customer))?.note ?? null;
@@ -139,7 +139,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
                   {
                     title: texts.seatColumns.identifier,
                     kind: 'name',
-                    cell: ({ identifier }) => inBothForms(identifier),
+                    cell: ({ identifier }) => withAsciiForm(identifier),
                   },
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {
@@ -379,7 +379,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             cell: (row) => {
               const type = row.type && (mailTypes[row.type] ?? row.type);
               const of = row.order ?? type ?? row.email ?? row.description ?? row.version ?? row.network;
-              const label = [row.shop ?? (row.site && inBothForms(row.site)), of].filter(Boolean);
+              const label = [row.shop ?? (row.site && withAsciiForm(row.site)), of].filter(Boolean);
               const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
               return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
             },

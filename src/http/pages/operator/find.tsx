@@ -2,13 +2,13 @@ import { myPageUrl } from '../../../licensing/api';
 import { customerDigest, findEmail, storedCustomer } from '../../../licensing/customer-email';
 import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
-import { listProducts } from '../../../licensing/catalogue';
+import { listCatalogue } from '../../../licensing/catalogue';
 import { requirePlan } from '../../../licensing/find-or-throw';
 import { OperatorError } from '../../../licensing/operator-error';
-import { find, type FindResult, type FoundLicense } from '../../../support/find';
+import { searchByText, type FindResult, type FoundLicense } from '../../../support/search';
 import { writeReply, type Reply } from '../../../support/reply';
-import { isOfRequest, sortAnswer } from '../../../support/sorted-answer';
-import { whatHappened, type Entry } from '../../../support/what-happened';
+import { isOfRequest, groupFindings } from '../../../support/grouped-findings';
+import { requestHistory, type HistoryEntry } from '../../../support/request-history';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
@@ -53,7 +53,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   if (about.length > LONGEST) return tooLong();
   const { packagesDir, logDays } = settings;
   const options = { language, now: at, limit: LATEST, logDays, packagesDir, pageDays: true };
-  const found = await find(db, about, options).catch((error: unknown) => {
+  const found = await searchByText(db, about, options).catch((error: unknown) => {
     if (!(error instanceof OperatorError) || error.code !== 'INVALID_REQUEST') throw error;
     return undefined;
   });
@@ -70,8 +70,8 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   }
   if (found.kind === 'several') return showSeveral(view, about, found);
   const { answer } = found;
-  const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
-  const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const entries = requestHistory(groupFindings(answer), { language, now: at, zone: format.zone });
+  const products: ProductNames = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const ready = await answersTo(found, entries, call, about);
   const off = mailOffReason(call);
   return showNone(view, about, { ...found, entries, products, ready, off });
@@ -87,7 +87,7 @@ interface Ready {
 /** What the customer is told of a key that no licence has, of an address without one, or of what an IP address met. */
 async function answersTo(
   { answer, licenses, of }: Extract<FindResult, { kind: 'none' }>,
-  entries: Entry[],
+  entries: HistoryEntry[],
   call: OperatorCall,
   about: string,
 ): Promise<Ready | undefined> {
@@ -102,7 +102,7 @@ async function answersTo(
   const to = license?.customer ?? (of === 'email' ? (findEmail(about) ?? null) : null);
   const upgradeUrl = license && (await requirePlan(call.db, license.plan.id)).upgradeUrl;
   const first = await replyLanguageOf(call, to);
-  const sorted = sortAnswer(answer);
+  const sorted = groupFindings(answer);
   const languages = [first, ...CUSTOMER_LANGUAGES.filter((language) => language !== first)];
   return {
     license,
@@ -215,7 +215,7 @@ function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: 
 }
 
 interface NothingFound extends Extract<FindResult, { kind: 'none' }> {
-  entries: Entry[];
+  entries: HistoryEntry[];
   products: ProductNames;
   ready: Ready | undefined;
   /** why no mail can be sent; undefined: it can */

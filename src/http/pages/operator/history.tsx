@@ -1,6 +1,6 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { listEventPage } from '../../../licensing/lists';
-import { requireLicense } from '../../../operations/kit/reading';
+import { requireLicense } from '../../../operations/kit/request-params';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { ListPage } from '../kit/list-page';

@@ -1,4 +1,4 @@
-import { listProducts, plansOf } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { listMails, type Mail } from '../../../mail/queue';
 import { licenseOperations } from '../../../operations/licenses';
 import { actWithStatus, filled, type DataOf } from '../act';
@@ -26,7 +26,7 @@ export type Issued = Exclude<DataOf<typeof licenseOperations.issueLicense>, read
 async function showForm({ db, query, settings, view }: OperatorCall, form: FormState): Promise<PageResponse> {
   const { t } = view;
   const texts = t.licenses.issuePage;
-  const [plans, products] = [await plansOf(db, undefined), await listProducts(db)];
+  const [plans, products] = [await plansOf(db, undefined), await listCatalogue(db)];
   const names = new Map(products.map(({ id, name }) => [id, name]));
   const frame = {
     title: texts.title,

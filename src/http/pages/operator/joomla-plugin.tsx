@@ -1,5 +1,5 @@
 import { requireProduct } from '../../../licensing/find-or-throw';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

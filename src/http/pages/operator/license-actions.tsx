@@ -1,7 +1,7 @@
-import { listProducts, plansOf, type Plan } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { paidUntil } from '../../../licensing/core/states';
-import { prolongedUntil } from '../../../licensing/lifecycle';
+import { extendedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
 import { invalid, notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { licenseOperations } from '../../../operations/licenses';
@@ -101,7 +101,7 @@ async function showRenew(
           {
             value: 'plan',
             label: texts.byPlan(format.duration(duration)),
-            hint: texts.newEnd(format.day(prolongedUntil(license, duration, now))),
+            hint: texts.newEnd(format.day(extendedUntil(license, duration, now))),
           },
         ];
   const options = [
@@ -168,7 +168,7 @@ async function showPlan(
   const current = plans.find(({ id }) => id === license.plan.id);
   const others = plans.filter((plan) => plan !== current);
   const isOnly = others.length === 0;
-  const products = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const products = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const isOwn = ({ productId }: Plan) => productId === license.product.id;
   const isAsked = form.failure?.reason === 'other-product';
   const inWords = (plan: Plan) => `${plan.name} (${grantsOf(view, plan)})`;

@@ -1,5 +1,5 @@
 import { inChunks } from '../../../base/chunks';
-import { allowedTransitions, isFinal, liveStatus } from '../../../licensing/core/states';
+import { allowedTransitions, isTerminalStatus, liveStatus } from '../../../licensing/core/states';
 import { findLicensesByIds, type License } from '../../../licensing/licenses';
 import { licenseJson } from '../../../licensing/views';
 import { licenseOperations } from '../../../operations/licenses';
@@ -109,7 +109,7 @@ function stays(
   action: Action,
 ): 'suspended' | 'final' | 'unmailable' | undefined {
   const status = liveStatus(license, call.at);
-  if (isFinal(status)) return 'final';
+  if (isTerminalStatus(status)) return 'final';
   if (action === 'mail') return canSendKey(call, license) ? undefined : 'unmailable';
   return allowedTransitions(status).includes('suspend') ? undefined : 'suspended';
 }

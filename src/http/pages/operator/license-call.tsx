@@ -1,7 +1,7 @@
 import { findLicense, type License } from '../../../licensing/licenses';
-import { isFinal, type LiveStatus } from '../../../licensing/core/states';
+import { isTerminalStatus, type LiveStatus } from '../../../licensing/core/states';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { TextField } from '../kit/fields';
 import type { OperatorCall } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
@@ -61,5 +61,5 @@ export function canSendKey({ settings }: OperatorCall, license: License): boolea
   const { customer, keySealed, status } = license;
   const hasMail = 'mailing' in settings && settings.mailing !== undefined;
   const isKept = keySealed !== null && settings.keySecret !== undefined;
-  return hasMail && isKept && customer !== null && !isFinal(status as LiveStatus);
+  return hasMail && isKept && customer !== null && !isTerminalStatus(status as LiveStatus);
 }

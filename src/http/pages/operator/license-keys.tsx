@@ -1,12 +1,12 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
-import { isOpen, type KeyUse } from '../../../licensing/license-keys';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { isKeyActive, type KeyUse } from '../../../licensing/license-keys';
 import { viewKey, viewKeys, viewKeySites, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { listKeyPage } from '../../../licensing/lists';
 import { keyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { licenseKeyOperations } from '../../../operations/license-keys';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { csvRows } from '../csv';
 import { formRoute } from '../form-route';
@@ -187,13 +187,13 @@ function keyTable(
         title: texts.ends,
         cell({ key }) {
           if (key.endsAt === null) return texts.withLicense;
-          return isOpen(key, now) ? format.day(key.endsAt) : texts.ended(format.day(key.endsAt));
+          return isKeyActive(key, now) ? format.day(key.endsAt) : texts.ended(format.day(key.endsAt));
         },
       },
       mayWrite && {
         title: '',
         cell: (use) =>
-          isOpen(use.key, now) ? <KeyActions license={license} use={use} canShow={canShow} /> : null,
+          isKeyActive(use.key, now) ? <KeyActions license={license} use={use} canShow={canShow} /> : null,
       },
     ],
   };
@@ -205,7 +205,7 @@ function KeySites({ license, sites }: { license: License; sites: string[] }) {
   if (sites.length === 0) return <>{t.common.none}</>;
   return (
     <>
-      {sites.slice(0, KEY_SITES).map(inBothForms).join(', ')}
+      {sites.slice(0, KEY_SITES).map(withAsciiForm).join(', ')}
       {sites.length > KEY_SITES ? (
         <>
           {' '}

@@ -5,9 +5,9 @@ import type { License } from '../../../licensing/licenses';
 import { asSort } from '../../../licensing/sorting';
 import { liveStatus, paidUntil } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
-import { filterId } from '../../../operations/kit/reading';
+import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
-import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { csvRows } from '../csv';
 import { ButtonLink, type Option } from '../kit/fields';
 import { Filters, NoMatch, orderField, type FilterField } from '../kit/filters';
@@ -52,7 +52,7 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
   const texts = t.licenses;
   const given = readGiven(query);
   const { after, sort, ...filters } = given;
-  const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
+  const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
   const counts = await loadOptional({ db, settings }, async (on) => countsOf(on, at));
   const counted = await loadOptional({ db, settings }, async (on) => countLicenses(on, toQuery(filters), at));
   const { items, next } = await listLicensePage(db, toQuery(given), { limit: LIMIT, after }, at).catch(

@@ -2,7 +2,7 @@ import { capitalized } from '../../../texts/case';
 import { describeStored } from '../../../texts/operators/failures';
 import { listAllMails, reportJson, type Mail } from '../../../mail/queue';
 import { mailOperations } from '../../../operations/mails';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { csvNameOf, csvOf } from '../csv';
 import { FailedMailActs } from './failed-mails';

@@ -1,6 +1,6 @@
 import { notFound } from '../../../operations/kit/failures';
 import { CSV_UPLOAD, importOperations } from '../../../operations/imports';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { CSV_FIELDS } from '../../../transfer/moving/any-csv';
 import { findImport, listMoves, type ImportRun } from '../../../transfer/moving/list';
 import type { MoveReport } from '../../../transfer/moving/report';

@@ -1,4 +1,4 @@
-import { listProducts, plansOf } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { listLapsed, type LapsedLicense } from '../../../figures/not-renewed';
 import { OperatorError } from '../../../licensing/operator-error';
 import { lastMonths } from '../../../figures/renewals';
@@ -32,7 +32,7 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
   const { columns } = texts;
   const given = readGiven(query);
   const { after: _after, ...filters } = given;
-  const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
+  const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
   const { items, next } = await readLapsed(call, given, LIMIT);
   return {
     page: (

@@ -1,7 +1,7 @@
 import { jsonOf } from '../../../base/json';
 import { addOperator, listOperators, removeOperator, type Operator } from '../../../access/operators';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { clearSessionCookie } from '../../session-cookies';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';

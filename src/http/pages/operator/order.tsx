@@ -7,7 +7,7 @@ import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/views';
 import { listFailedMails } from '../../../mail/failed-mails';
-import type { LineOutcome, ToldEvent } from '../../../orders/order-events';
+import type { LineOutcome, ReportedEvent } from '../../../orders/order-events';
 import { orderNotFoundError } from '../../../orders/process';
 import { readEvents } from '../../../orders/refunds';
 import {
@@ -18,7 +18,7 @@ import {
   readOrder,
   type OrderDetails,
 } from '../../../orders/views';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
@@ -267,7 +267,7 @@ function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 
 
 type Line = OrderDetails['lines'][number]['line'];
 
-function outcomesOf({ outcomeJson }: ToldEvent): LineOutcome[] {
+function outcomesOf({ outcomeJson }: ReportedEvent): LineOutcome[] {
   return JSON.parse(outcomeJson ?? '[]') as LineOutcome[];
 }
 
@@ -342,7 +342,7 @@ function Lines({
   );
 }
 
-function Events({ events }: { events: ToldEvent[] }) {
+function Events({ events }: { events: ReportedEvent[] }) {
   const { t, format } = useView();
   const { one: texts, events: names, actions } = t.orders;
   const reasons: Record<string, string> = t.orders.reasons;

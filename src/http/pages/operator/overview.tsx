@@ -1,24 +1,24 @@
 import { firstSteps, listGaps, readGoods, type Gap, type Goods } from '../../../overview/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
-import { filterId } from '../../../operations/kit/reading';
+import { filterId } from '../../../operations/kit/request-params';
 import { PERIODS } from '../../../figures/kept-figures';
 import { readMoney } from '../../../figures/money';
 import { countFailedMails } from '../../../mail/queue';
-import { isStopped, listWebhooks } from '../../../webhooks/receivers';
+import { isAutoDisabled, listWebhooks } from '../../../webhooks/receivers';
 import { listActionItems, refusalsByReason, type RefusalReason } from '../../../overview/action-items';
 import {
   countEndingSoon,
   readArrivals,
   readFigures,
   readInstalled,
-  readRefused,
+  countRefusedOfDays,
   readRenewalRate,
   readTrend,
   releasedLately,
   type Compared,
   type Figures,
   type OverviewQuery,
-  daysBefore,
+  isoDayBefore,
 } from '../../../overview/overview';
 import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
@@ -54,13 +54,13 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
     await Promise.all([
       readFigures(db, query, at),
       counted(`needs ${language}`, async (on) => {
-        const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
-        const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
+        const failedMails = await countFailedMails(on, new Date(isoDayBefore(at, 7)));
+        const stoppedWebhooks = (await listWebhooks(on)).filter(isAutoDisabled).length;
         const home = settings.updateXml;
         const { spreadFactor } = settings;
         return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
       }),
-      counted('refused', (on) => readRefused(on, query)),
+      counted('refused', (on) => countRefusedOfDays(on, query)),
       counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),
       counted(`reasons ${language}`, (on) => refusalsByReason(on, query, at, language)),
       counted('arrivals', (on) => readArrivals(on, goods, query, at)),
@@ -208,7 +208,7 @@ function FiguresPanel({
           title={texts.sold}
           value={sold.now}
           note={before(sold.before)}
-          link={{ ...product, issued_since: daysBefore(now, query.days - 1) }}
+          link={{ ...product, issued_since: isoDayBefore(now, query.days - 1) }}
         />
         <Figure title={texts.renewed} value={renewed.now} note={before(renewed.before)} />
         <Figure

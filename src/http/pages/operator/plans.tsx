@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import {
   countLicensesOnPlans,
-  listProducts,
+  listCatalogue,
   PLAN_DEFAULTS,
   readProduct,
   type Plan,
@@ -10,7 +10,7 @@ import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import { requirePlan } from '../../../licensing/find-or-throw';
 import { invalid, type ErrorResponse } from '../../../operations/kit/failures';
 import { planOperations } from '../../../operations/plans';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, filled, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
@@ -128,7 +128,7 @@ async function showNew(call: OperatorCall, form: FormState): Promise<PageRespons
   const template = form.value('copy') ?? call.query.get('copy') ?? undefined;
   if (template !== undefined) {
     const { plan, product } = await planOf({ ...call, path: { id: template } });
-    const products = await listProducts(call.db);
+    const products = await listCatalogue(call.db);
     return showForm(call, form, { product, plan, copiesTo: products.filter(({ id }) => id !== product.id) });
   }
   const given = form.value('product_id') ?? call.query.get('product_id') ?? '';
@@ -145,7 +145,7 @@ async function showEdit(
 ): Promise<PageResponse> {
   const asks = form.failure?.field === 'licenses' || form.value('licenses') !== undefined;
   const counts = asks ? await countLicensesOnPlans(call.db, [plan.id], plan.activationLimit) : undefined;
-  const canCopy = (await listProducts(call.db)).length > 1;
+  const canCopy = (await listCatalogue(call.db)).length > 1;
   return showForm(call, form, { product, plan, canCopy, withLimit: counts?.get(plan.id) ?? 0 });
 }
 

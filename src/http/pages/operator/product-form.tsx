@@ -1,7 +1,7 @@
-import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
+import { listCatalogue, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
 import type { ErrorResponse } from '../../../operations/kit/failures';
 import { productOperations } from '../../../operations/products';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
@@ -18,7 +18,7 @@ const productOf = (call: OperatorCall) => readProduct(call.db, readId(call));
 export const productFormRoutes: Route<OperatorCall>[] = [
   formRoute('/products/new', {
     async show(call, form) {
-      return showForm(call, form, { others: await listProducts(call.db) });
+      return showForm(call, form, { others: await listCatalogue(call.db) });
     },
     async work(call, sent) {
       const { id, name } = await act(call, sent, productOperations.addProduct, { body: bodyOf(sent) });
@@ -29,7 +29,7 @@ export const productFormRoutes: Route<OperatorCall>[] = [
   formRoute('/products/:id/edit', {
     find: productOf,
     async show(call, form, { product, bundles }) {
-      const others = (await listProducts(call.db)).filter(({ id }) => id !== product.id);
+      const others = (await listCatalogue(call.db)).filter(({ id }) => id !== product.id);
       // Listed by another product, it includes none.
       const isIncluded = bundles.some(({ includes }) => includes !== 'all');
       return showForm(call, form, { product, others: isIncluded ? [] : others });

@@ -1,6 +1,6 @@
 import { readProduct, type Plan, type Product, type ProductDetails } from '../../../licensing/catalogue';
 import { countLicensesByPlan } from '../../../figures/statistics';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { ButtonLink } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';

@@ -1,4 +1,4 @@
-import { findOfferedVersion } from '../../../joomla/update-xml/offered';
+import { findOfferedVersion } from '../../../joomla/update-xml/plan-updates';
 import { plansOf } from '../../../licensing/catalogue';
 import { countLicensesByProduct, listProductPage, PRODUCT_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';

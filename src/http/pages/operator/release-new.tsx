@@ -2,7 +2,7 @@ import { isRecentSignIn } from '../../../access/sessions';
 import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readProduct } from '../../../licensing/catalogue';
 import type { ErrorResponse } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, type DataOf } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -2,7 +2,7 @@ import { previewNotice } from '../../../mail/security-release';
 import { releaseNoticeOperations } from '../../../operations/release-notice';
 import { findReleaseById, type Release } from '../../../packages/releases';
 import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -1,12 +1,12 @@
 import { DAY_MS } from '../../../base/days';
-import { listProducts, type Product } from '../../../licensing/catalogue';
+import { listCatalogue, type Product } from '../../../licensing/catalogue';
 import { listRequestPage, type RequestQuery } from '../../../licensing/lists';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readStatistics } from '../../../figures/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
 import { refusalReason, REFUSAL_CODES } from '../../../overview/action-items';
-import { tellRequests, type ToldRequest } from '../../../support/requests';
-import { filterId, requireLicense } from '../../../operations/kit/reading';
+import { describeRequests, type DescribedRequest } from '../../../support/requests';
+import { filterId, requireLicense } from '../../../operations/kit/request-params';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch, type FilterField } from '../kit/filters';
@@ -40,7 +40,7 @@ async function showRequests(call: OperatorCall): Promise<PageResponse> {
   const licenseId = await licenseOf(call);
   const given = readGiven(query);
   const { after: _after, ...filters } = given;
-  const products = await listProducts(db);
+  const products = await listCatalogue(db);
   const { items: requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
   const days =
     licenseId === undefined
@@ -158,12 +158,12 @@ function readGiven(query: URLSearchParams): Given {
 async function readRequests(
   { db, at, view }: OperatorCall,
   { licenseId, given, limit }: { licenseId: number | undefined; given: Given; limit: number },
-): Promise<{ items: ToldRequest[]; next: string | null }> {
+): Promise<{ items: DescribedRequest[]; next: string | null }> {
   try {
     const page = await listRequestPage(db, toQuery(licenseId, given), { limit, after: given.after });
     const zone = view.format.zone;
     return {
-      items: await tellRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
+      items: await describeRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
       next: page.next,
     };
   } catch (error) {

@@ -1,5 +1,5 @@
 import { describeWait } from '../../../texts/operators/failures';
-import { listProducts, plansOf } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { requireShop, SKU_QUANTITIES } from '../../../orders/shops';
 import { act, filled, unlessGone } from '../act';
 import { formRoute } from '../form-route';
@@ -79,7 +79,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
 
 /** All plans by the names of their products. */
 export async function planOptions({ db }: Pick<OperatorCall, 'db'>): Promise<Option[]> {
-  const products = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const products = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const plans = await plansOf(db, undefined);
   return plans.map(({ id, productId, name }) => ({
     value: id,

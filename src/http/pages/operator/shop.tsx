@@ -1,7 +1,7 @@
 import { needsOfOrders, type ActionItem } from '../../../overview/action-items';
 import type { Effect } from '../../../orders/order-events';
 import { plansOf } from '../../../licensing/catalogue';
-import { countUnreadable, readRefused, type Refused } from '../../../orders/refused-messages';
+import { countUnreadable, readRefusedMessages, type RefusedMessages } from '../../../orders/refused-messages';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
@@ -97,7 +97,7 @@ const MESSAGES_SHOWN = 20;
 interface Receives {
   address: string;
   messages: ShopMessage[];
-  refused: Refused;
+  refused: RefusedMessages;
   unreadable: number;
 }
 
@@ -105,7 +105,7 @@ async function readMessages(call: OperatorCall, shop: string): Promise<Receives>
   return {
     address: hookAddress(call, shop),
     messages: await listMessages(call.db, { shop, limit: MESSAGES_SHOWN }),
-    refused: await readRefused(call.db, shop, call.at),
+    refused: await readRefusedMessages(call.db, shop, call.at),
     unreadable: (await countUnreadable(call.db, call.at)).get(shop) ?? 0,
   };
 }
@@ -392,7 +392,7 @@ function ShopPage({
 }
 
 /** Whether a receiver has its secret, and what it refused without the right one. */
-function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; refused: Refused }) {
+function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; refused: RefusedMessages }) {
   const { t, to, format } = useView();
   const { shops: texts } = t.orders;
   const lacks = shop.secretSealed === null;

@@ -1,7 +1,7 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { isPosting, SHOP_KINDS, SHOP_MAILS } from '../../../orders/shop-kinds';
 import { apiKeyLook, listShops, secretLook, shopJson, type Shop } from '../../../orders/shops';
-import { countWaiting } from '../../../orders/views';
+import { countWaitingOrders } from '../../../orders/views';
 import type { ErrorResponse } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { csvNameOf, csvOf } from '../csv';
@@ -51,7 +51,7 @@ async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<
   const { shops: texts } = t.orders;
   const { columns } = texts;
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
-  const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
+  const waiting = new Map((await countWaitingOrders(db)).map(({ shop, orders }) => [shop, orders]));
   return {
     page: (
       <ListPage

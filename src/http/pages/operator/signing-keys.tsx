@@ -1,4 +1,4 @@
-import { listSigningKeys, type SigningKeyInUse } from '../../../licensing/signing-keys';
+import { listKeysInUse, type SigningKeyInUse } from '../../../licensing/signing-keys';
 import { signingKeyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { signingKeyOperations } from '../../../operations/signing-keys';
@@ -38,7 +38,7 @@ async function showKeys({ db, view }: OperatorCall): Promise<PageResponse> {
           </>
         }
         caption={texts.caption}
-        rows={await listSigningKeys(db)}
+        rows={await listKeysInUse(db)}
         empty={<p class="mb-0">{texts.none}</p>}
         columns={[
           {
@@ -77,13 +77,13 @@ async function showKeys({ db, view }: OperatorCall): Promise<PageResponse> {
 }
 
 async function downloadKeys({ db, view }: OperatorCall): Promise<PageResponse> {
-  const rows = csvOf(await listSigningKeys(db), signingKeyJson);
+  const rows = csvOf(await listKeysInUse(db), signingKeyJson);
   return { csv: csvNameOf(view.t.system.signingKeys.title), rows };
 }
 
 async function askAdd({ db, view }: OperatorCall, form: FormState): Promise<PageResponse> {
   const texts = view.t.system.signingKeys;
-  const isFirst = (await listSigningKeys(db)).every(({ state }) => state === 'retired');
+  const isFirst = (await listKeysInUse(db)).every(({ state }) => state === 'retired');
   return {
     page: (
       <FormPage
@@ -107,7 +107,7 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageRespo
 }
 
 async function askRetire({ db, path, view: { t } }: OperatorCall, form: FormState): Promise<PageResponse> {
-  const keys = await listSigningKeys(db);
+  const keys = await listKeysInUse(db);
   const key = keys.find(({ kid }) => kid === path.kid);
   if (key === undefined) throw notFound('signing key');
   const { kid, state } = key;

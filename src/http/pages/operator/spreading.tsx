@@ -1,6 +1,6 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
 import { asSort } from '../../../licensing/sorting';
-import { listSpreadingPage, MAX_LISTED, SPREADING_SORTS } from '../../../licensing/spreading';
+import { listSpreadingPage, MAX_SPREADING_KEYS, SPREADING_SORTS } from '../../../licensing/spreading';
 import { spreadingJson } from '../../../operations/reported-sites';
 import { csvNameOf, csvOf } from '../csv';
 import { ButtonLink } from '../kit/fields';
@@ -23,7 +23,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
   const { columns } = texts;
   const sort = asSort(SPREADING_SORTS, query.get('sort'));
   const by = sort ?? '-at';
-  const page = { limit: MAX_LISTED };
+  const page = { limit: MAX_SPREADING_KEYS };
   const { items: keys } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);
   return {
     page: (
@@ -75,7 +75,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
             title: columns.sites,
             kind: 'long',
             cell: ({ sites }) =>
-              [...new Set(sites.map(({ site }) => inBothForms(site)))].slice(0, SITES_NAMED).join(', ') ||
+              [...new Set(sites.map(({ site }) => withAsciiForm(site)))].slice(0, SITES_NAMED).join(', ') ||
               t.common.none,
           },
           mayWrite && {
@@ -98,7 +98,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
 
 async function downloadSpreading({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
   const sort = asSort(SPREADING_SORTS, query.get('sort'));
-  const page = { limit: MAX_LISTED };
+  const page = { limit: MAX_SPREADING_KEYS };
   const { items } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);
   const rows = csvOf(items, (one) => {
     const { sites, ...fields } = spreadingJson(one);

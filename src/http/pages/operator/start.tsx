@@ -3,7 +3,7 @@ import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readNewProduct } from '../../../joomla/publish';
 import { invalid } from '../../../operations/kit/failures';
 import type { UploadTerms } from '../../../operations/kit/operation';
-import { requireRight } from '../../../operations/kit/perform';
+import { requirePermission } from '../../../operations/kit/perform';
 import { refuseThePackage, releaseOperations } from '../../../operations/releases';
 import type { UploadRules } from '../../../operations/kit/upload';
 import { pathOfStaged, removeStaged, type StagedPackage } from '../../../packages/package-files';
@@ -65,7 +65,7 @@ function step(
 async function beginWithPackage(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { ctx, caller, at, settings } = call;
   const { uploadRelease } = releaseOperations;
-  requireRight(caller, productOperations.addProduct, at);
+  requirePermission(caller, productOperations.addProduct, at);
   const { types, rules } = uploadRelease.upload as UploadTerms;
   const received = await requestOf(ctx).receive(types, rules(settings) as UploadRules<StagedPackage>);
   const { file } = received;

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { DAY_MS } from '../../../base/days';
 import { listOperators } from '../../../access/operators';
 import { listTokens } from '../../../access/tokens';
-import { listSigningKeys } from '../../../licensing/signing-keys';
+import { listKeysInUse } from '../../../licensing/signing-keys';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
@@ -122,7 +122,7 @@ async function readAccess({ db, at }: OperatorCall) {
     ({ expiresAt }) => expiresAt !== null && expiresAt.getTime() < at.getTime() + SOON_MS,
   );
   const operators = (await listOperators(db)).length;
-  const signing = (await listSigningKeys(db)).find(({ state }) => state === 'current')?.kid;
+  const signing = (await listKeysInUse(db)).find(({ state }) => state === 'current')?.kid;
   return { tokens: live.length, ending, operators, signing };
 }
 

@@ -1,7 +1,7 @@
 import { listTokenPage, listTokens, type ApiToken } from '../../../access/tokens';
 import { tokenJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { tokenOperations } from '../../../operations/tokens';
 import { clearSessionCookie } from '../../session-cookies';
 import { act, filled } from '../act';

@@ -4,12 +4,12 @@ import {
   type ReadUpdateXml,
   type XmlProbeResult,
 } from '../../../joomla/regenerate-update-xml';
-import { includedIn, readCatalogue } from '../../../licensing/bundles';
+import { includedProducts, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { findOffered } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { OperationError } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formState, toFormFailure } from '../form-state';
 import { CopyText } from '../kit/copy';
@@ -72,7 +72,7 @@ export async function readOffer({ db, settings }: OperatorCall, product: Product
   const offer = { product, latest, xml, reach: url === null ? undefined : await settings.askForXml(url) };
   if (latest !== undefined || product.element !== null) return { ...offer, club: undefined };
   const included: Included[] = [];
-  for (const { id, name } of includedIn(await readCatalogue(db), product.id).slice(0, MOST_INCLUDED))
+  for (const { id, name } of includedProducts(await readCatalogue(db), product.id).slice(0, MOST_INCLUDED))
     included.push({ id, name, latest: (await findOffered(db, id))?.version });
   return { ...offer, club: included.length > 0 ? included : undefined };
 }

@@ -3,11 +3,11 @@ import { describeStored } from '../../../texts/operators/failures';
 import {
   countWaitingFor,
   deliveryJson,
-  isStopped,
+  isAutoDisabled,
   listDeliveryPage,
   receiverName,
   requireWebhook,
-  stateOf as stateOfDelivery,
+  deliveryStateOf as stateOfDelivery,
   type Delivery,
   type WebhookRow,
 } from '../../../webhooks/receivers';
@@ -82,7 +82,9 @@ async function showWebhook(call: OperatorCall): Promise<PageResponse> {
           </>
         }
       >
-        {isOn ? null : <p class="alert alert-warning">{isStopped(webhook) ? texts.stopped : texts.off}</p>}
+        {isOn ? null : (
+          <p class="alert alert-warning">{isAutoDisabled(webhook) ? texts.stopped : texts.off}</p>
+        )}
         <Panel id="facts" title={texts.facts.title} kind="mb-3" inside>
           <Facts
             facts={[

@@ -1,9 +1,9 @@
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../../../joomla/extension-types';
 import { readUpdateXmlOptions } from '../../../joomla/update-xml/options';
-import { DATABASES } from '../../../joomla/update-xml/remembered';
+import { DATABASES } from '../../../joomla/update-xml/saved-options';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { STABILITIES } from '../../../licensing/versions';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -4,7 +4,7 @@ import { endSession, openOperatorSession } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
 import { OperationError } from '../../../operations/kit/failures';
 import type { Child } from 'hono/jsx';
-import { keepChoices, keepNext, takeNext } from '../browser-choices';
+import { savePreferences, saveReturnPath, takeReturnPath } from '../browser-choices';
 import { fieldOf, formState, type FormState } from '../form-state';
 import { done, type PageResponse, type PageCall, type Route } from '../page';
 import { signInAddress } from './again';
@@ -26,7 +26,7 @@ const signIn: Route<PageCall> = {
     const { ctx, view } = call;
     // Show a link instead: the CSP of the form's page forbids a redirect to another host.
     if (new URL(door).origin !== ctx.state.origin) return showSignIn(call, formState(), isAgain);
-    keepNext(ctx, nextOf(call.query), view.to(''));
+    saveReturnPath(ctx, nextOf(call.query), view.to(''));
     ctx.status = 303;
     ctx.set('Location', door);
     return { sent: true };
@@ -65,7 +65,7 @@ const link: Route<PageCall> = {
     const replaces = readSessionCookie(call.ctx, 'operator');
     const opened = await openOperatorSession(call.db, { code: call.path.code ?? '' }, call.at, { replaces });
     if ('refused' in opened) return refuseCode(call);
-    const next = takeNext(call.ctx, call.view.to(''));
+    const next = takeReturnPath(call.ctx, call.view.to(''));
     return enter(call, opened, nextOf(new URLSearchParams({ next })));
   },
 };
@@ -84,7 +84,7 @@ const signOut: Route<PageCall> = {
 const preferences = (path: string): Route<PageCall> => ({
   path,
   post(call, sent) {
-    keepChoices(call.ctx, sent, call.view.to(''));
+    savePreferences(call.ctx, sent, call.view.to(''));
     return { to: nextOf(sent, 'back') };
   },
 });
@@ -103,7 +103,7 @@ function showSignIn(call: PageCall, form: FormState, byDoor = false): { page: Ch
   const { ctx, query, view, settings } = call;
   const next = nextOf(query);
   // Keep the page for a one-time link too, whether mailed or printed.
-  if (!form.wasSent) keepNext(ctx, next, view.to(''));
+  if (!form.wasSent) saveReturnPath(ctx, next, view.to(''));
   const why = view.operator === undefined ? query.get('why') : null;
   return {
     page: (

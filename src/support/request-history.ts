@@ -1,14 +1,14 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { isOfDownload } from '../texts/operators/support';
-import type { Code, MeantKey, RequestFacts, Slip } from './finding-model';
-import { asOnPages, causeOf } from './sentences';
+import type { FindingCode, MeantKey, RequestFacts, Slip } from './finding-model';
+import { formatFactsForPage, causeOf } from './sentences';
 import { compareHints } from './similar-keys';
-import type { RequestFinding, SortedAnswer } from './sorted-answer';
+import type { RequestFinding, GroupedFindings } from './grouped-findings';
 
 /** The recorded requests of a licence, described for its page. The functions are pure. */
 
-export interface Entry {
+export interface HistoryEntry {
   /** the time of the latest request */
   at: Date;
   /** the time of the first one; equal to `at` for a single request */
@@ -16,7 +16,7 @@ export interface Entry {
   count: number;
   /** `checked`: a program asked whether it may download */
   kind: 'refused' | 'granted' | 'checked';
-  code: Code;
+  code: FindingCode;
   /** the request and the reason for its refusal: "Update refused: the licence expired on 12 Nov 2026." */
   sentence: string;
   /** the two parts of a refusal's sentence, so that a page can stress the second; null: not refused */
@@ -67,13 +67,13 @@ export interface WhatHappenedOptions {
 }
 
 /** Describes the recorded requests of an answer, newest first. Equal ones are one entry, unless a success is between them. */
-export function whatHappened(
-  { requests, licenseId }: Pick<SortedAnswer, 'requests' | 'licenseId'>,
+export function requestHistory(
+  { requests, licenseId }: Pick<GroupedFindings, 'requests' | 'licenseId'>,
   options: WhatHappenedOptions,
-): Entry[] {
+): HistoryEntry[] {
   const groups: RequestFinding[][] = [];
   let open = new Map<string, RequestFinding[]>();
-  let kind: Entry['kind'] | undefined;
+  let kind: HistoryEntry['kind'] | undefined;
   for (const one of requests) {
     // Refusals before and after a success are separate entries.
     if (kind !== kindOf(one)) open = new Map();
@@ -94,11 +94,11 @@ function toEntry(
   newestFirst: RequestFinding[],
   licenseId: number | null,
   options: WhatHappenedOptions,
-): Entry {
+): HistoryEntry {
   const { language, now, zone, activationType = 'domain' } = options;
   const { whatHappened: texts, language: written } = OPERATORS[language];
   const [latest] = group as [RequestFinding];
-  const { request } = asOnPages(latest.facts, language);
+  const { request } = formatFactsForPage(latest.facts, language);
   const at = new Date(request.last_at);
   const first = new Date(Math.min(...group.map(firstOf)));
   const count = group.reduce((sum, one) => sum + (one.count ?? 1), 0);
@@ -140,7 +140,7 @@ function since(first: Date, at: Date, { language, zone, now }: WhatHappenedOptio
     : written.moment(first, zone, now);
 }
 
-function kindOf({ code, facts }: RequestFinding): Entry['kind'] {
+function kindOf({ code, facts }: RequestFinding): HistoryEntry['kind'] {
   if (facts.request.outcome !== 'ok') return 'refused';
   return code === 'CHECKED' ? 'checked' : 'granted';
 }
@@ -170,9 +170,9 @@ function partsOf(
     activationType,
     near,
   }: { language: OperatorLanguage; activationType: string; near: NearKey | null },
-): NonNullable<Entry['parts']> {
+): NonNullable<HistoryEntry['parts']> {
   const { code } = finding;
-  const facts = asOnPages(finding.facts, language);
+  const facts = formatFactsForPage(finding.facts, language);
   const because = near
     ? texts.mistyped
     : code === 'RATE_LIMITED'
@@ -210,11 +210,11 @@ function toNear(seen: string, hint: string, slip: Slip, language: OperatorLangua
 }
 
 /** Causes that have ended, so that any later success of this kind shows it. */
-const GONE = new Set<Code>([
+const GONE = new Set<FindingCode>([
   ...(['ACTIVE_AGAIN', 'COVERED_SINCE', 'SLOT_FREE', 'ACTIVATED_SINCE', 'PUBLISHED_SINCE'] as const),
 ]);
 /** Causes on the customer's side, which have ended when the same address succeeds. */
-const OF_CLIENT = new Set<Code>([
+const OF_CLIENT = new Set<FindingCode>([
   ...(['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED', 'UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED'] as const),
   ...(['RATE_LIMITED_PROXY', 'WRONG_PRODUCT', 'BAD_PRODUCT_ID', 'OMITTED', 'PACKAGE_MISSING'] as const),
 ]);

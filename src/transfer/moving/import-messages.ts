@@ -2,17 +2,17 @@ import type { moved } from '../../texts/operators/en/moved';
 
 /** The codes of remarks about rows, and the values in their sentences. Each interface has its own words (texts, `moved`). */
 
-export type LeftOutCode = keyof typeof moved.leftOut;
+export type SkipCode = keyof typeof moved.leftOut;
 export type WarningCode = keyof typeof moved.warnings;
-export type StaysCode = keyof typeof moved.stays;
+export type KeptCode = keyof typeof moved.stays;
 
 /** A code, alone or with its values. It never contains a cell's text, which may be a key. */
-export type LeftOutReason = LeftOutCode | readonly [LeftOutCode, ...string[]];
+export type SkipReason = SkipCode | readonly [SkipCode, ...string[]];
 
 type Sentences<Code extends string> = Record<Code, string | ((...facts: string[]) => string)>;
 
 /** Returns the sentence of a code. */
-export function say<Code extends string>(
+export function importMessageOf<Code extends string>(
   sentences: Sentences<Code>,
   { code, facts }: { code: Code; facts: readonly string[] },
 ): string {
@@ -20,7 +20,7 @@ export function say<Code extends string>(
   return typeof sentence === 'string' ? sentence : sentence(...facts);
 }
 
-export function codeOf(reason: LeftOutReason): { code: LeftOutCode; facts: string[] } {
+export function skipCodeOf(reason: SkipReason): { code: SkipCode; facts: string[] } {
   if (typeof reason === 'string') return { code: reason, facts: [] };
   const [code, ...facts] = reason;
   return { code, facts };

@@ -1,5 +1,5 @@
-import type { batchScripts } from './batched-scripts';
-import type { Counted, createMemoryCounters } from './memory-counters';
+import type { batchScripts } from './redis-script-batcher';
+import type { WindowCount, createMemoryCounters } from './memory-counters';
 
 /**
  * Limits of downloads and of the checks before them (docs/api-errors.md, "Limits"): unknown keys by address, refusals
@@ -7,7 +7,7 @@ import type { Counted, createMemoryCounters } from './memory-counters';
  * address and for its key there, so that concurrent requests are limited like successive ones.
  */
 
-export interface Asked {
+export interface DownloadAttempt {
   /** the client's network, as rate limits count it */
   client: string;
   /** the digest of the key; undefined if no key was sent */
@@ -15,7 +15,7 @@ export interface Asked {
   isCheck: boolean;
 }
 
-export interface Taken {
+export interface Reservation {
   /** the count that is full; `doubt`: full of requests in doubt, so retry soon; undefined: the request may continue */
   full: 'unknown' | 'refused' | 'granted' | 'doubt' | undefined;
   /** the milliseconds until the window ends */
@@ -25,13 +25,13 @@ export interface Taken {
 }
 
 /** The outcome. `unit` is the product and version. `open` means no verdict was given, so nothing is counted. */
-export type Outcome = { is: 'unknown' | 'refused' | 'open' } | { is: 'granted'; unit: string };
+export type DownloadOutcome = { is: 'unknown' | 'refused' | 'open' } | { is: 'granted'; unit: string };
 
-export interface DownloadCounts {
+export interface DownloadLimiter {
   /** Counts a request in doubt, or refuses it, in one atomic step before any look-up. */
-  take(asked: Asked): Promise<Taken>;
+  take(asked: DownloadAttempt): Promise<Reservation>;
   /** Counts the outcome. A download that a check has already counted is not counted again. */
-  settle(asked: Asked, outcome: Outcome): Promise<void>;
+  settle(asked: DownloadAttempt, outcome: DownloadOutcome): Promise<void>;
 }
 
 interface DownloadLimits {
@@ -49,15 +49,15 @@ const DOUBT = 10;
 /** The counts that one step of a request reads and changes. */
 interface Counts {
   /** counts the unknown keys of the address, and the requests of pages that count with them */
-  unknown: (points: 0 | 1) => Counted;
+  unknown: (points: 0 | 1) => WindowCount;
   /** counts the requests in doubt: of the address, and of the key there */
   doubt: (points: -1 | 0 | 1) => { address: number; key: number };
   /** counts by key and address */
-  of: (name: string, points?: -1 | 0 | 1) => Counted;
+  of: (name: string, points?: -1 | 0 | 1) => WindowCount;
 }
 
-function take(counts: Counts, { isCheck }: Asked, limit: number): Taken {
-  const isFull = (full: Taken['full'], most: number, count: (points: 0 | 1) => Counted) => {
+function take(counts: Counts, { isCheck }: DownloadAttempt, limit: number): Reservation {
+  const isFull = (full: Reservation['full'], most: number, count: (points: 0 | 1) => WindowCount) => {
     if (count(0).count < most) return undefined;
     const { count: refused, endsIn } = count(1);
     return { full, endsIn, first: refused === most + 1 };
@@ -79,7 +79,7 @@ function take(counts: Counts, { isCheck }: Asked, limit: number): Taken {
   return { full: undefined, endsIn, first: false };
 }
 
-function settle(counts: Counts, { isCheck }: Asked, outcome: Outcome, limit: number): void {
+function settle(counts: Counts, { isCheck }: DownloadAttempt, outcome: DownloadOutcome, limit: number): void {
   counts.doubt(-1);
   if (outcome.is === 'unknown') counts.unknown(1);
   if (outcome.is === 'refused') counts.of('refused', 1);
@@ -97,9 +97,9 @@ const checkedOf = (unit: string) => `checked ${unit}`;
 /** Counts in memory. @param limitNow of unknown keys, and of a key's refusals @param unknown counts unknown keys */
 export function countInMemory(
   limitNow: () => number,
-  unknown: (client: string, points: 0 | 1) => Counted,
+  unknown: (client: string, points: 0 | 1) => WindowCount,
   counters: ReturnType<typeof createMemoryCounters>,
-): DownloadCounts {
+): DownloadLimiter {
   const inDoubt = new Map<string, number>();
   const doubt = (name: string, points: -1 | 0 | 1) => {
     const count = (inDoubt.get(name) ?? 0) + points;
@@ -107,7 +107,7 @@ export function countInMemory(
     else inDoubt.delete(name);
     return count;
   };
-  const countsOf = ({ client, key = '' }: Asked): Counts => ({
+  const countsOf = ({ client, key = '' }: DownloadAttempt): Counts => ({
     unknown: (points) => unknown(client, points),
     doubt: (points) => ({ address: doubt(client, points), key: doubt(`${key}:${client}`, points) }),
     of: (name, points = 0) => counters(`${name}:${key}:${client}`, points),
@@ -119,14 +119,18 @@ export function countInMemory(
 }
 
 /** Adds points to a count, whose window has the given seconds, and returns the count. With `renews`, a point begins the window again. */
-export type Count = (name: string, seconds: number, points: -1 | 0 | 1, renews?: boolean) => Counted;
+export type Count = (name: string, seconds: number, points: -1 | 0 | 1, renews?: boolean) => WindowCount;
 
 /** Changes stored counts by name. `unknown` and `doubt` belong to an address, the others to a key at this address. */
-export type ChangeStored = <T>(asked: Asked, names: string[], change: (count: Count) => T) => Promise<T>;
+export type ChangeStored = <T>(
+  asked: DownloadAttempt,
+  names: string[],
+  change: (count: Count) => T,
+) => Promise<T>;
 
 /** Counts in the database, one transaction a step. @param change runs a step while the address is locked */
-export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadCounts {
-  const step = <T>(asked: Asked, more: string[], run: (counts: Counts, limit: number) => T) => {
+export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadLimiter {
+  const step = <T>(asked: DownloadAttempt, more: string[], run: (counts: Counts, limit: number) => T) => {
     const { limit, window } = limitsNow();
     const names = ['unknown', 'doubt', 'undecided', 'refused', 'granted', 'checked', ...more];
     return change(asked, names, (count) =>
@@ -220,14 +224,14 @@ export function countInRedis(
   limitsNow: () => DownloadLimits,
   client: ReturnType<typeof batchScripts>,
   nameOf: (client: string) => string,
-): DownloadCounts {
+): DownloadLimiter {
   client.defineCommand('takeDownload', { lua: TAKE, keys: 3 });
   client.defineCommand('settleDownload', { lua: SETTLE, keys: 3 });
   const run = client as unknown as Record<
     'takeDownload' | 'settleDownload',
     (call: string[]) => Promise<unknown>
   >;
-  const keysOf = ({ client: address, key = '' }: Asked) => {
+  const keysOf = ({ client: address, key = '' }: DownloadAttempt) => {
     const name = nameOf(address);
     // In an earlier version `doubt` was a text.
     return [name, `${name}:doubts`, `${name}:${key}`];
@@ -236,7 +240,11 @@ export function countInRedis(
   return {
     async take(asked) {
       const call = [...keysOf(asked), ...limitsOf(limitsNow()), asked.isCheck ? 'check' : 'download'];
-      const [full, endsIn, first] = (await run.takeDownload(call)) as [Taken['full'] | '', number, 0 | 1];
+      const [full, endsIn, first] = (await run.takeDownload(call)) as [
+        Reservation['full'] | '',
+        number,
+        0 | 1,
+      ];
       return { full: full || undefined, endsIn, first: first === 1 };
     },
     async settle(asked, outcome) {

@@ -1,7 +1,7 @@
 import { endWithGrace, paidUntil } from '../licensing/core/states';
 import type { OrderLine } from '../store/orders/orders';
-import type { LicenseEnd } from './decision';
-import { addLink, isSettled, linksOf, ownLinks, problemDigest, setLink, type Draft } from './draft';
+import type { RenewableEnd } from './decision';
+import { addLink, isResolved, linksOf, ownLinks, problemDigest, setLink, type Draft } from './draft';
 import type { LicenseFacts } from './facts';
 import { foldLine, type Meanings } from './line-state';
 import { MAX_QUANTITY } from './message';
@@ -10,15 +10,15 @@ import {
   itemOf,
   lineEvents,
   none,
-  whyIgnored,
-  type Action,
+  ignoredReason,
+  type LicenseAction,
   type LineEvent,
   type Outcome,
   type OrderEventName,
-  type ToldEvent,
+  type ReportedEvent,
 } from './order-events';
-import { endOf } from './paid-time';
-import { settleLicense, type Done, type SettledLicense } from './settle-license';
+import { endOfTerms } from './paid-time';
+import { reconcileLicense, type Done, type SettledLicense } from './reconcile-license';
 import {
   isWaiting,
   limitOf,
@@ -49,10 +49,14 @@ export interface SettledLine {
  * @param before the events before @param after the events with the new one, if there is one
  * @returns the effect of the new event on the line, and the data that the line waits for
  */
-export function settleLine(
+export function reconcileLine(
   draft: Draft,
   line: OrderLine,
-  { before, after, latest }: { before: ToldEvent[]; after: ToldEvent[]; latest: ToldEvent | undefined },
+  {
+    before,
+    after,
+    latest,
+  }: { before: ReportedEvent[]; after: ReportedEvent[]; latest: ReportedEvent | undefined },
 ): SettledLine {
   const events = lineEvents(after, line);
   const done: Done[] = [];
@@ -62,7 +66,7 @@ export function settleLine(
     if (begun !== undefined) {
       if (!isWaiting(begun))
         return {
-          outcome: none(whyIgnored(latest) ?? begun.reason ?? 'not_paid'),
+          outcome: none(ignoredReason(latest) ?? begun.reason ?? 'not_paid'),
           waits: undefined,
           waitingUpgrades: new Set(),
         };
@@ -84,14 +88,14 @@ export function settleLine(
     const resolved = resolveUpgrades(draft, was, after, {
       line,
       isTest: draft.order.isTest,
-      isSettled: (identity) => isSettled(draft, problemDigest(draft, identity, line.line)),
+      isSettled: (identity) => isResolved(draft, problemDigest(draft, identity, line.line)),
     });
     setLink(draft, link, { plans: resolved.plans });
     for (const [identity, wait] of resolved.waiting) {
       waitingUpgrades.add(identity);
       waits ??= wait;
     }
-    const one = settleLicense(draft, {
+    const one = reconcileLicense(draft, {
       link,
       line,
       license,
@@ -130,7 +134,7 @@ function beginLine(
   draft: Draft,
   line: OrderLine,
   events: LineEvent[],
-  told: ToldEvent[],
+  told: ReportedEvent[],
 ): Waits | { reason: string | undefined } | undefined {
   const renews = line.renewsJson !== null;
   const problem = problemOf(draft, line, told);
@@ -147,18 +151,18 @@ function beginLine(
 function problemOf(
   draft: Draft,
   { line, renewsJson }: OrderLine,
-  told: ToldEvent[],
+  told: ReportedEvent[],
 ): Waits | { reason: string } | undefined {
   if (draft.order.isTest || renewsJson !== null) return undefined;
-  const brought = broughtBy(told, line);
+  const brought = firstUnreadablePayment(told, line);
   const problem = brought && itemOf(brought, line)?.problem;
   if (brought === undefined || problem === undefined) return undefined;
-  const isLeft = isSettled(draft, problemDigest(draft, brought.identity, line));
+  const isLeft = isResolved(draft, problemDigest(draft, brought.identity, line));
   return isLeft ? { reason: 'left' } : { waitsFor: problem, awaited: null };
 }
 
 /** Returns the first payment of a line that cannot be read; undefined if another payment names its article. */
-export function broughtBy(told: ToldEvent[], line: string): ToldEvent | undefined {
+export function firstUnreadablePayment(told: ReportedEvent[], line: string): ReportedEvent | undefined {
   const paid = told.filter((event) => event.event === 'paid' && itemOf(event, line) !== undefined);
   return paid.every((event) => itemOf(event, line)?.problem !== undefined) ? paid[0] : undefined;
 }
@@ -200,7 +204,7 @@ function issueLine(
   for (const base of sold) {
     const plans: Plans = { base, upgrades: {} };
     const { terms, renewsItself, graceDays } = foldLine(events, meaningsOf(draft, plans, line, 1));
-    const end = { ...endWithGrace(endOf(terms), graceDays), renewsItself };
+    const end = { ...endWithGrace(endOfTerms(terms), graceDays), renewsItself };
     issueOn(draft, line, { plans, end, references: references.splice(0, base.count) });
   }
   return undefined;
@@ -211,7 +215,7 @@ export function issueMore(
   draft: Draft,
   line: OrderLine,
   count: number,
-  like: { plans: Plans; end: LicenseEnd; planId: number; limit: number },
+  like: { plans: Plans; end: RenewableEnd; planId: number; limit: number },
 ): Waits | undefined {
   const references = freeReferences(draft, line, count);
   if (references === undefined) return { waitsFor: 'reference_in_use', awaited: null };
@@ -236,7 +240,7 @@ function freeReferences(
 function issueOn(
   draft: Draft,
   line: OrderLine,
-  given: { plans: Plans; end: LicenseEnd; references: string[]; planId?: number; limit?: number },
+  given: { plans: Plans; end: RenewableEnd; references: string[]; planId?: number; limit?: number },
 ): void {
   const { plans, end, references, planId = plans.base.plan } = given;
   const plan = planOf(draft, planId);
@@ -320,7 +324,7 @@ function settleCount(
   draft: Draft,
   line: OrderLine,
   settled: Settled[],
-  latest: ToldEvent | undefined,
+  latest: ReportedEvent | undefined,
 ): 'issued' | 'reduced' | Waits | undefined {
   let did: 'issued' | 'reduced' | undefined;
   for (const one of settled) {
@@ -343,8 +347,12 @@ function settleCount(
   return did;
 }
 
-function outcomeOf(latest: ToldEvent | undefined, action: Action, reason: string | undefined): Outcome {
-  const ignored = whyIgnored(latest);
+function outcomeOf(
+  latest: ReportedEvent | undefined,
+  action: LicenseAction,
+  reason: string | undefined,
+): Outcome {
+  const ignored = ignoredReason(latest);
   if (ignored !== undefined) return none(ignored);
   return action === 'none' ? none(reason ?? 'no_change') : { action, reason: reason ?? null };
 }
@@ -354,7 +362,7 @@ function isUpgrade({ effect }: Pick<LineEvent, 'effect'>): boolean {
 }
 
 /** Chooses the action that the reply names: an event may have done several things, and its own purpose comes first. */
-function chosenAction(done: Done[], event: OrderEventName | undefined): Action {
+function chosenAction(done: Done[], event: OrderEventName | undefined): LicenseAction {
   const first: Done[] = event === 'renewed' ? ['renewed'] : [];
   if (event === 'chargeback_reversed' || event === 'refund_failed') first.push('issued', 'reinstated');
   const order: Done[] = [

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 /** The caches of a process, which save queries to the database. */
 
 /** A cache of a limited number of values, each kept for a limited time after its own `at`. */
-export interface Memory<T extends { at: Date }> {
+export interface TtlMap<T extends { at: Date }> {
   get(key: string, now: Date): T | undefined;
   set(key: string, value: T): T;
 }
@@ -12,7 +12,7 @@ export interface Memory<T extends { at: Date }> {
  * @param max the maximum of values; above it, the value that was set first is removed. That takes 0.5 µs with
  *   20,000 values, and 6 µs with a Map, which looks for its first key among deleted ones.
  */
-export function createMemory<T extends { at: Date }>(max: number, windowMs: number): Memory<T> {
+export function createTtlMap<T extends { at: Date }>(max: number, windowMs: number): TtlMap<T> {
   // Limited by size, so that it grows: with `max`, the eight of a service took 4.5 MB and 20 ms at its start.
   const values = new LRUCache<string, T>({ maxSize: max, sizeCalculation: () => 1 });
   return {

@@ -2,14 +2,14 @@ import type { WorksNowState } from './finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
-import type { Entry } from './what-happened';
+import type { HistoryEntry } from './request-history';
 import { inWords } from './sentences';
-import type { SortedAnswer } from './sorted-answer';
+import type { GroupedFindings } from './grouped-findings';
 import type { WhyAnswer } from './why';
 
 /** The answer to "Does it work now?": the same two lines on every licence's page. The functions are pure. */
 
-export interface WorksNow {
+export interface CurrentAccess {
   state: WorksNowState;
   /** the state in a word or two: "all is well", "suspended" */
   summary: string;
@@ -37,7 +37,11 @@ interface WorksNowOptions {
 }
 
 /** @param happened all entries of the answer (`whatHappened`). @returns null if no single licence is known */
-export function worksNow(answer: SortedAnswer, happened: Entry[], options: WorksNowOptions): WorksNow | null {
+export function currentAccess(
+  answer: GroupedFindings,
+  happened: HistoryEntry[],
+  options: WorksNowOptions,
+): CurrentAccess | null {
   const { now } = answer;
   if (now === null) return null;
   const { language, license, logDays } = options;
@@ -78,13 +82,17 @@ export function worksNow(answer: SortedAnswer, happened: Entry[], options: Works
 }
 
 /** Reports whether the licence's own state has ended this refusal. */
-function isOver({ code, worksAgain }: Entry): boolean {
+function isOver({ code, worksAgain }: HistoryEntry): boolean {
   return (
     code === 'ACTIVE_AGAIN' || code === 'PUBLISHED_SINCE' || code === 'COVERED_SINCE' || worksAgain !== null
   );
 }
 
-function updatesLine(answer: SortedAnswer, again: Entry[], { language, now, zone }: WorksNowOptions): Line {
+function updatesLine(
+  answer: GroupedFindings,
+  again: HistoryEntry[],
+  { language, now, zone }: WorksNowOptions,
+): Line {
   const { allowed, code, sentence } = (answer.now as NonNullable<WhyAnswer['now']>).updates;
   const { worksNow: texts, language: written } = OPERATORS[language];
   if (!allowed) {
@@ -120,13 +128,13 @@ function updatesLine(answer: SortedAnswer, again: Entry[], { language, now, zone
 }
 
 /** Returns the live status that stops it; null if it is active. */
-function statusOf({ stop }: SortedAnswer): LiveStatus | null {
+function statusOf({ stop }: GroupedFindings): LiveStatus | null {
   return (stop?.code.toLowerCase() as LiveStatus | undefined) ?? null;
 }
 
 function fullNote(
   now: NonNullable<WhyAnswer['now']>,
-  refused: Entry[],
+  refused: HistoryEntry[],
   { language, now: at, zone }: WorksNowOptions,
 ): string | null {
   if (now.new_site.code !== 'ACTIVATION_LIMIT_REACHED') return null;

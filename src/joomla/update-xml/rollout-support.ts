@@ -2,14 +2,14 @@ import { isCoded } from '../../base/errors';
 import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
-import { offeredTo } from '../../licensing/updates';
+import { releasesForBucket } from '../../licensing/updates';
 import { setRollout } from '../../packages/releases';
 import { inTransaction } from '../../store/engine/transaction';
-import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
+import { listReleases, FULL_ROLLOUT, type Release } from '../../store/releases';
 import { readUpdateXmlState } from '../regenerate-update-xml';
 import { fetchAsJoomla } from '../updater/fetch';
 import { ASSUMED_JOOMLA } from '../updater/try';
-import { findXmlPlace, type XmlHome } from './place';
+import { locateUpdateXml, type XmlLocation } from './location';
 
 /** Staged rollouts: checks whether the web server can offer a version to a share of the addresses. */
 
@@ -22,17 +22,17 @@ const ANSWER_MS = 3_000;
  * @param percent undefined or 100 needs no check
  * @throws OperatorError with the missing part
  */
-export async function requireStaging(
+export async function requireRolloutSupport(
   db: Db,
-  home: XmlHome,
+  home: XmlLocation,
   productId: number,
   percent: number | undefined,
 ): Promise<void> {
-  if (percent === undefined || percent === WHOLE_ROLLOUT) return;
+  if (percent === undefined || percent === FULL_ROLLOUT) return;
   const product = await requireProduct(db, productId);
   // Only Joomla reads the file; the API's update check applies the share itself.
   if (product.element === null) return;
-  const url = (await findXmlPlace(db, product, home))?.url ?? null;
+  const url = (await locateUpdateXml(db, product, home))?.url ?? null;
   if (url === null)
     throw refused(
       'rollout-no-address',
@@ -70,18 +70,18 @@ export async function requireStaging(
  */
 export async function stageRelease(
   db: Db,
-  home: XmlHome,
+  home: XmlLocation,
   { productId, version, state }: Release,
   percent: number,
 ): Promise<Release> {
-  if (state === 'published') await requireStaging(db, home, productId, percent);
+  if (state === 'published') await requireRolloutSupport(db, home, productId, percent);
   return inTransaction(db, async (trx) => {
     const release = await setRollout(trx, productId, version, percent);
-    if (percent === WHOLE_ROLLOUT) return release;
+    if (percent === FULL_ROLLOUT) return release;
     const { rollouts } = await readUpdateXmlState(trx, home, productId);
     if (rollouts.some((one) => one.version === version)) return release;
     const published = (await listReleases(trx, productId)).filter((one) => one.state === 'published');
-    const newer = offeredTo(published, percent)?.version ?? '';
+    const newer = releasesForBucket(published, percent)?.version ?? '';
     throw new OperatorError(
       `Version ${newer} is offered to these addresses, so none of them would be offered ${version}. Nothing was changed. Offer ${newer} to more addresses instead, or withdraw it.`,
       { code: 'CONFLICT', field: 'rollout', facts: { reason: 'rollout-replaced', version: newer } },

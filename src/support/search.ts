@@ -1,15 +1,21 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { storedCustomer } from '../licensing/customer-email';
-import { spellings } from '../licensing/core/identifiers';
+import { normalizedForms } from '../licensing/core/identifiers';
 import { canonicalAddress } from '../licensing/ip-addresses';
-import { asHint, asStart, canonicalKey, hasAboutOwnShape, writtenKey } from '../licensing/core/keys';
-import { isOpen } from '../licensing/license-keys';
+import {
+  parseKeyHint,
+  parseKeyStart,
+  canonicalKey,
+  isAlmostNativeKey,
+  keyDigests,
+} from '../licensing/core/keys';
+import { isKeyActive } from '../licensing/license-keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { listLicensePage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { findActivationsOf } from '../store/licenses/activations';
 import type { Db } from '../store/engine/database';
-import { findMeantKey, findLicenseIdsByKeyStart, listLabels } from '../store/licenses/license-keys';
+import { resolveKey, findLicenseIdsByKeyStart, listLabels } from '../store/licenses/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findOrdersNumbered } from '../store/orders/orders';
 import { numberWord, wordsOf } from '../store/search-words';
@@ -48,7 +54,7 @@ const MAX_FOUND = 50;
 const SEARCHED = 25_000;
 
 /** @throws OperatorError if the text is empty or too long */
-export async function find(db: Db, about: string, options: FindOptions): Promise<FindResult> {
+export async function searchByText(db: Db, about: string, options: FindOptions): Promise<FindResult> {
   const text = about.trim();
   const key = canonicalKey(text);
   if (key === '')
@@ -72,15 +78,15 @@ export async function find(db: Db, about: string, options: FindOptions): Promise
 }
 
 async function findByKey(db: Db, canonical: string, now: Date): Promise<FindResult | undefined> {
-  const key = await findMeantKey(db, writtenKey(canonical));
+  const key = await resolveKey(db, keyDigests(canonical));
   if (key === undefined) return undefined;
   const [license] = await findLicensesByIds(db, [key.licenseId]);
   if (license === undefined) return undefined;
-  const isPlain = key.id === license.mainKeyId && isOpen(key, now);
+  const isPlain = key.id === license.mainKeyId && isKeyActive(key, now);
   return {
     kind: 'license',
     id: license.id,
-    key: isPlain ? null : { id: key.id, ended: !isOpen(key, now) },
+    key: isPlain ? null : { id: key.id, ended: !isKeyActive(key, now) },
   };
 }
 
@@ -100,7 +106,7 @@ async function findListed(
     return named && { kind: 'license', id: named.id, key: null };
   }
   // A text in the form of a key is not searched as an order, because the database's query log would show it.
-  if (hasAboutOwnShape(canonicalKey(text))) return undefined;
+  if (isAlmostNativeKey(canonicalKey(text))) return undefined;
   const page = { limit: MAX_FOUND, after: undefined };
   const exact = text.includes('@')
     ? await listLicensePage(db, { customer: text }, page, now)
@@ -120,7 +126,7 @@ async function findListed(
 /** Finds licences by the beginning of a key, which is not repeated. */
 async function findBegun(db: Db, text: string, language: OperatorLanguage): Promise<FindResult | undefined> {
   const { several, foundAs } = OPERATORS[language].found;
-  const start = asStart(text);
+  const start = parseKeyStart(text);
   const ids = start === undefined ? [] : await findLicenseIdsByKeyStart(db, start, MAX_FOUND + 1);
   const licenses = await findLicensesByIds(db, ids.slice(0, MAX_FOUND));
   const [only] = licenses;
@@ -191,7 +197,7 @@ function isKeyLike(text: string, { findings }: WhyAnswer): boolean {
     ({ code, facts }) =>
       !('request' in facts) && ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'].includes(code),
   );
-  return isMeant || hasAboutOwnShape(canonicalKey(text)) || /^[^\s.]{16,}$/.test(text);
+  return isMeant || isAlmostNativeKey(canonicalKey(text)) || /^[^\s.]{16,}$/.test(text);
 }
 
 /** Returns the licences that an answer names, likeliest first. */
@@ -221,8 +227,8 @@ async function withFoundAs(
 ): Promise<FoundLicense[]> {
   const { foundAs } = OPERATORS[language].found;
   const email = storedCustomer(text);
-  const hint = asHint(text);
-  const identifiers = [...new Set(Object.values(spellings(text)))].filter((one) => one !== undefined);
+  const hint = parseKeyHint(text);
+  const identifiers = [...new Set(Object.values(normalizedForms(text)))].filter((one) => one !== undefined);
   const activations =
     identifiers.length === 0 ? [] : await findActivationsOf(db, identifiers, 2 * MAX_FOUND + 1);
   const activated = new Set(activations.map(({ licenseId }) => licenseId));

@@ -1,5 +1,5 @@
 import { normalizeIdentifier } from '../licensing/core/identifiers';
-import { includedIn, readCatalogue } from '../licensing/bundles';
+import { includedProducts, readCatalogue } from '../licensing/bundles';
 import { findOffered, offeredVersion } from '../licensing/updates';
 import { liveStatus } from '../licensing/core/states';
 import { countDownloads, type LoggedAccess } from '../store/access-log';
@@ -18,10 +18,10 @@ import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
 import { listReportedSitesOf } from '../store/reported-sites';
 import { FREE_SITES_READ } from './explain-sites';
-import type { Circumstances, PresentState, KnownKey, Likely } from './known';
-import { STOPPED } from './refusal-causes';
+import type { LicenseCase, CaseState, KeyWithSuccessor, CandidateLicense } from './case-state';
+import { STATUS_BY_EVENT } from './refusal-causes';
 import { findLikely } from './likely-licenses';
-import { distinct } from './distinct';
+import { uniqueNonNull } from './distinct';
 
 /** Reads the data for the findings about a licence and about accesses. */
 
@@ -33,20 +33,20 @@ const MAX_HISTORY_SEARCHES = 5;
 /** The maximum of licences whose history is read, and of stops read for each. */
 const MAX_HISTORIES = 20;
 const MAX_STOPS = 20;
-const STOPS = Object.keys(STOPPED) as EventAction[];
+const STOPS = Object.keys(STATUS_BY_EVENT) as EventAction[];
 
 /** Reads the data for a licence's own findings. */
-export async function readCircumstances(
+export async function loadLicenseCase(
   db: Db,
   license: License,
   /** the network of its latest request; undefined: no request */
   network: string | undefined,
   now: Date,
-): Promise<Circumstances> {
+): Promise<LicenseCase> {
   const { id, expiresAt } = license;
   const status = liveStatus(license, now);
   const free = await listFree(db, id, FREE_SITES_READ);
-  const sites = distinct(free.map(({ site }) => site)).map((site) => ({ licenseId: id, site }));
+  const sites = uniqueNonNull(free.map(({ site }) => site)).map((site) => ({ licenseId: id, site }));
   const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
   const mail = await findLatestOutboxRow(db, 'license_key', id);
   const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
@@ -82,7 +82,7 @@ async function readOffer(
   license: License,
   network: string | undefined,
   now: Date,
-): Promise<Pick<Circumstances, 'latestVersion' | 'withdrawnVersion' | 'included' | 'includedPublished'>> {
+): Promise<Pick<LicenseCase, 'latestVersion' | 'withdrawnVersion' | 'included' | 'includedPublished'>> {
   const { id: productId } = license.product;
   const releases = await listReleases(db, productId);
   const published = releases.filter(({ state }) => state === 'published');
@@ -92,7 +92,7 @@ async function readOffer(
     ({ state, publishedAt, versionOrder }) =>
       state === 'withdrawn' && publishedAt !== null && versionOrder > (latest?.versionOrder ?? ''),
   );
-  const included = includedIn(await readCatalogue(db), productId);
+  const included = includedProducts(await readCatalogue(db), productId);
   let includedPublished = false;
   for (const { id } of latestVersion === undefined ? included : [])
     includedPublished ||= (await findOffered(db, id)) !== undefined;
@@ -100,34 +100,34 @@ async function readOffer(
 }
 
 /** Reads the data for sentences about accesses. @param histories the number of unknown keys to search in all events */
-export async function gatherKnown(
+export async function loadCaseState(
   db: Db,
   accesses: LoggedAccess[],
   now: Date,
-  known: [hint: string, likely: Likely[]][] = [],
+  known: [hint: string, likely: CandidateLicense[]][] = [],
   histories = MAX_HISTORY_SEARCHES,
-): Promise<PresentState> {
-  const licenses = await findLicensesByIds(db, distinct(accesses.map(({ licenseId }) => licenseId)));
+): Promise<CaseState> {
+  const licenses = await findLicensesByIds(db, uniqueNonNull(accesses.map(({ licenseId }) => licenseId)));
   const byId = new Map(licenses.map((license) => [license.id, license]));
   const unknown = accesses.filter(
     ({ outcome, licenseId }) => outcome === 'LICENSE_NOT_FOUND' && licenseId === null,
   );
   const likely = new Map(known);
-  for (const [i, hint] of distinct(unknown.map(({ keyHint: seen }) => seen))
+  for (const [i, hint] of uniqueNonNull(unknown.map(({ keyHint: seen }) => seen))
     .filter((seen) => !likely.has(seen))
     .slice(0, MAX_HINTS)
     .entries())
     likely.set(hint, await findLikely(db, hint, now, { inHistory: i < histories }));
-  const products = distinct(
+  const products = uniqueNonNull(
     accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
   );
-  const releases: PresentState['releases'] = new Map();
+  const releases: CaseState['releases'] = new Map();
   for (const id of products) releases.set(id, await listReleases(db, id));
   return {
     now,
     licenses: byId,
     likely,
-    keys: await readKeys(db, distinct(accesses.map(concernedKey))),
+    keys: await readKeys(db, uniqueNonNull(accesses.map(concernedKey))),
     activated: await findActivated(db, accesses, byId),
     sites: await readSites(db, accesses, byId),
     releases,
@@ -144,11 +144,11 @@ function concernedKey({ outcome, keyId }: LoggedAccess): number | null {
 }
 
 /** Reads keys by id, each with its replacement and the slots that the replacement takes. */
-export async function readKeys(db: Db, ids: number[]): Promise<Map<number, KnownKey>> {
+export async function readKeys(db: Db, ids: number[]): Promise<Map<number, KeyWithSuccessor>> {
   const keys = await findKeys(db, ids);
-  const successors = await findKeys(db, distinct(keys.map(({ replacedBy }) => replacedBy)));
+  const successors = await findKeys(db, uniqueNonNull(keys.map(({ replacedBy }) => replacedBy)));
   const byId = new Map(successors.map((key) => [key.id, key]));
-  const slots = await countSlotsOfKeys(db, distinct(keys.map(({ id, replacedBy }) => replacedBy ?? id)));
+  const slots = await countSlotsOfKeys(db, uniqueNonNull(keys.map(({ id, replacedBy }) => replacedBy ?? id)));
   return new Map(
     keys.map((key) => {
       const effective = key.replacedBy ?? key.id;
@@ -161,21 +161,21 @@ async function readSites(
   db: Db,
   accesses: LoggedAccess[],
   licenses: Map<number, License>,
-): Promise<PresentState['sites']> {
+): Promise<CaseState['sites']> {
   const full = accesses.filter(
     ({ outcome, licenseId }) =>
       outcome === 'ACTIVATION_LIMIT_REACHED' && licenses.get(licenseId ?? 0)?.plan.freeStaging,
   );
-  const sites: PresentState['sites'] = new Map();
-  for (const licenseId of distinct(full.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
+  const sites: CaseState['sites'] = new Map();
+  for (const licenseId of uniqueNonNull(full.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
     sites.set(licenseId, await listActivations(db, licenseId));
   return sites;
 }
 
-async function findStops(db: Db, accesses: LoggedAccess[]): Promise<PresentState['stops']> {
+async function findStops(db: Db, accesses: LoggedAccess[]): Promise<CaseState['stops']> {
   const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
-  const stops: PresentState['stops'] = new Map();
-  for (const licenseId of distinct(inactive.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
+  const stops: CaseState['stops'] = new Map();
+  for (const licenseId of uniqueNonNull(inactive.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
     stops.set(licenseId, await findEvents(db, STOPS, { licenseId }, MAX_STOPS));
   return stops;
 }
@@ -184,7 +184,7 @@ async function findActivated(
   db: Db,
   accesses: LoggedAccess[],
   licenses: Map<number, License>,
-): Promise<PresentState['activated']> {
+): Promise<CaseState['activated']> {
   const asked = new Map<string, { licenseId: number; identifier: string }>();
   for (const { licenseId, identifier, outcome } of accesses) {
     if (licenseId === null || identifier === null || !outcome.startsWith('ACTIVATION_')) continue;

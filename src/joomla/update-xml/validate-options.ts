@@ -40,7 +40,7 @@ export function defaultClient(type: ExtensionType): ExtensionClient {
 }
 
 /** Refuses a plugin without a folder, and a folder for other types. */
-export function refuseFolder(type: ExtensionType, folder: string): void {
+export function validateFolder(type: ExtensionType, folder: string): void {
   if (type === 'plugin' && folder === '')
     throw refusedOption(
       'folder',
@@ -50,7 +50,7 @@ export function refuseFolder(type: ExtensionType, folder: string): void {
     throw refusedOption('folder', `Only plugins have a folder; Joomla would not find a ${type} with one.`);
 }
 
-export function refusePhp(phpMinimum: string): void {
+export function validatePhp(phpMinimum: string): void {
   if (!isPhpVersion(phpMinimum))
     throw refusedOption('php_minimum', `"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
 }
@@ -60,12 +60,12 @@ export function isPhpVersion(text: string): boolean {
   return /^[0-9]+(\.[0-9]+)*$/.test(text);
 }
 
-export function refuseInfoUrl(infoUrl: string): void {
+export function validateInfoUrl(infoUrl: string): void {
   requireWebAddress(infoUrl, 'The info address', 'info_url');
 }
 
 /** Refuses a target platform that is not a regular expression, or matches a Joomla version by accident. */
-export function refusePattern(pattern: string): void {
+export function validatePlatform(pattern: string): void {
   const refuse = (message: string) => refusedOption('target_platform', message);
   const found = findPatternFault(pattern);
   switch (found?.fault) {

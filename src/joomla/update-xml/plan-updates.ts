@@ -5,19 +5,19 @@ import {
   STABILITIES,
   type Stability,
 } from '../../licensing/versions';
-import { offeredTo, reaching } from '../../licensing/updates';
+import { releasesForBucket, reaching } from '../../licensing/updates';
 import type { Db } from '../../store/engine/database';
-import { listPublished, WHOLE_ROLLOUT, type PublishedVersion, type Release } from '../../store/releases';
+import { listPublished, FULL_ROLLOUT, type PublishedVersion, type Release } from '../../store/releases';
 import { coversPlatform, overlapsPlatform } from '../target-platform';
 import {
   DATABASES,
-  findRemembered,
+  readSavedOptions,
   type DatabaseMinimums,
-  type Remembered,
+  type SavedOptions,
   type Requirements,
-  type Settings,
-} from './remembered';
-import type { GivenSettings } from './settings';
+  type UpdateXmlSettings,
+} from './saved-options';
+import type { UpdateXmlInput } from './settings';
 
 export interface PlannedUpdate extends Requirements {
   release: Release;
@@ -27,7 +27,7 @@ export interface PlannedUpdate extends Requirements {
 }
 
 /** Versions that are left out because the higher version `withdrawn` was withdrawn, highest first. */
-export interface HeldBack {
+export interface BlockedVersions {
   versions: string[];
   withdrawn: string;
 }
@@ -38,11 +38,11 @@ export interface HeldBack {
  */
 export function planUpdates(
   releases: Release[],
-  settings: Settings,
-  remembered: Remembered,
-  { tag, allowDowngrade }: Pick<GivenSettings, 'tag' | 'allowDowngrade'>,
-  share = WHOLE_ROLLOUT,
-): { updates: PlannedUpdate[]; considered: PlannedUpdate[]; heldBack: HeldBack | undefined } {
+  settings: UpdateXmlSettings,
+  remembered: SavedOptions,
+  { tag, allowDowngrade }: Pick<UpdateXmlInput, 'tag' | 'allowDowngrade'>,
+  share = FULL_ROLLOUT,
+): { updates: PlannedUpdate[]; considered: PlannedUpdate[]; heldBack: BlockedVersions | undefined } {
   const published = releases.filter(({ state }) => state === 'published');
   const withdrawn = releases.filter(
     ({ state, version }) => state === 'withdrawn' && remembered.versions?.[version] !== undefined,
@@ -69,8 +69,8 @@ export function planUpdates(
 function updatesThatMatter(
   releases: Release[],
   withdrawn: Release[],
-  settings: Settings,
-  { versions = {} }: Remembered,
+  settings: UpdateXmlSettings,
+  { versions = {} }: SavedOptions,
   { tag, share }: { tag: Stability | undefined; share: number },
 ): PlannedUpdate[] {
   const proper = [...releases, ...withdrawn].filter(({ version }) => !isPrerelease(version));
@@ -95,8 +95,8 @@ function updatesThatMatter(
 
 function withdrawnUpdate(
   release: Release,
-  { targetPlatform, phpMinimum, supportedDatabases }: Settings,
-  { versions = {} }: Remembered,
+  { targetPlatform, phpMinimum, supportedDatabases }: UpdateXmlSettings,
+  { versions = {} }: SavedOptions,
   allowDowngrade = false,
 ): PlannedUpdate {
   const { version } = release;
@@ -128,7 +128,7 @@ function describeHeldBack(
   suitable: PlannedUpdate[],
   updates: PlannedUpdate[],
   [highest]: PlannedUpdate[],
-): HeldBack | undefined {
+): BlockedVersions | undefined {
   const heldBack = suitable.filter((update) => !updates.includes(update));
   if (highest === undefined || heldBack.length === 0) return undefined;
   return {
@@ -164,7 +164,7 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
 
 /** Returns the version that sites are offered by a product's update XML; undefined if there is none. */
 export async function findOfferedVersion(db: Db, productId: number): Promise<string | undefined> {
-  return offeredTo(await listOffered(db, productId))?.version;
+  return releasesForBucket(await listOffered(db, productId))?.version;
 }
 
 /** Lists a product's published versions that every site may be offered and that are not held back, highest first. */
@@ -173,17 +173,17 @@ export async function listOfferedVersions(db: Db, productId: number): Promise<st
 }
 
 async function listOffered(db: Db, productId: number): Promise<PublishedVersion[]> {
-  const published = reaching(await listPublished(db, productId), WHOLE_ROLLOUT);
-  const { versions = {} } = await findRemembered(db, productId);
+  const published = reaching(await listPublished(db, productId), FULL_ROLLOUT);
+  const { versions = {} } = await readSavedOptions(db, productId);
   const notOffered = Object.keys(versions).filter((version) => {
     const { notOffered: isOut, downgradeAllowed } = versions[version] ?? {};
     return isOut && !downgradeAllowed;
   });
-  return published.filter(({ version }) => isLeftOut(version, notOffered));
+  return published.filter(({ version }) => isNotOffered(version, notOffered));
 }
 
 /** Reports whether an update XML contains neither a version nor a higher one. A pre-release does not replace a release. */
-export function isLeftOut(version: string, offered: string[]): boolean {
+export function isNotOffered(version: string, offered: string[]): boolean {
   return !offered.some(
     (other) =>
       compareVersions(other, version) >= 0 &&

@@ -3,7 +3,7 @@ import { findUpdateXmlSettings, lockProduct, setUpdateXmlSettings } from '../../
 import type { Db } from '../../store/engine/database';
 import { inTransaction } from '../../store/engine/transaction';
 import type { ExtensionClient, ExtensionType } from '../extension-types';
-import { readBaseUrl } from './judge';
+import { readBaseUrl } from './validate-options';
 
 export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
 export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
@@ -17,7 +17,7 @@ export interface Requirements {
   supportedDatabases: DatabaseMinimums;
 }
 
-export interface Settings extends Requirements {
+export interface UpdateXmlSettings extends Requirements {
   baseUrl: string;
   out: string;
   infoUrl: string;
@@ -29,7 +29,7 @@ export interface Settings extends Requirements {
 }
 
 /** The stored data of a product: the options so far, and each version's requirements when it was last considered. */
-export interface Remembered extends Partial<Settings> {
+export interface SavedOptions extends Partial<UpdateXmlSettings> {
   /**
    * The name in LICENSING_XML_DIR, if it was written without `out`. A new element does not change it, because
    * customers' sites request this name.
@@ -39,22 +39,22 @@ export interface Remembered extends Partial<Settings> {
 }
 
 /** Returns the stored data, which are empty before the first `update-xml write`. */
-export async function findRemembered(db: Db, productId: number): Promise<Remembered> {
-  return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
+export async function readSavedOptions(db: Db, productId: number): Promise<SavedOptions> {
+  return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as SavedOptions;
 }
 
 /** Stores the site's address for the update XML, like `update-xml write --base-url`. @throws OperatorError */
-export function rememberBaseUrl(db: Db, productId: number, text: string): Promise<void> {
+export function saveBaseUrl(db: Db, productId: number, text: string): Promise<void> {
   const baseUrl = readBaseUrl(text);
   return inTransaction(db, async (trx) => {
     await lockProduct(trx, productId);
-    const remembered = await findRemembered(trx, productId);
+    const remembered = await readSavedOptions(trx, productId);
     await setUpdateXmlSettings(trx, productId, JSON.stringify({ ...remembered, baseUrl }));
   });
 }
 
 /** Merges new settings into stored ones. An empty text clears one. Defaults are not stored, as their sources change. */
-export function withGiven(before: Remembered, given: object): Remembered {
+export function mergeOptions(before: SavedOptions, given: object): SavedOptions {
   const now = Object.entries(given).filter(([, value]) => value !== undefined);
   const said = Object.entries({ ...before, ...Object.fromEntries(now) });
   return Object.fromEntries(said.filter(([, value]) => value !== ''));

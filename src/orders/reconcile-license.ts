@@ -1,20 +1,27 @@
 import { planChangeRefusal } from '../licensing/amend';
-import { endWithGrace, isFinal, liveStatus, paidUntil } from '../licensing/core/states';
+import { endWithGrace, isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { OrderLine } from '../store/orders/orders';
-import { partOf, setEnd, setLink, standingOf, type Draft } from './draft';
+import { partOf, changeEnd, setLink, lineStateOf, type Draft } from './draft';
 import type { LicenseFacts } from './facts';
-import { holdsOf, isGiven, licenseEnd, renewalOf, termsOf, type Part } from './license-state';
+import {
+  holdsOf,
+  isRenewalInForce,
+  licenseEnd,
+  renewalOf,
+  termsOf,
+  type Contribution,
+} from './license-state';
 import { foldLine, notYet, type LineState } from './line-state';
-import { isUnknownRefund, type Action, type LineEvent, type ToldEvent } from './order-events';
-import { endOf, isLater, isSame, movedEnd } from './paid-time';
+import { isUnknownRefund, type LicenseAction, type LineEvent, type ReportedEvent } from './order-events';
+import { endOfTerms, isLater, isSame, movedEnd } from './paid-time';
 import { type Link, limitOf, meaningsOf, planOf, type Plans, type Sold } from './sold';
 
 /** Reconciles one licence with new events: plan, end and state. Only what the events change is applied. */
 
-export type Done = Exclude<Action, 'none' | 'waiting'>;
+export type Done = Exclude<LicenseAction, 'none' | 'waiting'>;
 
 /** The contribution of one order to a licence, with the plans of its line. */
-type PlannedPart = Part & { plans: Plans };
+type PlannedPart = Contribution & { plans: Plans };
 
 export interface SettledLicense {
   done: Done[];
@@ -35,23 +42,23 @@ interface Given {
   /** the line's events before the new one */
   before: LineEvent[];
   after: LineEvent[];
-  latest: ToldEvent | undefined;
+  latest: ReportedEvent | undefined;
   /** the order's events before the new one */
-  told: ToldEvent[];
+  told: ReportedEvent[];
 }
 
-export function settleLicense(draft: Draft, given: Given): SettledLicense {
+export function reconcileLicense(draft: Draft, given: Given): SettledLicense {
   const { link, line, license, n, was, isNew, latest } = given;
   const { now } = draft.facts;
   let { is } = given;
   const foldAs = (events: LineEvent[], plans: Plans) => foldLine(events, meaningsOf(draft, plans, line, n));
   let after = foldAs(given.after, is);
   const live = liveStatus(license, now);
-  if (isFinal(live)) return { done: [], standing: after, reason: live };
+  if (isTerminalStatus(live)) return { done: [], standing: after, reason: live };
   const before = isNew ? notYet() : foldAs(given.before, was);
   const others = draft.links
     .filter(({ licenseId, id }) => licenseId === license.id && id !== link.id)
-    .map((one): PlannedPart => withPlans(partOf(one, standingOf(draft, one, given.told)), one.plans));
+    .map((one): PlannedPart => withPlans(partOf(one, lineStateOf(draft, one, given.told)), one.plans));
   const partsWith = (standing: LineState, plans: Plans): PlannedPart[] =>
     [...others, withPlans(partOf(link, standing), plans)].sort((a, b) => a.id - b.id);
   const partsWere = partsWith(before, was);
@@ -80,10 +87,10 @@ export function settleLicense(draft: Draft, given: Given): SettledLicense {
     const { expiresAt, graceDays, renewsItself } = end;
     if (isMoved || !isSame(expiresAt, license.expiresAt) || renewsItself !== license.renewsItself) {
       const isRenewal = after.terms.length > before.terms.length && isLater(paidIs, paid);
-      setEnd(draft, license, { expiresAt, graceDays, renewsItself }, isRenewal);
+      changeEnd(draft, license, { expiresAt, graceDays, renewsItself }, isRenewal);
     }
     if (isMoved) {
-      if (!isGiven(partOf(link, after))) reason = 'taken_back';
+      if (!isRenewalInForce(partOf(link, after))) reason = 'taken_back';
       else if (!isIssued) done.push('renewed');
     } else if (!isIssued && isMeantToProlong(latest, before, after))
       reason = paidIs === null ? 'lifetime' : 'no_duration';
@@ -104,7 +111,7 @@ export function settleLicense(draft: Draft, given: Given): SettledLicense {
   return { done, standing: after, reason };
 }
 
-function withPlans(part: Part, plans: Plans): PlannedPart {
+function withPlans(part: Contribution, plans: Plans): PlannedPart {
   return { ...part, plans };
 }
 
@@ -121,7 +128,7 @@ function chosenPlan(parts: PlannedPart[]): ChosenPlan {
   let latest: { part: PlannedPart; at: Date; identity: string } | undefined;
   for (const part of parts) {
     const { upgrade } = part.standing;
-    if (upgrade && isGiven(part) && (latest === undefined || upgrade.at >= latest.at))
+    if (upgrade && isRenewalInForce(part) && (latest === undefined || upgrade.at >= latest.at))
       latest = { part, ...upgrade };
   }
   if (latest !== undefined) {
@@ -138,8 +145,8 @@ function chosenPlan(parts: PlannedPart[]): ChosenPlan {
 function endAfter(
   { graceDays, renewsItself }: LicenseFacts,
   paid: Date | null,
-  before: Part[],
-  after: Part[],
+  before: Contribution[],
+  after: Contribution[],
 ) {
   const [was, is] = [renewalOf(before), renewalOf(after)];
   const isOther = was.renewsItself !== is.renewsItself;
@@ -151,7 +158,7 @@ function endAfter(
 }
 
 /** Returns the paid-through date of the licence after the new events. */
-function nextEnd(paid: Date | null, before: Part[], after: Part[]): Date | null {
+function nextEnd(paid: Date | null, before: Contribution[], after: Contribution[]): Date | null {
   const [from, to] = [licenseEnd(before), licenseEnd(after)];
   const [terms, termsWere] = [termsOf(after), termsOf(before)];
   const last = terms.at(-1);
@@ -160,12 +167,12 @@ function nextEnd(paid: Date | null, before: Part[], after: Part[]): Date | null 
     terms.length === termsWere.length + 1 &&
     termsWere.every(({ identity, part }, i) => identity === terms[i]?.identity && part === terms[i].part);
   // If the seller moved the end by hand, a new period begins at the present end.
-  if (isAppended && !isSame(paid, from)) return endOf([last], paid);
+  if (isAppended && !isSame(paid, from)) return endOfTerms([last], paid);
   return movedEnd(paid, from, to);
 }
 
 /** Reports whether the new event has the latest period, and so should have extended the licence. */
-function isMeantToProlong(latest: ToldEvent | undefined, before: LineState, after: LineState): boolean {
+function isMeantToProlong(latest: ReportedEvent | undefined, before: LineState, after: LineState): boolean {
   const last = after.terms.at(-1);
   const isLatest = last !== undefined && last.identity === latest?.identity;
   return isLatest && latest.event !== 'upgraded' && before.terms.length < after.terms.length;
@@ -201,7 +208,12 @@ function moveToState(
   draft: Draft,
   link: Link,
   license: LicenseFacts,
-  given: { partsWere: Part[]; parts: Part[]; after: LineState; isMoved: boolean },
+  given: {
+    partsWere: Contribution[];
+    parts: Contribution[];
+    after: LineState;
+    isMoved: boolean;
+  },
 ): { did?: Done; refused?: string } {
   const { partsWere, parts, after, isMoved } = given;
   const live = liveStatus(license, draft.facts.now);
@@ -215,7 +227,7 @@ function moveToState(
     return { did: 'cancelled' };
   }
   if (link.role === 'renewed')
-    setLink(draft, link, { state: isGiven(partOf(link, after)) ? 'active' : 'taken_back' });
+    setLink(draft, link, { state: isRenewalInForce(partOf(link, after)) ? 'active' : 'taken_back' });
   const issued = draft.links.find(({ licenseId, role }) => licenseId === license.id && role === 'issued');
   if (issued === undefined) return live === 'suspended' ? { refused: 'suspended' } : {};
   const [was, is] = [holdsOf(partsWere), holdsOf(parts)];

@@ -1,8 +1,8 @@
-import type { Code, MeantKey, RequestFacts, StateFacts } from './finding-model';
+import type { FindingCode, MeantKey, RequestFacts, StateFacts } from './finding-model';
 import type { ExplainedFinding, WhyAnswer } from './why';
 
 /** The findings of an answer, sorted once for all parts of a page. */
-export interface SortedAnswer {
+export interface GroupedFindings {
   now: WhyAnswer['now'];
   licenseId: number | null;
   /** findings about recorded requests, newest first */
@@ -16,7 +16,7 @@ export interface SortedAnswer {
   /** the key's own limit, if it is reached */
   fullKey: StateFacts['KEY_SLOTS_FULL'] | undefined;
   /** the first finding that identifies the key that was meant */
-  meant: { code: Code; facts: Partial<MeantKey> } | undefined;
+  meant: { code: FindingCode; facts: Partial<MeantKey> } | undefined;
   /** the replacement of an ended key */
   successor: { key_hint: string | null } | undefined;
 }
@@ -25,15 +25,15 @@ export type RequestFinding = ExplainedFinding & { facts: { request: RequestFacts
 
 const STOPS = ['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED'] as const;
 type StopCode = (typeof STOPS)[number];
-const MEANT: Code[] = ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'];
+const MEANT: FindingCode[] = ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'];
 
-export function sortAnswer({
+export function groupFindings({
   findings,
   nearby,
   license_id: licenseId,
   now,
-}: Pick<WhyAnswer, 'findings' | 'nearby' | 'license_id' | 'now'>): SortedAnswer {
-  const sorted: SortedAnswer = {
+}: Pick<WhyAnswer, 'findings' | 'nearby' | 'license_id' | 'now'>): GroupedFindings {
+  const sorted: GroupedFindings = {
     now,
     licenseId,
     requests: [],

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { answeredInTime } from '../../process/redis';
+import { withTimeout } from '../../process/redis';
 import type { RedisConnection } from './redis';
 
 /** The client that rate-limiter-flexible requires: it defines a script for one key, and calls it by name. */
@@ -60,7 +60,7 @@ export function batchScripts({
           const named = batch.flatMap(({ call }) => call.slice(0, keys));
           const rest = batch.flatMap(({ call }) => call.slice(keys));
           const count = isCluster ? [] : [named.length];
-          const answers = await answeredInTime(run(...count, ...named, ...rest), timeoutMs);
+          const answers = await withTimeout(run(...count, ...named, ...rest), timeoutMs);
           batch.forEach(({ resolve }, i) => resolve(answers[i]));
         } catch (error) {
           for (const { reject } of batch) reject(error);

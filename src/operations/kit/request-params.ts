@@ -7,7 +7,7 @@ import type { PageRequest } from '../../licensing/lists';
 import { findLicense, findLicenseByReference, type License } from '../../licensing/licenses';
 import { notFound } from './failures';
 import type { OperationCall } from './operation';
-import type { Flag } from './schemas';
+import type { QueryFlag } from './schemas';
 
 /** Reads parts of a call that a schema cannot validate. */
 
@@ -63,7 +63,7 @@ export function readMetadataChanges(
 }
 
 /** Reports whether a flag of a query, such as `?free=1`, is set. */
-export function isSet(flag: Static<typeof Flag> | undefined): boolean {
+export function isSet(flag: Static<typeof QueryFlag> | undefined): boolean {
   return flag === '1' || flag === 'true';
 }
 

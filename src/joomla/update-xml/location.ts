@@ -1,19 +1,19 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import {
-  lookAt,
+  inspectTarget,
   requireReplaceable,
   type FileKind,
-  type OwnFile,
-  type Place,
+  type ProtectedFile,
+  type OutputTarget,
 } from '../../packages/replace-file';
 import { listUpdateXmlSettings, type Product } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
 import type { Formerly } from '../formerly/addresses';
-import { findRemembered, type Remembered } from './remembered';
+import { readSavedOptions, type SavedOptions } from './saved-options';
 
 /** The default folder of update XMLs, and the parts of their URLs. */
-export interface XmlHome {
+export interface XmlLocation {
   /** LICENSING_XML_DIR */
   xmlDir: string;
   /** LICENSING_PUBLIC_URL; without it, XMLs without a file of their own are not written */
@@ -31,13 +31,13 @@ export const XML_PATH = '/licensing-updates/';
  * Returns the file of a product's update XML and its URL, or null if that is unknown. Undefined: the product has no
  * element, or neither a file of its own nor LICENSING_PUBLIC_URL.
  */
-export async function findXmlPlace(
+export async function locateUpdateXml(
   db: Db,
   { id, element }: Pick<Product, 'id' | 'element'>,
-  home: XmlHome,
+  home: XmlLocation,
 ): Promise<{ out: string; url: string | null } | undefined> {
   if (element === null) return undefined;
-  const { out, file = `${element}.xml`, baseUrl } = await findRemembered(db, id);
+  const { out, file = `${element}.xml`, baseUrl } = await readSavedOptions(db, id);
   if (out === undefined && home.publicUrl === undefined) return undefined;
   const path = out ?? join(home.xmlDir, basename(file));
   return { out: path, url: addressOf(path, baseUrl ?? home.publicUrl, home) };
@@ -47,7 +47,7 @@ export async function findXmlPlace(
 export function addressOf(
   out: string,
   baseUrl: string | undefined,
-  { xmlDir, publicUrl, joomlaRoot }: XmlHome,
+  { xmlDir, publicUrl, joomlaRoot }: XmlLocation,
 ): string | null {
   if (dirname(out) === xmlDir)
     return publicUrl === undefined ? null : publicUrl + XML_PATH + encodeURIComponent(basename(out));
@@ -61,8 +61,8 @@ export function addressOf(
 export async function homeFile(
   db: Db,
   { id, element }: { id: number; element: string },
-  remembered: Remembered,
-  home: XmlHome | undefined,
+  remembered: SavedOptions,
+  home: XmlLocation | undefined,
 ): Promise<string | undefined> {
   if (home?.publicUrl === undefined) return undefined;
   // Remove folders, because imported values may be any text.
@@ -70,7 +70,7 @@ export async function homeFile(
   const file = basename(`${element}.xml`);
   const out = join(home.xmlDir, file);
   const taken = (await listUpdateXmlSettings(db)).find(({ productId, json }) => {
-    const other = JSON.parse(json) as Remembered;
+    const other = JSON.parse(json) as SavedOptions;
     return productId !== id && (other.out ?? (other.file && join(home.xmlDir, other.file))) === out;
   });
   if (taken === undefined) return file;
@@ -87,8 +87,8 @@ const UPDATE_XML: FileKind = {
 };
 
 /** Checks whether the file may be replaced. @throws OperatorError */
-export async function requirePlace(out: string, own: OwnFile[]): Promise<Place> {
-  const place = await lookAt(out);
+export async function requireTarget(out: string, own: ProtectedFile[]): Promise<OutputTarget> {
+  const place = await inspectTarget(out);
   const { there } = place;
   // Refuse a device or a pipe, which a file would break.
   if (there && !there.isFile() && !there.isDirectory())
@@ -98,11 +98,11 @@ export async function requirePlace(out: string, own: OwnFile[]): Promise<Place> 
 }
 
 /** Returns the file that was written before, if it is another one and still exists. */
-export async function findLeftBehind(
+export async function findOrphanedFile(
   before: string | undefined,
-  { target }: Place,
+  { target }: OutputTarget,
 ): Promise<string | undefined> {
   if (before === undefined) return undefined;
-  const earlier = await lookAt(before);
+  const earlier = await inspectTarget(before);
   return earlier.there && earlier.target !== target ? before : undefined;
 }

@@ -12,7 +12,7 @@ import type { Name, Slip } from './finding-model';
 /** The data that is read from the database before findings are made of it. */
 
 /** A licence for which an unknown key may have been meant. */
-export interface Likely {
+export interface CandidateLicense {
   license: License;
   /** `replaced`: the licence's former key; `ended`: another of its keys, which has ended */
   slip: Slip | 'replaced' | 'ended';
@@ -22,12 +22,12 @@ export interface Likely {
   by: 'key' | 'hint';
 }
 
-export interface NamedLicense {
+export interface SearchMatch {
   license: License;
   by: Name;
 }
 
-export interface Circumstances {
+export interface LicenseCase {
   now: Date;
   /** the version offered to updaters; undefined: none is published */
   latestVersion: string | undefined;
@@ -54,7 +54,7 @@ export interface Circumstances {
 }
 
 /** A key, and the key that replaced it, if any. */
-export interface KnownKey {
+export interface KeyWithSuccessor {
   key: LicenseKey;
   successor: LicenseKey | undefined;
   /** the slots taken by it, or by its replacement */
@@ -62,14 +62,14 @@ export interface KnownKey {
 }
 
 /** The present state that explains accesses, so that a finding can state whether its cause persists. */
-export interface PresentState {
+export interface CaseState {
   now: Date;
   /** licences named by accesses */
   licenses: Map<number, License>;
   /** the licences for which an unknown key may have been meant, by its hint, likeliest first */
-  likely: Map<string, Likely[]>;
+  likely: Map<string, CandidateLicense[]>;
   /** the keys named by accesses, by id */
-  keys: Map<number, KnownKey>;
+  keys: Map<number, KeyWithSuccessor>;
   /** the key ids of activated licences and identifiers, as `activationKey` writes them; null: the main key */
   activated: Map<string, number | null>;
   /** the activations of full licences with free staging sites, by licence */

@@ -8,13 +8,13 @@ import {
   webhookRow,
   type WebhookType,
 } from '../licensing/webhook-events';
-import { startJobs, type Job, type Turn } from '../runner/jobs';
+import { startScheduler, type Job, type Turn } from '../runner/jobs';
 import type { Stop } from '../runner/loop';
 import type { Db } from '../store/engine/database';
 import { lockLease } from '../store/leases';
 import { listLicenseEnds, type LicenseEnd } from '../store/licenses/license-ends';
 import { findLicensesByIds, lockLicenses } from '../store/licenses/licenses';
-import { findQueuedOnce, insertOutboxRowOnce } from '../store/outbox';
+import { findByDedupKeys, insertOutboxRowIfNew } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
 import {
   findWebhook,
@@ -40,7 +40,7 @@ const BATCH_SIZE = 100;
  * Queues webhooks for licences that have ended, or will end in 14 days, although no row changes then. A lease lets one
  * instance do this for all. @returns a function that stops it
  */
-export function startEndsWatch(db: Db, log: Logger, now: () => Date): Stop {
+export function startExpiryWatcher(db: Db, log: Logger, now: () => Date): Stop {
   const isListening = (one: Subscriber) => STEPS.some(({ type }) => isSubscribed(one, type));
   const ends: Job = {
     name: 'ends',
@@ -53,7 +53,7 @@ export function startEndsWatch(db: Db, log: Logger, now: () => Date): Stop {
     },
   };
   const failure = 'webhooks about licences that end are late';
-  return startJobs(db, { lease: 'webhook-ends', everyMs: EVERY_MS, jobs: [ends], failure }, log, now);
+  return startScheduler(db, { lease: 'webhook-ends', everyMs: EVERY_MS, jobs: [ends], failure }, log, now);
 }
 
 /** Queues the due webhooks of a receiver, once for each licence, end and step. It continues where it last stopped. */
@@ -81,7 +81,7 @@ async function announceEnds(
   async function queue(ends: LicenseEnd[], type: WebhookType, daysBefore: number): Promise<boolean> {
     const nameOf = ({ id, expiresAt }: LicenseEnd) =>
       `end:${webhook.id}:${id}:${daysBefore}:${expiresAt.getTime() / 1000}`;
-    const queued = await findQueuedOnce(db, ends.map(nameOf));
+    const queued = await findByDedupKeys(db, ends.map(nameOf));
     const open = ends.filter((end) => !queued.has(nameOf(end)));
     if (open.length === 0) return true;
     return inTransaction(db, async (trx) => {
@@ -97,7 +97,7 @@ async function announceEnds(
           license?.status === 'active' && license.expiresAt?.getTime() === end.expiresAt.getTime();
         if (!isSame) continue;
         const data = { license: licenseData(license, at), ...renewsOf(license) };
-        await insertOutboxRowOnce(trx, webhookRow(webhook.id, type, data, at, nameOf(end)));
+        await insertOutboxRowIfNew(trx, webhookRow(webhook.id, type, data, at, nameOf(end)));
       }
       return true;
     });

@@ -19,7 +19,7 @@ const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 const GONE = 410;
 
 /** Returns the next attempt of a delivery that the receiver did not accept, and whether the receiver is disabled. */
-export function afterFailure(
+export function scheduleRetry(
   { enabledAt }: Pick<WebhookRow, 'enabledAt'>,
   {
     type,

@@ -17,7 +17,7 @@ import { expectNoSecrets, startManaged, type Managed, type Thing } from '../supp
 import { eventually, temporaryFolder } from '../support/processes';
 import { rows } from '../support/service';
 
-/** What mails say, when reminders are due, and the operator's API. */
+/** The texts of mails, the times of reminders, and the operator's API. */
 
 const DAY = 86_400_000;
 const texts = { builtIn: join(packageRoot, 'mails'), own: undefined };
@@ -65,7 +65,7 @@ describe('the API', () => {
     expect((await service.write.send(`GET /licenses/${id}/mails?limit=1`)).body.next).not.toBeNull();
   });
 
-  test('what cannot be mailed is refused, and nothing is sold', async () => {
+  test('a mail that cannot be sent is refused, and no licence is issued', async () => {
     const { write, issue, read, db } = service;
     const body = { plan_id: planId, send: true };
     expect(await write.refused('POST /licenses', body, 'CONFLICT')).toMatch(/no customer/);
@@ -98,7 +98,7 @@ describe('the API', () => {
   });
 });
 
-describe('what mails say', () => {
+describe('the texts of mails', () => {
   const settings: ComposerSettings = {
     publicUrl: 'https://shop.example',
     operatorUrl: 'https://shop.example',
@@ -115,7 +115,7 @@ describe('what mails say', () => {
   ): Promise<ComposeResult> {
     const { db, clock } = service;
     const now = clock.now;
-    // Rolled back, so that the sender does not see it.
+    // The row is rolled back, so that the sender does not see it.
     let composed: ComposeResult | undefined;
     const undo = new Error('undone');
     const composing = db.transaction(async (trx) => {
@@ -185,7 +185,7 @@ describe('what mails say', () => {
     expect(changed.text).toMatch(/Der alte Schlüssel gilt bis \d\d\.\d\d\.\d{4}\. Bis dahin/);
   });
 
-  test("the seller's own texts; a broken one is told and not used", async () => {
+  test("the seller's own texts are used; a broken one is reported and not used", async () => {
     const own = join(temporaryFolder(), 'texts');
     mkdirSync(own);
     writeFileSync(
@@ -215,7 +215,7 @@ describe('what mails say', () => {
   });
 });
 
-test('reminders: once for an end and a step, only while they are on, and not for what ended otherwise', async () => {
+test('reminders: once per end and step, only while they are on, and not for licences that ended otherwise', async () => {
   const { db, write } = service;
   const at = (days: number) => new Date(service.clock.now.getTime() + days * DAY);
   const lease = { name: 'reminders-test', holder: 'test' };
@@ -234,7 +234,7 @@ test('reminders: once for an end and a step, only while they are on, and not for
 
   expect(await remind(at(70.1))).toBe(0);
   expect(await write.ok('PATCH /products/42', { reminders: true })).toMatchObject({ reminders: true });
-  // A subscription pays on by itself.
+  // A subscription renews automatically, so it gets no reminder.
   await db(table(db, 'licenses'))
     .where({ id: await until(100) })
     .update({ renews_itself: 1 });
@@ -249,11 +249,11 @@ test('reminders: once for an end and a step, only while they are on, and not for
   await renew(db, renewed, { until: at(200) }, context);
   expect(await remind(at(93.1))).toBe(1);
   expect(await remind(at(100.1))).toBe(1);
-  // Its new end has reminders of its own.
+  // The new end has its own reminders.
   expect(await remind(at(170.5))).toBe(1);
-  // Too late for a reminder.
+  // Too late for the reminder of 7 days.
   expect(await remind(at(194.5))).toBe(0);
-  // Issued for less than the step.
+  // Issued for less than the 30 days of the first reminder.
   await until(20);
   expect(await remind(at(0.1))).toBe(0);
   const queued = await db(table(db, 'outbox')).whereNotNull('once').orderBy('id').pluck<string[]>('once');

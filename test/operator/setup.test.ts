@@ -38,7 +38,7 @@ import { endProcess, eventually, startProcess, temporaryFolder } from '../suppor
 import { createMariaDbDatabase, giveLicense, givePlan } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
-/** What setup and upgrade do without systemd; with it: test/setup. */
+/** The work of setup and upgrade without systemd. test/setup has the rest. */
 
 const IS_ROOT = process.getuid!() === 0;
 
@@ -59,7 +59,7 @@ describe('the commands', () => {
   });
 });
 
-test('an authority is kept for the doctor of later runs, which gets a copy that its user may read', async () => {
+test('an authority is kept for later runs of the doctor, which gets a copy that its user can read', async () => {
   const state = join(temporaryFolder(), 'state');
   const looked = (url: string) =>
     withAuthority(
@@ -85,7 +85,7 @@ test('an authority is kept for the doctor of later runs, which gets a copy that 
 describe('one change of the machine at a time', () => {
   const LOCK = join(__dirname, '../../dist/src/setup/lock.js');
   const MACHINE = join(__dirname, '../../dist/src/setup/machine.js');
-  /** Takes the lock, says so, and goes on with this. */
+  /** Starts a process that takes the lock, prints "held", and then runs this code. */
   const holder = (lock: string, then: string) =>
     startProcess(process.execPath, [
       '-e',
@@ -96,7 +96,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
   const refused = (pid: number | undefined, more = '') =>
     `Nothing was changed, because another run changes this machine: licensing upgrade (process ${pid}) since 2026-11-27 21:00:00 UTC. ${more}Run this again once it has ended.`;
 
-  test('the second is told who runs since when, and a killed one leaves nothing that blocks', async () => {
+  test('the second one learns who has been running since when, and a killed one leaves no lock', async () => {
     const lock = join(temporaryFolder(), 'lock');
     const first = holder(lock, 'setInterval(() => {}, 1e6)');
     expect(await said(first)).toBe('held');
@@ -106,7 +106,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     expect(await said(holder(lock, ''))).toBe('held');
   });
 
-  test('a program that outlives it keeps the lock, and one that it starts may take it', async () => {
+  test('a program that outlives it keeps the lock, and a program that it starts may take it', async () => {
     const lock = join(temporaryFolder(), 'lock');
     const nested = `const { holdLock } = require('${LOCK}'); holdLock('licensing setup', new Date(), '${lock}').then(() => console.log('held, too'))`;
     const run = `const { run } = require('${MACHINE}'); const pass = heldLock();`;
@@ -130,7 +130,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
   });
 });
 
-(IS_ROOT ? describe : describe.skip)('who has to join which group to read a file', () => {
+(IS_ROOT ? describe : describe.skip)('the groups that a user must join to read a file', () => {
   const make = (folder: [number, number, number], file: [number, number, number]) => {
     const top = temporaryFolder();
     chmodSync(top, 0o755);
@@ -158,14 +158,14 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     expect(groupsToJoin(path, 3000, [3003])).toEqual({ groups, closed: undefined });
   });
 
-  it('says what lets nobody in but its owner, or root’s group', () => {
+  it('names a file or folder that only its owner or root’s group can read', () => {
     const folder = make([0o700, 0, 3001], [0o644, 0, 0]);
     expect(groupsToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
     const file = make([0o755, 0, 0], [0o640, 0, 0]);
     expect(groupsToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
   });
 
-  it('looks at the folders of a link, and of where it leads', () => {
+  it('checks the folders of a link, and of its target', () => {
     const [site, elsewhere] = [make([0o755, 0, 0], [0o644, 0, 0]), make([0o750, 0, 3001], [0o640, 0, 3002])];
     rmSync(site.path);
     symlinkSync(elsewhere.path, site.path);
@@ -176,7 +176,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
 });
 
 (IS_ROOT ? test : test.skip)(
-  'root gives rights to what is there, and to nothing that the service’s user leads to',
+  'root changes rights of existing files, and of nothing that the service’s user links to',
   async () => {
     const folder = temporaryFolder();
     const [file, link] = [join(folder, 'file'), join(folder, 'link')];
@@ -192,7 +192,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
   },
 );
 
-test('patterns name files as nginx and Apache include them', () => {
+test('patterns match the files that nginx and Apache include', () => {
   const folder = temporaryFolder();
   for (const name of ['b.conf', 'a.conf', '.hidden.conf', 'a.conf.bak', 'x+y.conf'])
     writeFileSync(join(folder, name), '');
@@ -207,7 +207,7 @@ test('patterns name files as nginx and Apache include them', () => {
   expect(names('none/*')).toEqual([]);
 });
 
-test('the journal keeps what was made once, with what was there before', async () => {
+test('the journal keeps each change once, with the state before', async () => {
   const state = join(temporaryFolder(), 'state');
   const link = (to: string, before: string | null): JournalEntry => ({
     kind: 'link',
@@ -224,7 +224,7 @@ test('the journal keeps what was made once, with what was there before', async (
     { kind: 'file', path: '/etc/x', text: 'two' },
   ]);
   expect(lastWrittenText('/etc/x', state)).toBe('two');
-  // licensing@1 ran before setup.
+  // The instance licensing@1 ran before setup.
   for (const names of [['licensing@2'], ['licensing@3'], ['licensing@2']])
     await appendToJournal({ kind: 'instances', names }, state);
   expect(readJournal(state).made.at(-1)).toEqual({
@@ -309,7 +309,7 @@ describe('the tables, saved and read back', () => {
     expect(readFileSync(file, 'utf8')).toBe('of root');
   });
 
-  test('a file that is not complete drops nothing', async () => {
+  test('an incomplete file drops nothing', async () => {
     const database = (await createMariaDbDatabase()).split('/').at(-1)!;
     const settings = {
       LICENSING_ENV_FILE: '/dev/null',

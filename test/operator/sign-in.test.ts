@@ -28,7 +28,7 @@ import { rekey } from '../../src/licensing/license-keys';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { ONE_KIND, giveLicense, givePlan, migrateNew, newPlace, rows, testConfig } from '../support/service';
 
-/** Signing in by one-time links and tokens, without the pages. */
+/** Signing in with one-time links and tokens, without the pages. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 const MINUTE = 60_000;
@@ -59,7 +59,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   afterAll(() => db.destroy());
 
   describe('a one-time code', () => {
-    it('is used once, also by 20 at the same time', async () => {
+    it('is used once, even by 20 at the same time', async () => {
       const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
       expect(code).toMatch(/^[\w-]{43}$/);
       expect(await findCode(db, 'operator', code, NOW)).toEqual(ROOT);
@@ -74,7 +74,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await findCode(db, 'operator', code, NOW)).toBeUndefined();
     });
 
-    it('ends after ten minutes or an hour, and is then like a made-up one', async () => {
+    it('expires after ten minutes or an hour, and is then like an invented one', async () => {
       const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
       expect(await findCode(db, 'operator', code, after(10 * MINUTE - 1_000))).toEqual(ROOT);
       expect(await consumeCode(db, 'operator', code, after(10 * MINUTE))).toBeUndefined();
@@ -96,7 +96,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     const open = (now = NOW) => createSession(db, ROOT, now);
     const caller = { scope: 'write', name: 'x', tokenId: null, joomlaUserId: null, credential: '' } as const;
 
-    it('is found by its cookie alone, which is not stored', async () => {
+    it('is found only by its cookie, which is not stored', async () => {
       const { cookie, session } = await open();
       expect(session.caller).toEqual({
         ...{ scope: 'write', name: 'root', actor: 'operator:root', tokenId: null, joomlaUserId: null },
@@ -110,7 +110,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(JSON.stringify(await rows(db, 'sessions'))).not.toContain(cookie);
     });
 
-    it('ends when it is left for 30 minutes, after 12 hours, and by signing out', async () => {
+    it('ends after 30 minutes without use, after 12 hours, and by signing out', async () => {
       const idle = await open();
       expect(await read(idle.cookie, after(29 * MINUTE))).toMatchObject({ expiresAt: after(59 * MINUTE) });
       expect(await read(idle.cookie, after(58 * MINUTE))).toHaveProperty('caller');
@@ -124,7 +124,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await read(out.cookie, NOW)).toBe('ended');
     });
 
-    it('writes its use at most once a minute', async () => {
+    it('records its use at most once a minute', async () => {
       const { cookie, session } = await open();
       const usedAt = async () =>
         (await rows<{ id: number; used_at: string }>(db, 'sessions')).find(({ id }) => id === session.id)
@@ -144,7 +144,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const again = await openOperatorSession(db, { code }, after(MINUTE), { replaces });
       expect(again).toMatchObject({ session: { signedInAt: after(MINUTE) } });
       expect(await read(first.cookie, after(MINUTE))).toBe('ended');
-      // A code that does not sign in leaves the session.
+      // A code that does not sign in keeps the session.
       const other = await open();
       expect(await openOperatorSession(db, { code }, NOW, { replaces: other.cookie })).toEqual({
         refused: 'CODE',
@@ -245,7 +245,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await consumeCode(db, 'operator', code, new Date())).toBeUndefined();
     });
 
-    it('takes another address and scope', async () => {
+    it('accepts another address and scope', async () => {
       const args = ['sign-in', '--base-url', 'http://127.0.0.1:3080/', '--scope', 'read'];
       const { code, stdout, stderr } = await shop.run(args);
       expect(code).toBe(0);
@@ -255,7 +255,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(found?.scope).toBe('read');
     });
 
-    it('says how to name the address when it is not known', async () => {
+    it('explains how to name the address if it is unknown', async () => {
       const installed = operator({ ...settings, LICENSING_LISTEN: 'unix:/run/licensing/1/http.sock' });
       const { code, stdout, stderr } = await installed.run(['sign-in', '--json']);
       expect([code, JSON.parse(stdout)]).toEqual([
@@ -270,7 +270,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         expect(await shop.run(['sign-in', ...wrong])).toMatchObject({ code: 2, stdout: '' });
     });
 
-    it('leads to this machine in a trial without a site', async () => {
+    it('names this machine in a trial without a site', async () => {
       const trial = operator({ ...settings, LICENSING_LISTEN: '127.0.0.1:3081' });
       const { code, stdout, stderr } = await trial.run(['sign-in']);
       if (kind !== 'SQLite') return expect([code, stdout]).toEqual([1, '']);
@@ -280,7 +280,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect((await elsewhere.run(['sign-in'])).code).toBe(1);
     });
 
-    it('adds, lists and removes operators, whose sessions end', async () => {
+    it('adds, lists and removes operators, whose sessions then end', async () => {
       const added = await shop.json(['operator', 'add', 'Jane Roe <Jane@Example.com>']);
       expect(added).toEqual({
         id: expect.any(Number),
@@ -305,7 +305,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await read()).toBe('ended');
       expect(await consumeCode(db, 'operator', left, NOW)).toBeUndefined();
       expect(await operatorCodeFor(db, 'jane@example.com')).toBeUndefined();
-      // An operator of the same address is another.
+      // A new operator with the same address does not get the old session.
       await shop.json(['operator', 'add', 'jane@example.com']);
       expect(await read()).toBe('ended');
       await shop.json(['operator', 'remove', 'jane@example.com']);
@@ -315,12 +315,12 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     });
   });
 
-  describe('a link that is asked for', () => {
+  describe('a requested link', () => {
     const queued: object[] = [];
     const queue = (_: unknown, request: object) => Promise.resolve(queued.push(request));
     beforeEach(() => void queued.splice(0));
 
-    it('is mailed to operators alone, three times an hour', async () => {
+    it('is mailed only to operators, three times an hour', async () => {
       const email = 'mail@example.com';
       const ask = (text: string, now: Date) => requestOperatorLink(db, text, { now, queue });
       await Promise.all([ask('nobody@example.com', NOW), ask('no address', NOW)]);
@@ -334,7 +334,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(queued).toHaveLength(6);
     });
 
-    it('has the same statements and time for a customer and for nobody', async () => {
+    it('runs the same statements in the same time for a customer and for an unknown address', async () => {
       await giveLicense(db, await givePlan(db), { customer: 'carl@example.com' }, NOW);
       const ask = async (email: string) => {
         const statements: string[] = [];

@@ -36,7 +36,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** What the pages tell a seller about a licence, of requests made over HTTP. */
+/** The pages' explanations of a licence for a seller, after requests over HTTP. */
 
 const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
 const ZONE = 'Europe/Berlin';
@@ -64,7 +64,7 @@ test('days, times and numbers are written the same way on any machine', () => {
   expect(de.duration('18m')).toBe('18 Monate');
 });
 
-test('what Joomla says has a meaning and a way out in both languages', () => {
+test("each of Joomla's messages has a meaning and a remedy in both languages", () => {
   const [english, german] = OPERATOR_LANGUAGES.map((one) => OPERATORS[one].joomlaSays);
   expect(Object.keys(english!)).toEqual(Object.keys(german!));
   const rows = Object.values(english!);
@@ -73,7 +73,7 @@ test('what Joomla says has a meaning and a way out in both languages', () => {
   expect(new Set(rows.map(({ says }) => says)).size).toBe(rows.length);
 });
 
-/** No shell command, nothing that was not filled in. */
+/** Expects a text without shell commands and without unfilled values. */
 function expectPlain(text: string): void {
   expect(text).not.toMatch(/licensing |undefined|null|NaN|\{|\[object|LICENSING_/);
   expect(text).not.toBe('');
@@ -131,7 +131,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return status;
   }
 
-  /** Accesses are written shortly after their answers: who reads them waits, once for all before. */
+  /** Waits for all accesses so far, because they are recorded shortly after their answers. */
   const written = () => eventually(async () => expect(await countTimes(service.db, 'access_log')).toBe(sent));
 
   const asked = (language: OperatorLanguage, now = NOW) => ({
@@ -152,7 +152,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     works: CurrentAccess;
   }
 
-  /** All that the licence's page says, in one language. */
+  /** Returns all texts of the licence's page in one language. */
   async function tell(id: number, language: OperatorLanguage, about = `id:${id}`, now = NOW): Promise<Told> {
     await written();
     const answer = await explain(service.db, about, asked(language, now));
@@ -199,7 +199,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return { answer, happened, reply, remedy, works };
   }
 
-  /** In both languages, which say the same. */
+  /** Returns the texts in both languages, which must agree. */
   async function tellBoth(id: number, about?: string, now?: Date): Promise<{ en: Told; de: Told }> {
     const [en, de] = [await tell(id, 'en', about, now), await tell(id, 'de', about, now)];
     expect(de.reply.case).toBe(en.reply.case);
@@ -209,7 +209,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return { en, de };
   }
 
-  test('an expired licence: equal requests are one entry, the button names the new end, the mail the way out', async () => {
+  test('an expired licence: equal requests are one entry, the button has the new end, and the mail the remedy', async () => {
     const { id, key } = await give({ expiresAt: at('12T23:59:59'), duration: '1y' });
     const ip = newClient();
     expect(await get('09T09:30:00', `42?dlid=${key}`, ip)).toBe(200);
@@ -307,7 +307,7 @@ Example Shop Ltd`,
         advice: null,
       },
       { worksAgain: at('23T08:06:00') },
-      // The success before it is another story.
+      // The success before it is a separate entry.
       { kind: 'granted', count: 1 },
     ]);
     expect(renewed.en.works).toMatchObject({
@@ -398,7 +398,7 @@ Example Shop Ltd`,
     expect(en.remedy.remedy?.type).toBe('renew');
   });
 
-  test('nothing published, and a package that has gone', async () => {
+  test('nothing published, and a missing package', async () => {
     const unpublished = await give({}, { productId: 50 });
     const { en } = await tellBoth(unpublished.id);
     expect(en.reply.case).toBe('not_published');
@@ -411,7 +411,7 @@ Example Shop Ltd`,
     expect(gone.en.remedy.remedy?.type).toBe('restore_package');
   });
 
-  test('a valid licence: fine, or what its customer met last', async () => {
+  test('a valid licence: fine, or the latest problem of its customer', async () => {
     const { id, key } = await give();
     const ip = newClient();
     const fine = await tellBoth(id);
@@ -425,7 +425,7 @@ Example Shop Ltd`,
       await get(time, path, ip);
       return (await tellBoth(id)).en.reply.case;
     };
-    // The first two of its last group that differ; equal ones change nothing when they are swapped.
+    // Swaps the first two characters of its last group that differ, because swapping equal ones changes nothing.
     const swapped = key.replace(/([^-])(?!\1)([^-])(?=[^-]*$)/, '$2$1');
     expect(await met('21T11:00:00', `42?dlid=${swapped}`)).toBe('mistyped');
     expect(await met('21T12:00:00', `42?version=9.9.9&dlid=${key}`)).toBe('version_gone');
@@ -444,7 +444,7 @@ Example Shop Ltd`,
       },
     ]);
     sent++;
-    // Requests without the key of the licence change nothing, because another person may have sent them.
+    // Requests without the licence's key change nothing, because another person may have sent them.
     const before = await tellBoth(id);
     expect(before.en.reply.case).toBe('wrong_product');
     for (const path of ['42', '42?dlid=ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04']) {
@@ -592,7 +592,7 @@ Example Shop Ltd`,
     expect(Object.keys(CUSTOMERS.de.reply.cases)).toEqual(Object.keys(CUSTOMERS.en.reply.cases));
   });
 
-  test('what needs the seller, and refusals by reason', async () => {
+  test('action items, and refusals by reason', async () => {
     const home = { xmlDir: temporaryFolder(), publicUrl: 'https://shop.example' };
     const options = {
       home,
@@ -630,7 +630,7 @@ Example Shop Ltd`,
   });
 
   test('refusals by reason count requests and different licences', async () => {
-    // Another instance's lease has ended by then.
+    // By then, the lease of another instance has expired.
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
     const lease = { name: 'housekeeping', holder: 'test' };
     expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);

@@ -7,7 +7,7 @@ import { giveRelease } from '../support/packages';
 import { giveLicense, givePlan } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
-/** Who runs what, and keys in many hands, on their pages. */
+/** The pages about the versions that sites run, and about keys that many sites share. */
 
 let service: Managed;
 let pages: PagesClient;

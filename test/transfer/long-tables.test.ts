@@ -6,7 +6,7 @@ import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { IS_WHOLE } from '../support/extent';
 import { givePlan, startTestService, type TestService } from '../support/service';
 
-/** Tables that are made to be long: the process that reads one answers customers meanwhile. */
+/** Tables built to be slow: the process that reads one must keep answering customers. */
 
 let service: TestService;
 let planId: number;
@@ -47,7 +47,7 @@ async function* oneChunk(text: string): AsyncGenerator<Buffer> {
   yield await Promise.resolve(Buffer.from(`${HEADING}\n${text}\n`));
 }
 
-/** The first table stopped the process for 13.9 s. On a machine that does other work, the process itself waits for seconds. */
+/** The first table once blocked the process for 13.9 s. On a busy machine, the process itself waits seconds for the CPU. */
 const MAX_MS = IS_WHOLE ? 400 : 5_000;
 
 test.each(TABLES)('%s do not stop the process', async (_, table, said) => {

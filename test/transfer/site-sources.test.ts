@@ -6,7 +6,7 @@ import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import type { MovingSource, SourceItem, SourceLicense } from '../../src/transfer/moving/source';
 import { DATABASE_KINDS, newPlace, testConfig } from '../support/service';
 
-/** Sources in the site's own tables, made with the columns and types of their installers. */
+/** Sources that read the site's own tables, which are created with the columns and types of their installers. */
 
 const NOW = new Date('2026-11-27T12:00:00Z');
 
@@ -108,7 +108,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         { product_id: 10, product_name: 'Gallery' },
         { product_id: 11, product_name: 'Forms, one year' },
       ]);
-      // Number 42 of HikaShop is number 900 of Joomla, or nobody.
+      // HikaShop's user 42 is Joomla's user 900. Its user 43 is a guest, and Joomla's user 42 is another customer.
       await db('jos_hikashop_user').insert([
         { user_id: 42, user_cms_id: 900, user_email: 'jane@example.com' },
         { user_id: 43, user_cms_id: 0, user_email: 'guest@example.com' },

@@ -13,7 +13,7 @@ import { mountGuide } from '../../../src/http/pages/guide';
 import { eventually, temporaryFolder } from '../../support/processes';
 import { expectAccessible, expectClean, newPage, openBrowser } from '../support/browser';
 
-/** The site that `npm run docs` makes, from its files, and as the service serves it with the pages' policy. */
+/** The site that `npm run docs` makes, opened from its files, and as the service serves it with the pages' policy. */
 
 const site = join(temporaryFolder(), 'docs-site');
 let browser: Browser;
@@ -54,7 +54,7 @@ test.each([
   await page.keyboard.press('/');
   const field = page.locator('#tsd-search-input');
   await eventually(async () => {
-    // What is typed before the index has been read is not looked for again.
+    // A text that was typed before the index has loaded is never looked up, so it is typed again.
     await field.fill('');
     await field.fill('galera');
     await page.getByRole('option', { name: 'A cluster', exact: true }).click({ timeout: 2_000 });

@@ -7,7 +7,7 @@ import { API_PATH } from '../../../src/licensing/api';
 import type { RequestState } from '../../../src/http/context';
 import { mountAssets, type AssetAddress } from '../../../src/http/pages/assets';
 
-/** Small pages with the service's style, script and policy, for tests of the scripts alone. */
+/** Small pages with the service's style, script and policy, to test only the scripts. */
 
 export interface Request {
   method: string;
@@ -15,17 +15,17 @@ export interface Request {
   body: string;
 }
 
-/** A body of `<main>`, or a redirect */
+/** The contents of `<main>`, a redirect, or contents with a status. */
 type Answer = string | { location: string } | { status: number; text: string };
 
 export interface Fixture {
-  /** of the site */
+  /** The address of the site. */
   url: string;
-  /** below which the pages are */
+  /** The address below which the pages are. */
   pages: string;
   address: AssetAddress;
   requests: Request[];
-  /** what the page at this path below `pages` answers */
+  /** Sets the answer of the page at this path below `pages`. */
   answer: (path: string, answer: (request: Request) => Answer | Promise<Answer>) => void;
   stop: () => Promise<void>;
 }
@@ -35,7 +35,7 @@ export const POLICY =
 
 export async function startFixture(): Promise<Fixture> {
   const app = new Koa<RequestState>();
-  // A stopped upload is an error to Koa.
+  // For Koa, a stopped upload is an error.
   app.silent = true;
   const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   const address = mountAssets(router, join(__dirname, '../../../dist/pages'));

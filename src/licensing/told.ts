@@ -6,6 +6,7 @@ import { findKeys, type LicenseKey } from '../store/licenses/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import {
   countNetworks,
+  findWideKeys,
   forgetNetworksBeyond,
   listSpreading,
   listToldSitesOf,
@@ -80,21 +81,18 @@ export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) =
   async function findSpreading(networks: KeyNetwork[]): Promise<void> {
     const now = networks.reduce((latest, { at }) => (at > latest ? at : latest), new Date(0));
     const ids = [...new Set(networks.map(({ keyId }) => keyId))];
-    const counts = await countNetworks(db, ids, daysBefore(now, SPREAD_DAYS));
-    const many = [...counts].filter(([, count]) => count > spreadFactor + ALLOWANCE);
-    for (const [id, count] of many) {
-      if (count >= MOST_NETWORKS) full.set(String(id), { at: now });
-      if (count > MOST_NETWORKS) await forgetNetworksBeyond(db, id);
+    const wide = await findWideKeys(db, ids, daysBefore(now, SPREAD_DAYS), spreadFactor + ALLOWANCE);
+    for (const { keyId, networks: count, licenseId, ownLimit, licenseLimit } of wide) {
+      if (count >= MOST_NETWORKS) full.set(String(keyId), { at: now });
+      if (count > MOST_NETWORKS) await forgetNetworksBeyond(db, keyId);
+      const most = mostNetworks(
+        slotsOf({ activationLimit: ownLimit }, { activationLimit: licenseLimit }),
+        spreadFactor,
+      );
+      if (most === undefined || count <= most) continue;
+      await recordSpreading(db, { keyId, licenseId, at: now });
+      await announceSpreading(db, licenseId, keyId, now);
     }
-    const keys = await findKeys(
-      db,
-      many.map(([id]) => id),
-    );
-    for (const { key, license, most } of await withLicenses(db, keys, spreadFactor))
-      if (most !== undefined && (counts.get(key.id) as number) > most) {
-        await recordSpreading(db, { keyId: key.id, licenseId: license.id, at: now });
-        await announceSpreading(db, license.id, key.id, now);
-      }
   }
 }
 

@@ -1,7 +1,15 @@
 import { inChunks } from '../base/chunks';
 import { isSqlite, table, type Db } from './engine/database';
 import { toFields } from './engine/row-fields';
-import { placeholders, rawChange, rawRows, tableBy } from './engine/statements';
+import {
+  forceIndex,
+  idIndex,
+  orderedJoin,
+  placeholders,
+  rawChange,
+  rawRows,
+  tableBy,
+} from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** Reported sites: what customers' sites report with a download, and the networks that downloaded with each key. */
@@ -254,6 +262,31 @@ export async function countNetworks(db: Db, keyIds: number[], since: Date): Prom
     [...keyIds, toSqlTime(since)],
   );
   return new Map(rows.map(({ key_id, n }) => [key_id, Number(n)]));
+}
+
+export interface WideKey {
+  keyId: number;
+  networks: number;
+  licenseId: number;
+  /** the limit of the key; null: none of its own */
+  ownLimit: number | null;
+  /** the limit of its licence */
+  licenseLimit: number;
+}
+
+/** Finds the keys with downloads from more than `above` networks since a given time. Nearly all keys have fewer. */
+export async function findWideKeys(db: Db, keyIds: number[], since: Date, above: number): Promise<WideKey[]> {
+  const rows = await rawRows<WideKey>(
+    db,
+    `SELECT w.key_id AS keyId, w.networks, k.license_id AS licenseId, k.activation_limit AS ownLimit, l.activation_limit AS licenseLimit
+       FROM (SELECT key_id, COUNT(*) AS networks FROM ${table(db, 'key_networks')}
+              WHERE key_id IN (${placeholders(keyIds.length)}) AND at >= ?
+              GROUP BY key_id HAVING COUNT(*) > ?) w
+       ${orderedJoin(db)} ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', ...idIndex('license_keys'))} ON k.id = w.key_id
+       ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id`,
+    [...keyIds, toSqlTime(since), above],
+  );
+  return rows.map((row) => ({ ...row, networks: Number(row.networks) }));
 }
 
 /** Deletes some of the networks that a key has above MOST_NETWORKS. Any will do, because no list distinguishes them. */

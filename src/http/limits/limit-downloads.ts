@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { foldedDigest, keyDigest } from '../../licensing/core/keys';
+import { foldedDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
-import type { Asked, DownloadCounts, Outcome, Taken } from './download-counts';
-import { inTime } from '../faults';
+import type { Asked, Outcome } from './download-counts';
 import type { Allowance, Limiter } from './rate-limit';
-import { readDownloadKey, readQuery } from '../requests';
-import { createTurns } from './turns';
+import { readDownload } from '../requests';
+import { createTurns, turnInTime } from './turns';
 
 /** The share of a limit that one process may have in doubt: a quarter, so that other processes have room too. */
 const SHARE_IN_DOUBT = 4;
@@ -31,12 +30,18 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
   const takeTurn = createTurns(MOST_WAITING, () => Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)));
   return async (ctx: Context, work: () => Promise<void>): Promise<void> => {
     const { limitKey: client } = ctx.state.client;
-    const endTurn = await turnOf(ctx, takeTurn(client));
+    const endTurn = await turnInTime(ctx, takeTurn(client));
     if (endTurn === undefined) return refuse(ctx, { allowed: false, retryAfter: 1, first: false });
     let settling: Promise<unknown> | undefined;
     try {
       const asked: Asked = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
-      const taken = await takeWithPatience(downloads, asked, ctx.state.deadlineMs * SHARE_OF_DEADLINE);
+      const end = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
+      let taken = await downloads.take(asked);
+      // Requests in doubt are decided within ms, unless the database hangs.
+      while (taken.full === 'doubt' && performance.now() <= end) {
+        await sleep(ASK_AGAIN_MS);
+        taken = await downloads.take(asked);
+      }
       if (taken.full !== undefined)
         return refuse(ctx, {
           allowed: false,
@@ -61,33 +66,10 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
   };
 }
 
-/** Waits for a turn. @returns a function that ends the turn; undefined if too many requests wait, or at the deadline */
-async function turnOf(
-  ctx: Context,
-  taking: Promise<(() => void) | undefined>,
-): Promise<(() => void) | undefined> {
-  try {
-    return await inTime(ctx, taking);
-  } catch {
-    void taking.then((endTurn) => endTurn?.());
-    return undefined;
-  }
-}
-
-/** Retries while requests in doubt fill the limit: they are decided within ms, unless the database hangs. */
-async function takeWithPatience(counts: DownloadCounts, asked: Asked, patienceMs: number): Promise<Taken> {
-  const end = performance.now() + patienceMs;
-  for (;;) {
-    const taken = await counts.take(asked);
-    if (taken.full !== 'doubt' || performance.now() > end) return taken;
-    await sleep(ASK_AGAIN_MS);
-  }
-}
-
 /** Returns one name for all spellings of a key. */
 function keyOf(ctx: Context): string | undefined {
-  const key = readDownloadKey(readQuery(ctx.querystring));
-  return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest(key));
+  const { key, keyDigest } = readDownload(ctx);
+  return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest);
 }
 
 function outcomeOf({ state: { code, granted, keyIsKnown = false } }: Context): Outcome {

@@ -3,10 +3,9 @@ import { sendText } from '../answers';
 import type { Context } from '../context';
 import { CodedError, isCoded } from '../../base/errors';
 import { CUSTOMERS } from '../../texts/customers/languages';
-import { inTime } from '../faults';
 import type { Limiter } from '../limits/rate-limit';
 import { readSessionCookie } from '../session-cookies';
-import type { TakeTurn } from '../limits/turns';
+import { turnInTime, type TakeTurn } from '../limits/turns';
 import { languageOf } from './browser-choices';
 import { isOfCustomers } from './call';
 
@@ -30,11 +29,7 @@ export async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: Ta
   if (session === undefined) return noTurn;
   const { allowed, retryAfter } = await limiter('my_sessions', session);
   if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
-  const taking = takeTurn(session);
-  const endTurn = await inTime(ctx, taking).catch(() => {
-    void taking.then((end) => end?.());
-    return undefined;
-  });
+  const endTurn = await turnInTime(ctx, takeTurn(session));
   if (endTurn === undefined) throw new CodedError('OVER_LIMIT', '', 1);
   if (!ctx.req.socket.destroyed) return endTurn;
   endTurn();

@@ -1,15 +1,7 @@
 import { inChunks } from '../base/chunks';
 import { isSqlite, table, type Db } from './engine/database';
 import { toFields } from './engine/row-fields';
-import {
-  forceIndex,
-  idIndex,
-  orderedJoin,
-  placeholders,
-  rawChange,
-  rawRows,
-  tableBy,
-} from './engine/statements';
+import { forceIndex, orderedJoin, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** Reported sites: what customers' sites report with a download, and the networks that downloaded with each key. */
@@ -252,37 +244,30 @@ export async function recordNetworks(db: Db, networks: KeyNetwork[]): Promise<vo
   );
 }
 
-/** Counts each key's networks with a download since a given time. Keys without one are left out. */
-export async function countNetworks(db: Db, keyIds: number[], since: Date): Promise<Map<number, number>> {
-  if (keyIds.length === 0) return new Map();
-  const rows = await rawRows<{ key_id: number; n: number | string }>(
-    db,
-    `SELECT key_id, COUNT(*) AS n FROM ${table(db, 'key_networks')}
-      WHERE key_id IN (${placeholders(keyIds.length)}) AND at >= ? GROUP BY key_id`,
-    [...keyIds, toSqlTime(since)],
-  );
-  return new Map(rows.map(({ key_id, n }) => [key_id, Number(n)]));
-}
-
-export interface WideKey {
+/** The number of a key's networks, with what decides how many it may have. */
+export interface NetworkCount {
   keyId: number;
-  networks: number;
   licenseId: number;
+  networks: number;
   /** the limit of the key; null: none of its own */
   ownLimit: number | null;
-  /** the limit of its licence */
   licenseLimit: number;
 }
 
-/** Finds the keys with downloads from more than `above` networks since a given time. Nearly all keys have fewer. */
-export async function findWideKeys(db: Db, keyIds: number[], since: Date, above: number): Promise<WideKey[]> {
-  const rows = await rawRows<WideKey>(
+/** Counts the networks with a download since a given time of the keys that have more than `above`. Nearly all have fewer. */
+export async function countNetworks(
+  db: Db,
+  keyIds: number[],
+  since: Date,
+  above: number,
+): Promise<NetworkCount[]> {
+  if (keyIds.length === 0) return [];
+  const rows = await rawRows<NetworkCount>(
     db,
-    `SELECT w.key_id AS keyId, w.networks, k.license_id AS licenseId, k.activation_limit AS ownLimit, l.activation_limit AS licenseLimit
-       FROM (SELECT key_id, COUNT(*) AS networks FROM ${table(db, 'key_networks')}
-              WHERE key_id IN (${placeholders(keyIds.length)}) AND at >= ?
-              GROUP BY key_id HAVING COUNT(*) > ?) w
-       ${orderedJoin(db)} ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', ...idIndex('license_keys'))} ON k.id = w.key_id
+    `SELECT n.keyId, n.networks, k.license_id AS licenseId, k.activation_limit AS ownLimit, l.activation_limit AS licenseLimit
+       FROM (SELECT key_id AS keyId, COUNT(*) AS networks FROM ${table(db, 'key_networks')}
+              WHERE key_id IN (${placeholders(keyIds.length)}) AND at >= ? GROUP BY key_id HAVING COUNT(*) > ?) n
+       ${orderedJoin(db)} ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', 'id')} ON k.id = n.keyId
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id`,
     [...keyIds, toSqlTime(since), above],
   );

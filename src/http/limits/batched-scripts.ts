@@ -27,6 +27,8 @@ return answers`;
 
 /** The size at which a batch is sent at once, so that Redis counts it while the requests behind it are read. */
 const MOST_TOGETHER = 16;
+/** The time that a call which no request waits for may wait for another one's command. */
+const LATEST_MS = 2;
 
 /**
  * Batches a script's calls of one event-loop turn into one command. A command for each key took a fifth of a validate
@@ -37,7 +39,6 @@ export function batchScripts({
   patience,
 }: Pick<RedisConnection, 'client' | 'patience'>): ScriptClient {
   const isCluster = !(client instanceof Redis);
-  const most = isCluster ? 1 : MOST_TOGETHER;
   const batching: ScriptClient = {
     defineCommand(name, { lua, keys = 1 }) {
       // ioredis selects a cluster's node by the first argument, so this must be the key and not the number of keys.
@@ -52,10 +53,14 @@ export function batchScripts({
         reject: (error: unknown) => void;
       }[] = [];
 
+      let soon: NodeJS.Immediate | undefined;
+      let later: NodeJS.Timeout | undefined;
+
       async function send(): Promise<void> {
+        clearImmediate(soon);
+        clearTimeout(later);
         const batch = waiting;
-        if (batch.length === 0) return;
-        waiting = [];
+        [waiting, soon, later] = [[], undefined, undefined];
         try {
           const named = batch.flatMap(({ call }) => call.slice(0, keys));
           const rest = batch.flatMap(({ call }) => call.slice(keys));
@@ -67,11 +72,12 @@ export function batchScripts({
         }
       }
 
-      batching[name] = (call: string[]) =>
+      batching[name] = (call: string[], canWait = false) =>
         new Promise((resolve, reject) => {
           const together = waiting.push({ call, resolve, reject });
-          if (together === most) void send();
-          else if (together === 1) setImmediate(() => void send());
+          if (isCluster || (!canWait && together >= MOST_TOGETHER)) void send();
+          else if (canWait) later ??= setTimeout(() => void send(), LATEST_MS);
+          else soon ??= setImmediate(() => void send());
         });
     },
   };

@@ -155,11 +155,13 @@ export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeS
 /**
  * One script for both steps, so that all steps of one event-loop turn are one command. KEYS: unknown keys of an address, a
  * hash of the requests in doubt of an address (`all`, and by key), and a hash of the counts of the key. ARGV: the limit,
- * the seconds of the window, the step (`take` or the outcome), `check` or `download`, and the unit of a granted request.
+ * the seconds of the window, and the step: `check` or `download`, `take` or the outcome, and the unit of a granted request.
  * An empty answer to `take` lets the request continue.
  */
 const COUNT = `
-local limit, window, step, isCheck = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4] == 'check'
+local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local kind, step, unit = string.match(ARGV[3], '^(%S+) (%S+) ?(.*)')
+local isCheck = kind == 'check'
 local granted = ${GRANTED} * limit
 if step == 'take' then
   local function refuse(name, key, count, most)
@@ -196,7 +198,7 @@ local function add(name, by)
   redis.call('hincrby', KEYS[3], name, by)
   if redis.call('ttl', KEYS[3]) < 0 then redis.call('expire', KEYS[3], window) end
 end
-local checked = 'checked ' .. ARGV[5]
+local checked = 'checked ' .. unit
 if step == 'unknown' then
   redis.call('set', KEYS[1], 0, 'EX', window, 'NX')
   redis.call('incr', KEYS[1])
@@ -228,13 +230,15 @@ export function countInRedis(
   nameOf: (client: string) => string,
 ): DownloadCounts {
   client.defineCommand('countDownload', { lua: COUNT, keys: 3 });
-  const run = client.countDownload as (call: string[]) => Promise<[Taken['full']?, number?, (0 | 1)?]>;
-  const count = ({ client: address, key = '', isCheck }: Asked, step: string, unit = '') => {
+  type Run = (call: string[], canWait: boolean) => Promise<[Taken['full']?, number?, (0 | 1)?]>;
+  const run = client.countDownload as Run;
+  const count = ({ client: address, key = '', isCheck }: Asked, step: string) => {
     const name = nameOf(address);
     const { limit, window } = limitsNow();
-    const kind = isCheck ? 'check' : 'download';
+    const named = `${isCheck ? 'check' : 'download'} ${step}`;
     // In an earlier version `doubt` was a text.
-    return run([name, `${name}:doubts`, `${name}:${key}`, String(limit), String(window), step, kind, unit]);
+    const call = [name, `${name}:doubts`, `${name}:${key}`, String(limit), String(window), named];
+    return run(call, step !== 'take');
   };
   return {
     async take(asked) {
@@ -242,7 +246,7 @@ export function countInRedis(
       return { full, endsIn, first: first === 1 };
     },
     async settle(asked, outcome) {
-      await count(asked, outcome.is, outcome.is === 'granted' ? outcome.unit : '');
+      await count(asked, outcome.is === 'granted' ? `granted ${outcome.unit}` : outcome.is);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync } from 'node:zlib';
-import { openSession } from '../src/access/sessions';
+import { createSession } from '../src/access/sessions';
 import { API_PATH } from '../src/licensing/api';
 import type { Settings } from '../src/settings/config';
 import { addShop } from '../src/orders/shops';
@@ -53,7 +53,7 @@ export async function openHostile(url: string): Promise<Hostile> {
     .update({ customer: AGENCY, customer_digest: customerDigest(AGENCY) });
   const cookies: string[] = [];
   while (cookies.length < SESSIONS)
-    cookies.push((await openSession(db, { kind: 'customer', by: 'mail', email: AGENCY }, now)).cookie);
+    cookies.push((await createSession(db, { kind: 'customer', by: 'mail', email: AGENCY }, now)).cookie);
   await db.destroy();
 
   const requests: Request[] = [

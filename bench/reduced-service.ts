@@ -11,7 +11,7 @@ import { createAccessLog } from '../src/licensing/access-log';
 import { normalizeIdentifier } from '../src/licensing/core/identifiers';
 import { createLicensing, type Licensing } from '../src/licensing/licensing';
 import { liveStatus } from '../src/licensing/core/states';
-import { createRefusalAnnouncer } from '../src/licensing/webhook-events';
+import { createRefusalEnqueuer } from '../src/licensing/webhook-events';
 import { createLog } from '../src/process/log';
 import { DEFAULT_POOL_SIZE, openDatabase, poolState } from '../src/store/engine/database';
 import type { MysqlSettings } from '../src/store/engine/mysql';
@@ -77,7 +77,7 @@ function reduced(licensing: Licensing, config: Config): Licensing {
     case 'grouping':
       return { ...licensing, validate: validateAlone(openPool(config)) };
     case 'counting':
-      return { ...licensing, accessLog: createAccessLog(db, () => undefined, createRefusalAnnouncer(db)) };
+      return { ...licensing, accessLog: createAccessLog(db, () => undefined, createRefusalEnqueuer(db)) };
     default:
       return licensing;
   }

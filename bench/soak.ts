@@ -27,7 +27,7 @@ import { lineChart, type Series } from './chart';
  */
 
 const DEFAULT_MINUTES = 20;
-const MOST_MINUTES = 180;
+const MAX_MINUTES = 180;
 const CLIENTS = 24;
 const PAUSE_MS = 15;
 const SAMPLE_MS = 5_000;
@@ -151,8 +151,8 @@ async function main(): Promise<boolean> {
     options: { minutes: { type: 'string', default: String(DEFAULT_MINUTES) } },
   });
   const minutes = Number(values.minutes);
-  if (!(minutes > 0 && minutes <= MOST_MINUTES))
-    throw new Error(`--minutes must be a number above 0, at most ${MOST_MINUTES}.`);
+  if (!(minutes > 0 && minutes <= MAX_MINUTES))
+    throw new Error(`--minutes must be a number above 0, at most ${MAX_MINUTES}.`);
   mkdirSync(FOLDER, { recursive: true });
   say('starting MariaDB, Redis, nginx and two instances');
   const stand = await openStand({ LICENSING_ACCEL_LOCATION: '/_licensing_packages/' });

@@ -16,7 +16,7 @@ const SECRET = Buffer.alloc(32, 7);
 const NETWORKS = ['127.0.0.1'];
 /** The pause for 10,000 changes an hour */
 const PAUSE_MS = 360;
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 export const WEBHOOK_SETTINGS: Settings = {
   LICENSING_KEY_SECRET: SECRET.toString('base64'),
@@ -99,7 +99,7 @@ export async function openWebhooks(url: string, good: number, hanging: number): 
       const missing = () => [...asked.keys()].filter((name) => (arrived.get(name)?.length ?? 0) < good);
       await eventually(() => {
         if (missing().length > 0) throw new Error(`${missing().length} changes did not arrive everywhere.`);
-      }, PATIENCE_MS);
+      }, TIMEOUT_MS);
       return [...asked].flatMap(([name, began]) => (arrived.get(name) ?? []).map((at) => at - began));
     },
     refused: () => refused,

@@ -3,7 +3,7 @@ import './process/node-version';
 import { setFlagsFromString } from 'node:v8';
 import { Command, CommanderError } from 'commander';
 import { printableText } from './cli/printable';
-import { wantedCommands } from './cli/commands';
+import { selectCommands } from './cli/commands';
 import { describeError, toCommandFailure } from './cli/describe-error';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
 import { redactKeys } from './licensing/core/keys';
@@ -38,7 +38,7 @@ export async function run(argv: string[], isOwnProcess = false): Promise<number>
     program.hook('preAction', async (_program, command) =>
       (await import('./cli/service-user.js')).leaveRoot(command),
     );
-  for (const load of wantedCommands(argv)) (await load())(program, workOnce);
+  for (const load of selectCommands(argv)) (await load())(program, workOnce);
   try {
     await program.parseAsync(asHelpOption(argv));
     return 0;
@@ -53,7 +53,7 @@ export async function run(argv: string[], isOwnProcess = false): Promise<number>
 }
 
 /** Runs the due work. It is loaded on demand, because only one command starts parts of the service. */
-const workOnce: WorkOnce = async (...given) => (await import('./app/work.js')).workOnce(...given);
+const workOnce: WorkOnce = async (...given) => (await import('./app/work.js')).runDueJobs(...given);
 
 /** Reads `help license issue` as `license issue --help`, because Commander's own "help" knows only the first level. */
 function asHelpOption(argv: string[]): string[] {

@@ -10,8 +10,8 @@ import { environment, packageRoot, readConfig, type Config } from './settings/co
 import { createCode, OPERATOR_CODE_LIFETIME_MS } from './access/one-time-codes';
 import { addToken, listTokens, revokeToken } from './access/tokens';
 import { API_PATH } from './licensing/api';
-import { followUpdateXml } from './joomla/follow-xml';
-import { listProducts } from './licensing/catalogue';
+import { regenerateUpdateXml } from './joomla/regenerate-update-xml';
+import { listCatalogue } from './licensing/catalogue';
 import { createLog } from './process/log';
 import { startService } from './app/service';
 import { isMeantForUs } from './settings/names';
@@ -118,7 +118,7 @@ async function newToken(db: Db): Promise<string> {
 /** Writes the update XML like publishing, so that the pages show a shop in operation. */
 async function writeUpdateXmls(db: Db, config: Config): Promise<void> {
   mkdirSync(config.xmlDir, { recursive: true });
-  for (const { id } of await listProducts(db)) await followUpdateXml(db, config, id);
+  for (const { id } of await listCatalogue(db)) await regenerateUpdateXml(db, config, id);
 }
 
 /** Returns the one-time code of a link that signs in to the pages. */

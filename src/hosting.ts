@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { describeStartError, reasonCode, SchemaError } from './app/start-error';
 import { environment, packageRoot, type Config } from './settings/config';
 import { prepareHosted } from './app/first-start';
-import { behindPassenger, unavailable } from './http/hosted';
+import { emulateWebServer, unavailable } from './http/hosted';
 import { onPassengerExit } from './http/passenger';
 import { startServer, type RunningServer } from './http/server';
 import { createLog } from './process/log';
@@ -81,7 +81,7 @@ async function startBehind(server: RunningServer, start: Start, base: string, lo
   const config = await prepareHosted(new Date(), base);
   log.level = config.logLevel;
   const service = await startService(config, log, undefined, (listener) => {
-    start.listener = behindPassenger(listener, { base, folder: folderOf(config) });
+    start.listener = emulateWebServer(listener, { base, folder: folderOf(config) });
     return Promise.resolve(server);
   });
   for (const warning of config.warnings) log.warn(warning);

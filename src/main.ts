@@ -2,7 +2,7 @@
 import './process/node-version';
 import { describeStartError, reasonCode } from './app/start-error';
 import { readConfig } from './settings/config';
-import { keepCompiled } from './process/compile-cache';
+import { writeCompileCache } from './process/compile-cache';
 import { createLog } from './process/log';
 import { stopOnSignal } from './process/stop';
 import { startService } from './app/service';
@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   stopOnSignal(() => service.stop(), log, reasonCode);
   for (const warning of config.warnings) log.warn(warning);
   log.info({ listen: service.address, admin: service.adminAddress }, 'listening');
-  keepCompiled();
+  writeCompileCache();
 }
 
 main().catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { createClientHistory } from '../../src/licensing/client-history';
 import { createLedger } from '../../src/licensing/core/ledger';
-import type { Claim, SlotAnswer } from '../../src/licensing/core/slot-changes';
+import type { SlotRequest, SlotResult } from '../../src/licensing/core/slot-changes';
 import type { Refusal } from '../../src/licensing/core/verdict';
 import type { Db } from '../../src/store/engine/database';
 
@@ -17,8 +17,8 @@ export interface Diary<Licence, Sale> {
   claim(
     at: Date,
     licence: Licence,
-    claim: () => Omit<Claim, 'now'>,
-    answered?: (answer: SlotAnswer | Refusal) => void,
+    claim: () => Omit<SlotRequest, 'now'>,
+    answered?: (answer: SlotResult | Refusal) => void,
   ): void;
   /** Runs all events, including those that are added meanwhile for a later time. */
   live(): Promise<void>;
@@ -31,8 +31,8 @@ interface Entry<Licence, Sale> {
   about: Licence | 'all' | undefined;
   work?: (at: Date) => Promise<unknown>;
   sale?: Sale;
-  claim?: () => Omit<Claim, 'now'>;
-  answered?: ((answer: SlotAnswer | Refusal) => void) | undefined;
+  claim?: () => Omit<SlotRequest, 'now'>;
+  answered?: ((answer: SlotResult | Refusal) => void) | undefined;
 }
 
 /** Creates a diary. @param now the time after which no event runs @param sellAll processes sales in order of time */
@@ -66,7 +66,9 @@ export function createDiary<Licence extends object, Sale extends object>(
       const next = left.filter(({ about }) => !seen.has(about) && seen.add(about));
       left = left.filter((one) => !next.includes(one));
       const answers = await Promise.all(
-        next.map(({ at, claim }) => ledger.activate({ ...(claim as () => Omit<Claim, 'now'>)(), now: at })),
+        next.map(({ at, claim }) =>
+          ledger.activate({ ...(claim as () => Omit<SlotRequest, 'now'>)(), now: at }),
+        ),
       );
       for (const [i, answer] of answers.entries()) next[i]?.answered?.(answer);
     }

@@ -2,7 +2,7 @@ import { recordRefusals } from '../../src/store/refusals';
 import { insertAccesses, type Access } from '../../src/store/access-log';
 import { recordChecks } from '../../src/store/licenses/licenses';
 import { keyHint } from '../../src/licensing/core/keys';
-import { createTold, SPREAD_FACTOR, TOLD_DAYS } from '../../src/licensing/told';
+import { createSiteRecorder, SPREAD_FACTOR, REPORTED_SITE_DAYS } from '../../src/licensing/spreading';
 import { isPrerelease } from '../../src/licensing/versions';
 import { VERSIONS, type Version } from './catalogue';
 import { DAY_MS, later, licenseOf, type Shop, type Site, type Sold } from './shop';
@@ -114,12 +114,12 @@ const ROWS_AT_ONCE = 400;
 /** Writes the requests like the service, in the order of their times. */
 export async function writeRequests({ db, accesses, now }: Shop): Promise<void> {
   accesses.sort((a, b) => a.at.getTime() - b.at.getTime());
-  const keepTold = createTold(db, SPREAD_FACTOR);
+  const keepTold = createSiteRecorder(db, SPREAD_FACTOR);
   for (let i = 0; i < accesses.length; i += ROWS_AT_ONCE) {
     const rows = accesses.slice(i, i + ROWS_AT_ONCE);
     await recordRefusals(db, rows);
     // Skip older reports, because the service has already deleted them.
-    await keepTold(rows.filter(({ at }) => at > later(now, -TOLD_DAYS)));
+    await keepTold(rows.filter(({ at }) => at > later(now, -REPORTED_SITE_DAYS)));
     await insertAccesses(db, rows);
   }
 }

@@ -1,7 +1,7 @@
 import { addOperator } from '../../src/access/operators';
 import { addToken, revokeToken } from '../../src/access/tokens';
 import { addKey, rekey } from '../../src/licensing/license-keys';
-import { sendAnswer } from '../../src/mail/answers';
+import { enqueueReply } from '../../src/mail/answers';
 import { queueMail } from '../../src/mail/queue';
 import { queueNotice, startNotice } from '../../src/mail/security-release';
 import { receive } from '../../src/orders/inbox';
@@ -12,7 +12,7 @@ import { requireRelease } from '../../src/packages/releases';
 import { setTokenUsed } from '../../src/store/tokens';
 import { insertWebhook, setWebhook } from '../../src/store/webhooks';
 import { disabledNow, requireWebhook } from '../../src/webhooks/receivers';
-import { generateSecret, sealSecret } from '../../src/webhooks/signing';
+import { generateWebhookSecret, sealSecret } from '../../src/webhooks/signing';
 import {
   publishVersion,
   SHOP_ID,
@@ -304,7 +304,7 @@ export function planSupport({ db, diary, now, sold, chance, keySecret: secret, m
     diary.note(
       later(now, -ago),
       (at) =>
-        sendAnswer(
+        enqueueReply(
           db,
           {
             to: one.customer.email,
@@ -340,7 +340,7 @@ export function planWebhooks({ db, diary, now, keySecret }: Shop): void {
   if (keySecret === undefined) return;
   const add = (at: Date, url: string, events: string, description: string) =>
     insertWebhook(db, {
-      ...{ url, events, description, secretSealed: sealSecret(generateSecret(), keySecret) },
+      ...{ url, events, description, secretSealed: sealSecret(generateWebhookSecret(), keySecret) },
       ...{
         previousSealed: null,
         previousEndsAt: null,

@@ -1,5 +1,5 @@
 import { table } from '../../src/store/engine/database';
-import { toColumns } from '../../src/store/engine/row-fields';
+import { fieldsToRow } from '../../src/store/engine/row-fields';
 import { toSqlTime } from '../../src/store/engine/time';
 import { later, type Shop } from './shop';
 
@@ -29,7 +29,7 @@ export async function settleMails({ db, now, sold }: Shop): Promise<void> {
     await mails()
       .where({ id: last })
       .update(
-        toColumns({ sentAt: null, attempts: 4, lastError: 'LATER 452', nextAttemptAt: later(now, 0.08) }),
+        fieldsToRow({ sentAt: null, attempts: 4, lastError: 'LATER 452', nextAttemptAt: later(now, 0.08) }),
       );
 }
 
@@ -50,7 +50,7 @@ export async function settleDeliveries({ db, now }: Shop): Promise<void> {
       ...{ answer_status: 200, answer: 'ok' },
     });
   await late().update(
-    toColumns({
+    fieldsToRow({
       ...{
         attempts: 9,
         failures: 9,

@@ -1,14 +1,14 @@
 import { dayOf } from '../../src/base/days';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { lastMonths } from '../../src/figures/renewals';
-import { countAfterImport, sumUp } from '../../src/figures/statistics';
-import { SPREAD_DAYS, TOLD_DAYS } from '../../src/licensing/told';
+import { recountAfterImport, aggregateNewRows } from '../../src/figures/statistics';
+import { SPREAD_DAYS, REPORTED_SITE_DAYS } from '../../src/licensing/spreading';
 import { pruneAccesses } from '../../src/store/access-log';
 import type { Db, Transaction } from '../../src/store/engine/database';
-import { holdLease, releaseLease } from '../../src/store/leases';
+import { acquireOrRenewLease, releaseLease } from '../../src/store/leases';
 import { findShop } from '../../src/store/orders/shops';
 import { pruneLicenseMonths, pruneRefused } from '../../src/store/sums';
-import { pruneTold } from '../../src/store/told';
+import { pruneReportedSites } from '../../src/store/reported-sites';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { addPlans } from './catalogue';
 import { createChance } from './chance';
@@ -78,18 +78,18 @@ async function keepHouse(trx: Transaction, now: Date): Promise<void> {
   // Take a separate lease, because a service on this database may hold that of housekeeping: both must not count twice.
   const lease = { name: 'demo', holder: 'demo' };
   const clock = () => now;
-  if (!(await holdLease(trx, lease, now)) || !(await sumUp(trx, lease, clock)))
+  if (!(await acquireOrRenewLease(trx, lease, now)) || !(await aggregateNewRows(trx, lease, clock)))
     throw new Error('Another program keeps the figures of this database.');
   await releaseLease(trx, lease);
-  await countAfterImport(trx, now);
-  await keepFigures(trx, undefined, clock);
+  await recountAfterImport(trx, now);
+  await refreshFigures(trx, undefined, clock);
   const logged = later(now, -LOG_DAYS);
-  const told = { sites: later(now, -TOLD_DAYS), networks: later(now, -SPREAD_DAYS) };
+  const told = { sites: later(now, -REPORTED_SITE_DAYS), networks: later(now, -SPREAD_DAYS) };
   for (const pruneSome of [
     (rows: number) => pruneAccesses(trx, logged, rows),
     (rows: number) => pruneRefused(trx, dayOf(logged), rows),
     (rows: number) => pruneLicenseMonths(trx, lastMonths(now)[0] as string, rows),
-    (rows: number) => pruneTold(trx, told, rows),
+    (rows: number) => pruneReportedSites(trx, told, rows),
   ])
     while ((await pruneSome(PRUNED_AT_ONCE)) === PRUNED_AT_ONCE);
 }

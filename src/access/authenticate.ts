@@ -1,11 +1,11 @@
 import type { DatabaseSettings, Db } from '../store/engine/database';
-import { findTokenByDigest, setTokenUsed, type Token } from '../store/tokens';
+import { findTokenByDigest, setTokenUsed, type ApiToken } from '../store/tokens';
 import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
-import { createCache } from '../licensing/memory';
+import { createCache } from '../licensing/ttl-map';
 import type { Caller, Scope } from './caller';
 import { createDoor, type Door } from './door';
 import { readSession, type IsAccountIn } from './sessions';
-import { siteAway } from './site-away';
+import { throwSiteUnavailable } from './site-away';
 import { isTokenText, tokenDigest } from './token-text';
 
 interface AuthenticatorDependencies {
@@ -27,17 +27,17 @@ export interface Credentials {
   session?: string | undefined;
 }
 
-export interface Refused {
+export interface AuthRefusal {
   refused: 'UNAUTHORIZED' | 'FORBIDDEN';
 }
 
 export interface Authenticate {
-  (credentials: Credentials): Promise<Caller | Refused>;
+  (credentials: Credentials): Promise<Caller | AuthRefusal>;
   isAccountIn: IsAccountIn;
   door: Door;
 }
 
-const UNAUTHORIZED: Refused = { refused: 'UNAUTHORIZED' };
+const UNAUTHORIZED: AuthRefusal = { refused: 'UNAUTHORIZED' };
 
 /** The cache time of a token. With a call that is already running, a revoked token is refused within two seconds. */
 const OWN_LIFETIME_MS = 1_000;
@@ -56,7 +56,7 @@ export function createAuthenticator({
   operatorGroups,
 }: AuthenticatorDependencies): Authenticate {
   const site = findSite(joomlaRoot, database, operatorGroups);
-  const ownTokens = createCache<Token | undefined>(
+  const ownTokens = createCache<ApiToken | undefined>(
     OWN_LIFETIME_MS,
     () => performance.now(),
     (token) => token !== undefined,
@@ -68,7 +68,7 @@ export function createAuthenticator({
   const recordUse = createUseRecorder(db, now);
   const door = createDoor(db, site, now);
 
-  async function ownCaller(credential: string): Promise<Caller | Refused> {
+  async function ownCaller(credential: string): Promise<Caller | AuthRefusal> {
     if (!isTokenText(credential)) return UNAUTHORIZED;
     const digest = tokenDigest(credential);
     const token = await ownTokens(digest, () => findTokenByDigest(db, digest));
@@ -83,13 +83,13 @@ export function createAuthenticator({
   async function isAccountIn(userId: number, byDoor: boolean): Promise<boolean> {
     if (byDoor) return door.isIn(userId);
     if (typeof site === 'string') return false;
-    const look = () => judgeSiteAccount(db, site, userId).catch(siteAway);
+    const look = () => judgeSiteAccount(db, site, userId).catch(throwSiteUnavailable);
     return 'user' in (await siteAccounts(userId, look));
   }
 
-  async function siteCaller(credential: string): Promise<Caller | Refused> {
+  async function siteCaller(credential: string): Promise<Caller | AuthRefusal> {
     if (typeof site === 'string') return UNAUTHORIZED;
-    const look = () => judgeSiteToken(db, site, credential).catch(siteAway);
+    const look = () => judgeSiteToken(db, site, credential).catch(throwSiteUnavailable);
     const verdict = await siteTokens(tokenDigest(credential), look);
     if ('refused' in verdict) return verdict;
     const { id, login } = verdict.user;
@@ -103,12 +103,12 @@ export function createAuthenticator({
     };
   }
 
-  async function sessionCaller(cookie: string): Promise<Caller | Refused> {
+  async function sessionCaller(cookie: string): Promise<Caller | AuthRefusal> {
     const session = await readSession(db, 'operator', cookie, now(), isAccountIn);
     return typeof session === 'object' ? session.caller : UNAUTHORIZED;
   }
 
-  async function authenticate(credentials: Credentials): Promise<Caller | Refused> {
+  async function authenticate(credentials: Credentials): Promise<Caller | AuthRefusal> {
     const { authorization, joomlaToken, session } = credentials;
     if (authorization === undefined && joomlaToken === undefined && session !== undefined)
       return sessionCaller(session);
@@ -131,7 +131,7 @@ function siteTokenOf({ authorization = '', joomlaToken = '' }: Credentials): str
 }
 
 /** Records the use of tokens, at most once a minute for each. No call waits for it or fails because of it. */
-function createUseRecorder(db: Db, now: () => Date): (token: Token) => void {
+function createUseRecorder(db: Db, now: () => Date): (token: ApiToken) => void {
   const recorded = new Map<number, number>();
   return ({ id, lastUsedAt }) => {
     const at = now();

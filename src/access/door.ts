@@ -6,9 +6,9 @@ import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import { insertCode, type StoredCode } from '../store/one-time-codes';
 import { inTransaction } from '../store/engine/transaction';
-import { createCache } from '../licensing/memory';
+import { createCache } from '../licensing/ttl-map';
 import type { Caller } from './caller';
-import { siteAway } from './site-away';
+import { throwSiteUnavailable } from './site-away';
 
 /**
  * Single sign-on from Joomla: its component sends the signed-in account in a ticket that only this site can make
@@ -41,7 +41,7 @@ export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door 
     { userId, login }: Ticket,
     ticket: string,
   ): Promise<Caller | { refused: DoorRefusal }> {
-    const verdict = await judgeSiteOperator(db, site as Site, userId).catch(siteAway);
+    const verdict = await judgeSiteOperator(db, site as Site, userId).catch(throwSiteUnavailable);
     if ('refused' in verdict) return { refused: verdict.refused === 'FORBIDDEN' ? 'GROUP' : 'ACCOUNT' };
     // Refuse an id that now belongs to another account.
     if (verdict.user.login !== login) return { refused: 'ACCOUNT' };
@@ -70,7 +70,10 @@ export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door 
     },
     async isIn(userId) {
       if (typeof site === 'string') return false;
-      return 'user' in (await accounts(userId, () => judgeSiteOperator(db, site, userId).catch(siteAway)));
+      return (
+        'user' in
+        (await accounts(userId, () => judgeSiteOperator(db, site, userId).catch(throwSiteUnavailable)))
+      );
     },
   };
 }
@@ -80,7 +83,7 @@ function secretOf({ root }: Site): string {
   try {
     return readSiteSecret(root).secret;
   } catch (error) {
-    return siteAway(error);
+    return throwSiteUnavailable(error);
   }
 }
 

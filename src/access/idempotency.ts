@@ -6,9 +6,9 @@ import {
   completeClaim,
   deleteClaim,
   insertClaim,
-  prolongClaim,
+  renewClaim,
   replaceClaim,
-  type Claim,
+  type IdempotencyClaim,
 } from '../store/idempotency';
 import type { Db } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
@@ -20,13 +20,13 @@ import { inReadCommitted } from '../store/engine/transaction';
  */
 
 /** A stored response: a status and a JSON value. */
-export interface Written {
+export interface StoredResponse {
   status: number;
   body: object | undefined;
 }
 
 /** A call that must happen only once. */
-export interface OnceOnly {
+export interface IdempotentRequest {
   /** the caller's secret */
   credential: string;
   key: string;
@@ -44,26 +44,26 @@ export interface Body {
 /** In seconds. If the process of a call dies, another takes the call over after this time. */
 const LEASE_S = 10;
 const PROLONG_EVERY_MS = 3_000;
-export const KEPT_FOR_MS = DAY_MS;
+export const IDEMPOTENCY_TTL_MS = DAY_MS;
 
 /**
  * @param perform makes the change in the transaction that completes the claim, and returns the response. It may throw
  * @param refusal returns the response to an error, or undefined; this function decides which of them are stored
  * @returns the response; `mismatch` if the key was used for another call; `running` if the first call is still running
  */
-export async function performOnce(
+export async function withIdempotency(
   db: Db,
   now: () => Date,
-  call: OnceOnly,
+  call: IdempotentRequest,
   { readBody, isRead }: Body,
-  perform: (db: Db) => Promise<Written>,
-  refusal: (error: unknown) => Written | undefined,
-): Promise<Written | 'mismatch' | 'running'> {
+  perform: (db: Db) => Promise<StoredResponse>,
+  refusal: (error: unknown) => StoredResponse | undefined,
+): Promise<StoredResponse | 'mismatch' | 'running'> {
   const secret = Buffer.from(hkdfSync('sha256', call.credential, call.key, 'licensing idempotency', 64));
   const [sealKey, digestKey] = [secret.subarray(0, 32), secret.subarray(32)];
   const digestOf = (body: string) =>
     createHmac('sha256', digestKey).update(call.address).update('\0').update(body).digest('hex');
-  const claim: Claim = {
+  const claim: IdempotencyClaim = {
     keyDigest: createHash('sha256').update('licensing idempotency').update(secret).digest('hex'),
     claim: randomBytes(16).toString('hex'),
     requestDigest: isRead ? digestOf(await readBody()) : null,
@@ -79,11 +79,11 @@ export async function performOnce(
   }
   const prolonging = setInterval(() => {
     // Ignore a failure: completing the claim decides whether it is still held.
-    prolongClaim(db, claim, leaseFrom(now())).catch(() => undefined);
+    renewClaim(db, claim, leaseFrom(now())).catch(() => undefined);
   }, PROLONG_EVERY_MS);
   try {
     const digest = claim.requestDigest ?? digestOf(await readBody());
-    const complete = async (to: Db, answer: Written) => {
+    const complete = async (to: Db, answer: StoredResponse) => {
       if (!(await completeClaim(to, claim, digest, seal(answer, claim.keyDigest, sealKey))))
         throw new CodedError('TAKEN_OVER');
       return answer;
@@ -106,10 +106,10 @@ export async function performOnce(
 }
 
 /** Takes the claim. @returns undefined if it is taken; the completed call with this key, or the reason not to run */
-async function take(db: Db, claim: Claim, now: Date) {
+async function take(db: Db, claim: IdempotencyClaim, now: Date) {
   const earlier = await insertClaim(db, claim);
   if (earlier === undefined) return undefined;
-  const isOld = now.getTime() - earlier.createdAt.getTime() > KEPT_FOR_MS;
+  const isOld = now.getTime() - earlier.createdAt.getTime() > IDEMPOTENCY_TTL_MS;
   if (!isOld) {
     const mismatch =
       claim.requestDigest !== null &&
@@ -135,7 +135,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Encrypts a response by AES-256-GCM with the row's digest as associated data: nonce, tag and text, in base64. */
-function seal(answer: Written, keyDigest: string, key: Buffer): string {
+function seal(answer: StoredResponse, keyDigest: string, key: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(keyDigest));
   // Compress it, because 10,000 licences would exceed the size limit of a statement.
@@ -143,7 +143,7 @@ function seal(answer: Written, keyDigest: string, key: Buffer): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64');
 }
 
-function open(sealed: string, keyDigest: string, key: Buffer): Written {
+function open(sealed: string, keyDigest: string, key: Buffer): StoredResponse {
   const bytes = Buffer.from(sealed, 'base64');
   const nonce = bytes.subarray(0, NONCE_BYTES);
   const tag = bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
@@ -151,5 +151,5 @@ function open(sealed: string, keyDigest: string, key: Buffer): Written {
     .setAAD(Buffer.from(keyDigest))
     .setAuthTag(tag);
   const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
-  return JSON.parse(gunzipSync(text).toString('utf8')) as Written;
+  return JSON.parse(gunzipSync(text).toString('utf8')) as StoredResponse;
 }

@@ -29,7 +29,7 @@ export interface OperatorLink {
 }
 
 /** Puts a mail into the outbox (mail/queue.ts), in the caller's transaction. */
-export type QueueLink<Request> = (
+export type EnqueueLink<Request> = (
   db: Db,
   request: Request,
   context: { now: Date; language?: CustomerLanguage },
@@ -39,7 +39,7 @@ interface LinkRequest<Request> {
   now: Date;
   /** the language of the page that requests it; by default the usual one */
   language?: CustomerLanguage;
-  queue: QueueLink<Request>;
+  queue: EnqueueLink<Request>;
 }
 
 /** Queues the mail if the address belongs to an operator, at most three times in an hour. */

@@ -11,7 +11,7 @@ import {
 } from '../store/sessions';
 import { inTransaction } from '../store/engine/transaction';
 import type { Caller, Scope } from './caller';
-import { useCode } from './one-time-codes';
+import { consumeCode } from './one-time-codes';
 import { generateSecret, secretDigest } from './random-secret';
 
 /**
@@ -63,17 +63,17 @@ type OpenedCustomer = { kind: 'customer'; replaces?: string | undefined } & (
 export type IsAccountIn = (userId: number, byDoor: boolean) => Promise<boolean>;
 
 /** Opens a session. @returns the session and the cookie's value, which is not stored */
-export async function openSession(
+export async function createSession(
   db: Db,
   opened: OpenedOperator,
   now: Date,
 ): Promise<{ cookie: string; session: OperatorSession }>;
-export async function openSession(
+export async function createSession(
   db: Db,
   opened: OpenedCustomer,
   now: Date,
 ): Promise<{ cookie: string; session: CustomerSession }>;
-export async function openSession(
+export async function createSession(
   db: Db,
   opened: OpenedOperator | OpenedCustomer,
   now: Date,
@@ -148,7 +148,7 @@ export async function endSession(
 }
 
 /** Reports whether the operator signed in within the last hour. Only such a session may show secrets and destroy data. */
-export function isFresh({ signedInAt }: Pick<OperatorSession, 'signedInAt'>, now: Date): boolean {
+export function isRecentSignIn({ signedInAt }: Pick<OperatorSession, 'signedInAt'>, now: Date): boolean {
   return now.getTime() - signedInAt.getTime() < FRESH_MS;
 }
 
@@ -172,10 +172,10 @@ export function openOperatorSession(
   return inTransaction<OperatorSignIn>(db, async (trx) => {
     if ('caller' in by) {
       if (by.caller.scope === 'issue') return { refused: 'SCOPE' };
-      return openSession(trx, { kind: 'operator', caller: by.caller, replaces }, now);
+      return createSession(trx, { kind: 'operator', caller: by.caller, replaces }, now);
     }
-    const code = await useCode(trx, 'operator', by.code, now);
-    return code === undefined ? { refused: 'CODE' } : openSession(trx, { ...code, replaces }, now);
+    const code = await consumeCode(trx, 'operator', by.code, now);
+    return code === undefined ? { refused: 'CODE' } : createSession(trx, { ...code, replaces }, now);
   });
 }
 
@@ -191,8 +191,8 @@ export function openCustomerSession(
 ): Promise<{ cookie: string; session: CustomerSession } | undefined> {
   // Use one transaction, so that the code can be used again if opening the session fails.
   return inTransaction(db, async (trx) => {
-    const found = await useCode(trx, 'customer', code, now);
-    return found && openSession(trx, { kind: 'customer', by: 'mail', email: found.email, replaces }, now);
+    const found = await consumeCode(trx, 'customer', code, now);
+    return found && createSession(trx, { kind: 'customer', by: 'mail', email: found.email, replaces }, now);
   });
 }
 

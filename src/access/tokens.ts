@@ -5,11 +5,17 @@ import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
-import { insertToken, listTokens, retireExpired, revokeToken as revoke, type Token } from '../store/tokens';
+import {
+  insertToken,
+  listTokens,
+  retireExpired,
+  setTokenRevoked as revoke,
+  type ApiToken,
+} from '../store/tokens';
 import type { Scope } from './caller';
 import { generateToken, tokenDigest } from './token-text';
 
-export { listTokens, type Token };
+export { listTokens, type ApiToken };
 
 export interface NewToken {
   name: string;
@@ -30,7 +36,7 @@ interface TokenContext {
 export interface AddedToken {
   /** the token's text, which is shown once and not stored */
   token: string;
-  stored: Token;
+  stored: ApiToken;
 }
 
 /** The maximum length with which `token:NAME` fits the history's column. */
@@ -88,7 +94,7 @@ export async function revokeToken(
   db: Db,
   id: number,
   { actor, now }: Pick<TokenContext, 'actor' | 'now'>,
-): Promise<Token> {
+): Promise<ApiToken> {
   const revoked = await revoke(db, id, actor, now);
   if (revoked === undefined)
     throw new OperatorError(`There is no token ${id}.`, { code: 'NOT_FOUND', facts: { reason: 'no-token' } });
@@ -96,7 +102,7 @@ export async function revokeToken(
 }
 
 /** Lists tokens by id, including expired ones. */
-export async function listTokenPage(db: Db, { after, limit }: PageRequest): Promise<Page<Token>> {
+export async function listTokenPage(db: Db, { after, limit }: PageRequest): Promise<Page<ApiToken>> {
   const [id] = readCursor<[number]>(after, [isCursorId]) ?? [];
   return toPage(await listTokens(db, { after: id, limit: limit + 1 }), limit, (token) => [token.id]);
 }

@@ -27,11 +27,11 @@ import {
   type Settings,
 } from '../settings/config';
 import { ConfigError } from '../base/errors';
-import { XML_PATH } from '../joomla/update-xml/place';
+import { XML_PATH } from '../joomla/update-xml/location';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
 import { readMigrations, withDatabase } from '../setup/database';
-import { codeOf } from '../store/engine/errors';
+import { driverCodeOf } from '../store/engine/errors';
 import { migrate, readSchemaState, refuseOtherPrefix } from '../store/engine/migrate';
 import { holdsSealed } from '../store/sealed';
 
@@ -42,7 +42,7 @@ import { holdsSealed } from '../store/sealed';
 
 const PACKAGES_FOLDER = 'licensing-packages';
 /** The time to wait for another process that makes the settings file, which takes milliseconds. */
-const CLAIM_PATIENCE_MS = 5_000;
+const CLAIM_TIMEOUT_MS = 5_000;
 const ASK_AGAIN_MS = 50;
 const SECRET = 'LICENSING_KEY_SECRET';
 const SECRET_FILE = `${SECRET}_FILE` as const;
@@ -174,7 +174,7 @@ function isWithin(path: string, folder: string): boolean {
 async function addSettings(file: string, settings: Settings): Promise<void> {
   const claim = `${file}.new`;
   const own = `${claim}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  let until = performance.now() + CLAIM_PATIENCE_MS;
+  let until = performance.now() + CLAIM_TIMEOUT_MS;
   try {
     writeFileSync(own, '', { mode: 0o600 });
     while (!isMade(file)) {
@@ -188,7 +188,7 @@ async function addSettings(file: string, settings: Settings): Promise<void> {
       }
       if (performance.now() > until) {
         rmSync(claim, { force: true });
-        until = performance.now() + CLAIM_PATIENCE_MS;
+        until = performance.now() + CLAIM_TIMEOUT_MS;
       }
       await sleep(ASK_AGAIN_MS);
     }
@@ -283,7 +283,7 @@ const REFUSED = new Set([
 ]);
 
 function withRights(error: unknown, { database }: Config): unknown {
-  if (!REFUSED.has(codeOf(error)) || database.kind !== 'mysql') return error;
+  if (!REFUSED.has(driverCodeOf(error)) || database.kind !== 'mysql') return error;
   return new ConfigError(
     `The site's database user ${database.user} may not make the service's tables. In the panel, give it all rights on the database ${database.database}.`,
     { cause: error },

@@ -6,7 +6,7 @@ import type { Db } from '../store/engine/database';
 import { reasonCode } from '../store/engine/errors';
 import { readSchemaState } from '../store/engine/migrate';
 
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /** Checks if the database, its schema, the packages folder and the socket are ready. Redis may fail: limits work without. */
 export async function readReadiness(
@@ -60,7 +60,7 @@ async function check(look: () => Promise<string>): Promise<string> {
     return await Promise.race([
       look(),
       new Promise<string>((resolve) => {
-        timer = setTimeout(() => resolve('does not answer'), PATIENCE_MS);
+        timer = setTimeout(() => resolve('does not answer'), TIMEOUT_MS);
       }),
     ]);
   } catch (error) {

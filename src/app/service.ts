@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../base/days';
 import { copyConfig, packageRoot, type Config, type Variable } from '../settings/config';
 import { createAuthenticator } from '../access/authenticate';
 import { createLinkCodes, type CustomerLink, type OperatorLink } from '../access/link-requests';
-import { examineFromWithin } from '../doctor/examine';
+import { runInProcessChecks } from '../doctor/examine';
 import { createAskForXml } from '../doctor/xml-reach';
 import { createMonitoringListener } from '../http/monitoring';
 import { createApp } from '../http/app';
@@ -43,7 +43,7 @@ import { runReady } from '../orders/retry';
 import { toMailFailure } from '../mail/failures';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, mailRemedy } from '../texts/operators/failures';
-import { gainsNoRights } from '../process/units';
+import { hasNoNewPrivileges } from '../process/units';
 import { startHousekeeping } from '../runner/housekeeping';
 import type { Job } from '../runner/jobs';
 import type { ChangeMail } from '../selfservice/changes';
@@ -53,19 +53,19 @@ import {
   openServiceDatabase,
   poolState,
   shareOf,
-  standingOfNodes,
+  clusterStatusOf,
   type Db,
 } from '../store/engine/database';
 import { reasonCode } from '../store/engine/errors';
 import { claimDatabase, requireCurrentSchema } from '../store/engine/migrate';
 import { openLimitCounts } from '../store/limit-counts';
 import { readTableSizes } from '../store/engine/server';
-import { explained } from '../setup/database';
+import { withDatabaseHint } from '../setup/database';
 import { watchSettings, type LiveSettings } from '../settings/stored';
 import { readReadiness } from './readiness';
 import { version } from './version';
 import { createAddressRules } from '../webhooks/addresses';
-import { startEndsWatch } from '../webhooks/ends';
+import { startExpiryWatcher } from '../webhooks/expiry-events';
 import { createPost } from '../webhooks/post';
 import { readWebhookBacklog } from '../webhooks/backlog';
 import { startWebhookSender, type WebhookSender } from '../webhooks/sender';
@@ -110,7 +110,7 @@ export function startService(
     );
     onStop(() => db.destroy());
     await requireCurrentSchema(db).catch((error: unknown) => {
-      throw explained(error, config);
+      throw withDatabaseHint(error, config);
     });
     onStop(await claimDatabase(config.database));
     const live = await watchSettings(db, config, log);
@@ -151,7 +151,7 @@ export function startService(
     const metrics = createMetrics({
       version,
       pool: () => poolState(db),
-      nodes: standingOfNodes(db),
+      nodes: clusterStatusOf(db),
       conflicts: () => conflictsOf(db),
       redisIsAway: redis && (() => redis.isAway()),
       accessLogDropped: () => licensing.accessLog.dropped(),
@@ -244,9 +244,9 @@ function settingsOf(
     spreadFactor,
     shopApiUrl,
     programFolder: packageRoot,
-    examine: () => examineFromWithin(live.config, db, now),
+    examine: () => runInProcessChecks(live.config, db, now),
     askForXml: createAskForXml(now),
-    mailGainsNoRights: () => Promise.resolve(gainsNoRights()),
+    mailGainsNoRights: () => Promise.resolve(hasNoNewPrivileges()),
     refresh: () => live.refresh(),
     onFailed: warnOfOrder(log),
     get config() {
@@ -377,7 +377,7 @@ export function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): 
   const { mail } = live.config;
   // Test sendmail now; otherwise only the waiting mails would reveal a problem.
   if (mail?.route.kind === 'sendmail' && live.config.publicUrl !== undefined)
-    createMailTransport(mail, { gainsNoRights: gainsNoRights() })
+    createMailTransport(mail, { gainsNoRights: hasNoNewPrivileges() })
       .verify()
       .catch((error: unknown) => warnOfMail(log, mail, error));
   const createCode = createLinkCodes(db);
@@ -401,7 +401,7 @@ function senderOf(
   return {
     ...composer,
     from,
-    transport: createMailTransport(config.mail, { gainsNoRights: gainsNoRights() }),
+    transport: createMailTransport(config.mail, { gainsNoRights: hasNoNewPrivileges() }),
   };
 }
 
@@ -422,7 +422,7 @@ export function startWebhooks(
   if (keySecret === undefined) return undefined;
   const post = createPost(createAddressRules(webhookNetworks));
   const sender = startWebhookSender(db, { keySecret, post, mailing: () => mailingOf(live.config) }, log, now);
-  const stopWatch = startEndsWatch(db, log, now);
+  const stopWatch = startExpiryWatcher(db, log, now);
   const stop = async () => {
     await stopWatch();
     await sender.stop();

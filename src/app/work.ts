@@ -4,7 +4,7 @@ import type { Worked } from '../cli/work';
 import { startHousekeeping } from '../runner/housekeeping';
 import { jobsOf, startMail, startWebhooks, type Clock } from './service';
 import { openServiceDatabase, type Db } from '../store/engine/database';
-import { explained } from '../setup/database';
+import { withDatabaseHint } from '../setup/database';
 import { requireCurrentSchema } from '../store/engine/migrate';
 import { watchSettings } from '../settings/stored';
 
@@ -16,13 +16,13 @@ const CONNECTIONS = 4;
  * process is doing is left to it.
  * @throws DATABASE_UNUSABLE, SchemaError
  */
-export async function workOnce(config: Config, log: Logger, now: Clock): Promise<Worked> {
+export async function runDueJobs(config: Config, log: Logger, now: Clock): Promise<Worked> {
   const db = openServiceDatabase(config.database, config.tablePrefix, CONNECTIONS);
   try {
     await requireCurrentSchema(db);
     return await workOn(db, config, log, now);
   } catch (error) {
-    throw explained(error, config);
+    throw withDatabaseHint(error, config);
   } finally {
     await db.destroy();
   }

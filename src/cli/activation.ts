@@ -5,10 +5,10 @@ import { findLicense, type License } from '../licensing/licenses';
 import { activationOperations } from '../operations/activations';
 import { identifierText, label } from './arguments';
 import { withSession, type Session } from './command';
-import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
-import { inBothForms } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 
 export function addActivationCommands(program: Command): void {
   const activation = program
@@ -48,7 +48,7 @@ function addAdd(activation: Command): void {
     .addHelpText('after', '\nExample:\n  licensing activation add 12 staging.example.com --name "Staging"')
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
       withSession(command, async (session) => {
-        const license = await requireLicense(session.db, key);
+        const license = await licenseArgument(session.db, key);
         const { id, activationLimit } = license;
         const wanted = { path: { id }, body: { identifier, name } };
         const { status, data: added } = await operateWithStatus(
@@ -57,9 +57,12 @@ function addAdd(activation: Command): void {
           wanted,
         );
         if (status === 200)
-          throw new OperatorError(`${inBothForms(added.identifier)} is activated on licence ${id} already.`, {
-            code: 'CONFLICT',
-          });
+          throw new OperatorError(
+            `${withAsciiForm(added.identifier)} is activated on licence ${id} already.`,
+            {
+              code: 'CONFLICT',
+            },
+          );
         const used = await countUsed(session, license);
         if (activationLimit !== 0 && used > activationLimit)
           session.output.note(
@@ -67,7 +70,7 @@ function addAdd(activation: Command): void {
           );
         session.output.print(
           added,
-          `${inBothForms(added.identifier)} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
+          `${withAsciiForm(added.identifier)} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );
@@ -82,15 +85,15 @@ function addRemove(activation: Command): void {
     .addHelpText('after', '\nExample:\n  licensing activation remove 12 old.example.com')
     .action((key: string, text: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        const license = await requireLicense(session.db, key);
+        const license = await licenseArgument(session.db, key);
         const { id } = license;
         const activation = await requireActivationOf(session.db, license, text);
-        const followers = (await listFollowers(session.db, activation)).map(inBothForms);
+        const followers = (await listFollowers(session.db, activation)).map(withAsciiForm);
         const path = { id, activation_id: activation.id };
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
+          `${[withAsciiForm(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );

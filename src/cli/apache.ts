@@ -6,18 +6,18 @@ import { apacheFiles, APACHE_FILE } from '../joomla/formerly/apache';
 import { OperatorError } from '../licensing/operator-error';
 import { htaccessLines } from '../setup/htaccess';
 import { apacheFile } from './apache-file';
-import { folderName, upTo } from './arguments';
+import { folderName, integerUpTo } from './arguments';
 import { createOutput, type Output } from './command';
-import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
-import { differs, remarksOnInstances, writeFiles } from './nginx';
-import { ownFiles } from './output-file';
+import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
+import { describeFileDifference, remarksOnInstances, writeServerFiles } from './nginx';
+import { protectedFiles } from './output-file';
 
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
 const DEFAULT_FOLDER = '/etc/apache2';
 
 /** The name of the file that the site's <VirtualHost> includes, as docs/apache.md names it. */
 const FILE = 'licensing.conf';
-const MOST_INSTANCES = 99;
+const MAX_INSTANCES = 99;
 
 interface ApacheOptions extends FormerlyOptions {
   out?: string;
@@ -37,7 +37,7 @@ export function addApacheCommand(program: Command): void {
     .option(
       '--instances <count>',
       'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
-      upTo(MOST_INSTANCES),
+      integerUpTo(MAX_INSTANCES),
     )
     .addOption(formerlyOption())
     .option(
@@ -73,8 +73,8 @@ export function addApacheCommand(program: Command): void {
         output.print(byName, files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n'));
         return;
       }
-      const { written, kept } = await writeFiles(folder, files, ownFiles(config));
-      for (const path of kept) output.note(differs(path));
+      const { written, kept } = await writeServerFiles(folder, files, protectedFiles(config));
+      for (const path of kept) output.note(describeFileDifference(path));
       output.print(byName, whatToInclude(folder, files, written));
     });
 }
@@ -92,7 +92,7 @@ async function filesFor(
   output: Output,
 ): Promise<{ name: string; text: string }[]> {
   const own = { name: FILE, text: await apacheFile(config, instances) };
-  const plan = await planOf(config, formerly, output);
+  const plan = await planFormerUrls(config, formerly, output);
   if (plan === undefined) return [own];
   const { siteUrl } = plan;
   if (siteUrl === undefined) throw new ConfigError('Set LICENSING_PUBLIC_URL to the address of the site.');

@@ -27,17 +27,17 @@ export function nonNegativeInteger(text: string): number {
 }
 
 /** Returns a reader for the size of one run. A larger number needs further runs. */
-export function upTo(most: number): (text: string) => number {
+export function integerUpTo(most: number): (text: string) => number {
   return (text) => wholeNumber(text, { least: 1, most });
 }
 
 export function wholeNumber(text: string, range: { least?: number; most?: number | undefined }): number {
-  return usage(() => requireWholeNumber(/^\d+$/.test(text) ? Number(text) : NaN, range));
+  return asUsageError(() => requireWholeNumber(/^\d+$/.test(text) ? Number(text) : NaN, range));
 }
 
 /** Reads the end of a period. A date without a time includes the whole day. */
 export function endDate(text: string): Date {
-  return usage(() => parseMoment(text, 'last', 'refused'));
+  return asUsageError(() => parseMoment(text, 'last', 'refused'));
 }
 
 /** Checks the end of a period, and returns the text for an operation, which reads it. */
@@ -48,23 +48,23 @@ export function endText(text: string): string {
 
 /** Reads the start of a period. A date without a time means its first second. */
 export function startDate(text: string): Date {
-  return usage(() => parseMoment(text, 'first', 'refused'));
+  return asUsageError(() => parseMoment(text, 'first', 'refused'));
 }
 
 export function duration(text: string): string {
-  return usage(() => requireDuration(text));
+  return asUsageError(() => requireDuration(text));
 }
 
 /** The value of an option that means null: commander would turn null into an empty text. */
-export const NOTHING: unique symbol = Symbol('nothing');
+export const EXPLICIT_NULL: unique symbol = Symbol('nothing');
 
 /** Reads a plan's duration, or `lifetime` for none. */
-export function durationOrLifetime(text: string): string | typeof NOTHING {
-  return text === 'lifetime' ? NOTHING : duration(text);
+export function durationOrLifetime(text: string): string | typeof EXPLICIT_NULL {
+  return text === 'lifetime' ? EXPLICIT_NULL : duration(text);
 }
 
-export function unlessNone<T>(read: (text: string) => T): (text: string) => T | typeof NOTHING {
-  return (text) => (text === 'none' ? NOTHING : read(text));
+export function noneOr<T>(read: (text: string) => T): (text: string) => T | typeof EXPLICIT_NULL {
+  return (text) => (text === 'none' ? EXPLICIT_NULL : read(text));
 }
 
 export function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
@@ -107,12 +107,12 @@ function named(text: string, what: string): string {
   return text;
 }
 
-export const label = (text: string): string => usage(() => requireLabel(text));
-export const emailAddress = (text: string): string => usage(() => requireCustomer(text));
-export const identifierText = (text: string): string => usage(() => requireIdentifierText(text));
-export const elementName = (text: string): string => usage(() => requireElement(text));
+export const label = (text: string): string => asUsageError(() => requireLabel(text));
+export const emailAddress = (text: string): string => asUsageError(() => requireCustomer(text));
+export const identifierText = (text: string): string => asUsageError(() => requireIdentifierText(text));
+export const elementName = (text: string): string => asUsageError(() => requireElement(text));
 
-export const webAddress = (text: string): string => usage(() => requireHttpsUrl(text));
+export const webAddress = (text: string): string => asUsageError(() => requireHttpsUrl(text));
 
 /** Reads a list such as `42,43`. */
 export function productIds(text: string): number[] {
@@ -120,7 +120,7 @@ export function productIds(text: string): number[] {
 }
 
 /** Runs a reader of the domain, and converts its refusal to a usage error. */
-export function usage<T>(read: () => T): T {
+export function asUsageError<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -132,7 +132,7 @@ export function usage<T>(read: () => T): T {
 export function metadataChange(text: string, before: MetadataChanges = {}): MetadataChanges {
   const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   if (value === undefined) throw new InvalidArgumentError('It must be NAME=TEXT, or NAME= to remove it.');
-  const [checked, change] = usage(() => requireMetadataChange(name, value));
+  const [checked, change] = asUsageError(() => requireMetadataChange(name, value));
   return { ...before, [checked]: change };
 }
 

@@ -47,7 +47,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command, workOnce: WorkOn
 };
 
 /** Returns the command that a line names, or all commands if it names none. */
-export function wantedCommands(argv: string[]) {
+export function selectCommands(argv: string[]) {
   const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'));
   const named = COMMANDS[(first === 'help' ? second : first) ?? ''];
   return named === undefined ? Object.values(COMMANDS) : [named];

@@ -1,24 +1,24 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { requireEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
-import { customerJson, readCustomer, type CustomerData } from '../privacy/customer';
+import { customerJson, readStoredCustomer, type CustomerData } from '../privacy/customer';
 import { readCustomerAddress } from '../privacy/customer-address';
 import { customerOperations } from '../operations/customers';
 import { countMentions } from '../privacy/erase-customer';
 import { CUSTOMER_FILE, exportCustomer } from '../privacy/export-customer';
 import type { Section } from '../privacy/stored-data';
-import { emailAddress, fileName, positiveInteger, upTo } from './arguments';
+import { emailAddress, fileName, positiveInteger, integerUpTo } from './arguments';
 import { withSession } from './command';
 import { operate } from './operate';
-import { escapeUnseen } from './printable';
-import { ownFiles, writeOutput } from './output-file';
+import { escapeInvisible } from './printable';
+import { protectedFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
 import { accessJson } from '../licensing/views';
 import { formatFields, formatTable, licenseTable } from './tables';
-import { inBothForms } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
@@ -39,12 +39,12 @@ function addShow(customer: Command): void {
       'Shows all that is stored about a customer: licences, keys, activations, orders, mails, and the latest accesses.',
     )
     .argument('<email>', EMAIL_ARGUMENT)
-    .option('--limit <n>', `how many licences and seats, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
+    .option('--limit <n>', `how many licences and seats, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 50)
     .option('--after <id>', 'only licences, and seats on licences, after this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing customer show jane@example.com')
     .action((email: string, page: { limit: number; after?: number }, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const found = await readCustomer(db, await readValue(email, 'E-mail address'), page);
+        const found = await readStoredCustomer(db, await readValue(email, 'E-mail address'), page);
         const { licenses, last } = found;
         const json = customerJson(found, last ?? null, now);
         const { seats, licenses: shown } = json;
@@ -59,11 +59,11 @@ function addShow(customer: Command): void {
               ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
               [
                 ...shown.flatMap(({ id, activations: own }) =>
-                  own.map((one) => [id, inBothForms(one.identifier), one.name, one.ip, one.activated_at]),
+                  own.map((one) => [id, withAsciiForm(one.identifier), one.name, one.ip, one.activated_at]),
                 ),
                 ...seats.map((one) => [
                   one.license_id,
-                  inBothForms(one.identifier),
+                  withAsciiForm(one.identifier),
                   one.name,
                   one.ip,
                   one.activated_at,
@@ -183,7 +183,7 @@ function toldSites(accesses: CustomerData['accesses']): string[] {
     site === null && installedVersion === null
       ? []
       : [
-          `${site === null ? 'a site' : inBothForms(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
+          `${site === null ? 'a site' : withAsciiForm(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
         ],
   );
   return told.length === 0 ? [] : ['', `Downloads said they were for: ${[...new Set(told)].join(', ')}`];
@@ -226,7 +226,7 @@ function storedBesides(json: CustomerJson): string[] {
   const counts = [
     ...BESIDES.map(([name, noun]) => [json[name].length, noun] as const),
     [Object.values(json.mentions).flat().length, 'mention elsewhere'] as const,
-  ].flatMap(([count, noun]) => (count === 0 ? [] : quantity(count, noun)));
+  ].flatMap(([count, noun]) => (count === 0 ? [] : countOf(count, noun)));
   return counts.length === 0
     ? []
     : ['', `Also stored: ${counts.join(', ')}. --json and \`licensing customer export\` show them.`];
@@ -266,10 +266,10 @@ function addExport(customer: Command): void {
     .action((email: string, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
         const address = await readValue(email, 'E-mail address');
-        const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
-          exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeUnseen(text)) : sink),
+        const { licenses, mentions } = await writeOutput(out, protectedFiles(config), CUSTOMER_FILE, (sink) =>
+          exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeInvisible(text)) : sink),
         );
-        const text = `Exported: ${quantity(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${quantity(mentions, 'mention')} elsewhere.`;
+        const text = `Exported: ${countOf(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${countOf(mentions, 'mention')} elsewhere.`;
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), licenses, mentions }, text);
       }),
@@ -297,7 +297,7 @@ function addErase(customer: Command): void {
         }
         if (!yes) {
           output.note(
-            `${found.addresses.length === 1 ? 'The address stands' : `The addresses ${found.addresses.join(', ')} stand`} in ${counts.map(([table, count]) => `${quantity(count, 'row')} of ${table}`).join(', ')}.`,
+            `${found.addresses.length === 1 ? 'The address stands' : `The addresses ${found.addresses.join(', ')} stand`} in ${counts.map(([table, count]) => `${countOf(count, 'row')} of ${table}`).join(', ')}.`,
           );
           const answer = await askYesOrNo('Erase it? There is no way back. [y/N] ');
           if (answer === undefined)
@@ -309,12 +309,12 @@ function addErase(customer: Command): void {
         const erased = await operate(session, customerOperations.removeCustomer, {
           path: { customer: found.address },
           onProgress: (done, total = 0) =>
-            output.progress(`Erasing: ${done} of ${quantity(total, 'licence')}`),
+            output.progress(`Erasing: ${done} of ${countOf(total, 'licence')}`),
         });
         const { licenses, rows } = erased;
         output.print(
           erased,
-          `Erased from ${quantity(licenses, 'licence')} and ${quantity(rows, 'other row')}. What backups and earlier exports hold is not erased.`,
+          `Erased from ${countOf(licenses, 'licence')} and ${countOf(rows, 'other row')}. What backups and earlier exports hold is not erased.`,
         );
       }),
     );

@@ -4,9 +4,9 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError } from '../base/errors';
 import { loginName, readConfig, wantsColor, type Config } from '../settings/config';
 import { readEffective } from '../settings/stored';
-import { quantity } from '../base/quantity';
-import { examine } from '../doctor/examine';
-import { problem, type CommandFinding, type Patient } from '../doctor/finding';
+import { countOf } from '../base/count-of';
+import { runChecks } from '../doctor/examine';
+import { problem, type CommandFinding, type CheckContext } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
 import { explainReadFault } from '../packages/file-faults';
@@ -56,10 +56,10 @@ export function addDoctorCommand(program: Command): void {
           [
             ...findings.map(formatFinding),
             '',
-            `${quantity(problems, 'problem')}, ${quantity(warnings, 'warning')}, ${unknown} unknown.`,
+            `${countOf(problems, 'problem')}, ${countOf(warnings, 'warning')}, ${unknown} unknown.`,
           ].join('\n'),
       );
-      if (problems > 0) throw new OperatorError(`The doctor found ${quantity(problems, 'problem')}.`);
+      if (problems > 0) throw new OperatorError(`The doctor found ${countOf(problems, 'problem')}.`);
     });
 }
 
@@ -79,7 +79,7 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
     ];
   }
   const look = async (db: Db) =>
-    examine({
+    runChecks({
       // Without the database, use the settings of the environment.
       config: await readEffective(db, config).catch(() => config),
       db,
@@ -94,7 +94,7 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
 }
 
 /** Opens a log. @throws OperatorError if it cannot be read */
-async function openLog(file: string): Promise<NonNullable<Patient['log']>> {
+async function openLog(file: string): Promise<NonNullable<CheckContext['log']>> {
   if (file === '-')
     return { name: 'Standard input', readLines: () => createInterface({ input: process.stdin }) };
   try {

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { EXPORT_FILE, exportRecords } from '../transfer/export';
 import { RECORD_TYPES, type RecordType } from '../transfer/records';
 import { makeFolder } from '../packages/replace-file';
 import { asCaller } from '../process/rights';
 import { fileName, folderName } from './arguments';
 import { withSession } from './command';
-import { ownFiles, writeOutput } from './output-file';
+import { protectedFiles, writeOutput } from './output-file';
 
 const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   product: ['product'],
@@ -42,7 +42,7 @@ export function addExportCommand(program: Command): void {
     .action(({ out, packages }: { out: string; packages?: string }, command: Command) =>
       withSession(command, async ({ db, config, output }) => {
         if (packages !== undefined) await asCaller(() => makeFolder(resolve(packages)));
-        const counts = await writeOutput(out, ownFiles(config), EXPORT_FILE, (sink) =>
+        const counts = await writeOutput(out, protectedFiles(config), EXPORT_FILE, (sink) =>
           exportRecords(db, sink, {
             ...(packages === undefined
               ? {}
@@ -50,7 +50,7 @@ export function addExportCommand(program: Command): void {
             onProgress: (type, count) => output.progress(`${type}: ${count}`),
           }),
         );
-        const text = `Exported: ${RECORD_TYPES.map((type) => quantity(counts[type], ...NOUNS[type])).join(', ')}.`;
+        const text = `Exported: ${RECORD_TYPES.map((type) => countOf(counts[type], ...NOUNS[type])).join(', ')}.`;
         // Keep standard output for the export itself.
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), records: counts }, text);

@@ -10,7 +10,7 @@ import {
 import { planFormerly, type FormerPlan } from '../joomla/formerly/plan';
 import { formerPlace } from '../joomla/formerly/place';
 import { readEffective } from '../settings/stored';
-import { usage } from './arguments';
+import { asUsageError } from './arguments';
 import type { Output } from './command';
 import { withCurrentDatabase } from '../setup/database';
 
@@ -25,7 +25,7 @@ export function formerlyOption(): Option {
     '--formerly <system=id:product>',
     'also answer an address of the system that was used before: ars=STREAM:42, membershippro=DOCUMENT:42, edd=DOWNLOAD:42, or path=/old/updates.xml:42; may be repeated; without it, those of LICENSING_FORMERLY',
   ).argParser((text: string, before: Formerly[] | undefined) =>
-    usage(() => requireDifferent([...(before ?? []), readFormerly(text)])),
+    asUsageError(() => requireDifferent([...(before ?? []), readFormerly(text)])),
   );
 }
 
@@ -33,7 +33,7 @@ export function formerlyOption(): Option {
  * Plans the answers to a former system's addresses, with the site's address; undefined without such a system.
  * @throws OperatorError
  */
-export async function planOf(
+export async function planFormerUrls(
   config: Config,
   given: Formerly[] | undefined,
   output: Output,

@@ -6,7 +6,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { createOutput } from './command';
 
 /** The maximum time of a health check: a supervisor that waits longer considers the service hung. */
-const PATIENCE_MS = 4_000;
+const TIMEOUT_MS = 4_000;
 
 export function addHealthCommand(program: Command): void {
   program
@@ -43,7 +43,7 @@ interface Answer {
 /** Returns the answer of `/readyz`. @throws OperatorError if no answer arrives in time */
 export function askReadiness(
   listen: Exclude<Listen, { passenger: true }>,
-  patience = PATIENCE_MS,
+  patience = TIMEOUT_MS,
 ): Promise<Answer> {
   const where = describeListen(listen);
   const to =

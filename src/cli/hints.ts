@@ -159,5 +159,5 @@ const OPTIONS: Record<string, string> = {
   test_plan_id: 'test-plan',
 };
 
-/** The advice about a key that `isSentWhole` refuses. */
+/** The advice about a key that `isUrlSafeKey` refuses. */
 export const REKEY = '"licensing license rekey" makes another.';

@@ -1,11 +1,11 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { fileSettingFault } from '../operations/configuration';
 import { listOf } from '../orders/catch-up/list';
 import { explainReadFault } from '../packages/file-faults';
-import { countAfterImport } from '../figures/statistics';
+import { recountAfterImport } from '../figures/statistics';
 import { OperatorError } from '../licensing/operator-error';
 import { importRecords } from '../transfer/import';
 import type { ImportReport } from '../transfer/import-job';
@@ -14,7 +14,7 @@ import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { SOURCES } from '../transfer/moving/sources';
 import { asCaller } from '../process/rights';
-import { folderName, usage, usageError, wholeNumber } from './arguments';
+import { folderName, asUsageError, usageError, wholeNumber } from './arguments';
 import { withSession, type Session } from './command';
 import { readReleaseMap, runReleases } from './move-in-releases';
 import { runList, runMoveIn, runUndo, type MoveInOptions } from './move-in';
@@ -87,7 +87,7 @@ export function addImportCommand(program: Command): void {
     .option(
       '--map <field=column,...>',
       `of csv: which column is what, where its name does not say it; fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME for the licence's metadata`,
-      (text: string, before?: Map<string, string>) => usage(() => readCsvMap(text, before)),
+      (text: string, before?: Map<string, string>) => asUsageError(() => readCsvMap(text, before)),
     )
     .option(
       '--ignore <column,...>',
@@ -184,19 +184,19 @@ async function runRecords(session: Session, file: string, options: ImportOptions
     }),
   );
   const { records, conflicts, conflicting, leftOut, leftOutCount, sealedUnchecked, packagesMissing } = report;
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   output.print({ dry_run: dryRun, records, conflicts, conflicting, left_out: leftOut }, () =>
     formatRecords(report, dryRun),
   );
   if (leftOutCount > 0) output.note(`Left out:\n${describeRemarks(leftOut, leftOutCount)}`);
   if (sealedUnchecked > 0)
     output.note(
-      `${quantity(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +
+      `${countOf(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +
         '"license reveal" can when the secret of the installation they come from is set.',
     );
   if (packagesMissing > 0)
     output.note(
-      `The packages of ${quantity(packagesMissing, 'release')} are not in ${config.packagesDir}: they cannot be downloaded until they are. ` +
+      `The packages of ${countOf(packagesMissing, 'release')} are not in ${config.packagesDir}: they cannot be downloaded until they are. ` +
         'The same import with --packages DIR brings them.',
     );
   if (conflicting > 0)

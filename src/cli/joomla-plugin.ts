@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { rememberBaseUrl } from '../joomla/update-xml/remembered';
-import { refuseOwn } from '../packages/replace-file';
+import { saveBaseUrl } from '../joomla/update-xml/saved-options';
+import { refuseProtected } from '../packages/replace-file';
 import { joomlaPluginOperations } from '../operations/joomla-plugin';
 import { productOperations } from '../operations/products';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { operate, type DataOf } from './operate';
-import { ownFiles, writeZip } from './output-file';
+import { protectedFiles, writeZip } from './output-file';
 
 interface Options {
   product: number;
@@ -42,8 +42,10 @@ export function addJoomlaPluginCommand(program: Command): void {
         const { name } = await operate(session, productOperations.getProduct, { path });
         const { element, address, version } = made;
         const file = join(resolve(out), made.file_name);
-        await writeZip(file, Buffer.from(made.zip, 'base64'), (place) => refuseOwn(place, ownFiles(config)));
-        if (baseUrl !== undefined) await rememberBaseUrl(db, productId, baseUrl);
+        await writeZip(file, Buffer.from(made.zip, 'base64'), (place) =>
+          refuseProtected(place, protectedFiles(config)),
+        );
+        if (baseUrl !== undefined) await saveBaseUrl(db, productId, baseUrl);
         if (made.xml_site !== null)
           output.note(
             `note: the update XML sends sites to ${made.xml_site}, where these plugins do nothing. Name the same address for both: --base-url`,

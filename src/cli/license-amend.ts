@@ -1,14 +1,21 @@
 import type { Command } from 'commander';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import type { MetadataChanges } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import type { Plan } from '../licensing/catalogue';
 import { listEvents } from '../licensing/licenses';
 import { licenseKeyOperations } from '../operations/license-keys';
 import { licenseOperations } from '../operations/licenses';
-import { emailAddress, label, metadataChange, nonNegativeInteger, positiveInteger, upTo } from './arguments';
+import {
+  emailAddress,
+  label,
+  metadataChange,
+  nonNegativeInteger,
+  positiveInteger,
+  integerUpTo,
+} from './arguments';
 import { withSession, type Output, type Session } from './command';
-import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, type BodyOf, type DataOf } from './operate';
 import { eventJson, licenseJson } from '../licensing/views';
 import { askYesOrNo } from './standard-input';
@@ -33,7 +40,7 @@ function addSetLimit(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license set-limit 12 10')
     .action((key: string, limit: number, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        const { id } = await requireLicense(session.db, key);
+        const { id } = await licenseArgument(session.db, key);
         await amend(session, id, { activation_limit: limit });
       }),
     );
@@ -50,7 +57,7 @@ function addChangePlan(license: Command): void {
     .action((key: string, written: string, { yes }: { yes?: boolean }, command: Command) =>
       withSession(command, async (session) => {
         const { db } = session;
-        const found = await requireLicense(db, key);
+        const found = await licenseArgument(db, key);
         const plan = await requirePlanNamed(db, written, found.product.id);
         const changes = { plan_id: plan.id };
         const license = await amend(session, found.id, {
@@ -78,7 +85,7 @@ function addSetCustomer(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license set-customer 12 jane@example.com')
     .action((key: string, customer: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        const { id } = await requireLicense(session.db, key);
+        const { id } = await licenseArgument(session.db, key);
         const { key_mailed: isMailed } = await amend(session, id, { customer });
         if (isMailed) session.output.note(`The keys of its order are mailed to ${customer}.`);
       }),
@@ -104,7 +111,7 @@ function addMetadata(license: Command): void {
         const json =
           Object.keys(changes).length === 0
             ? licenseJson(await requireLicenseToShow(session, key), now)
-            : await change(session, (await requireLicense(db, key)).id, { metadata: changes });
+            : await change(session, (await licenseArgument(db, key)).id, { metadata: changes });
         const fields = Object.entries(json.metadata);
         output.print(json, () =>
           fields.length === 0 ? `Licence ${json.id} has no metadata.` : formatFields(fields),
@@ -139,7 +146,7 @@ function addHistory(license: Command): void {
     .command('history')
     .description('Shows what was changed on a licence: when, by whom, what; the latest at the end.')
     .argument('<key>', KEY_ARGUMENT)
-    .option('--limit <n>', `how many changes, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 100)
+    .option('--limit <n>', `how many changes, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 100)
     .option('--before <id>', 'only changes before the one of this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license history 12')
     .action((key: string, { limit, before }: { limit: number; before?: number }, command: Command) =>

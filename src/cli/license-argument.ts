@@ -6,7 +6,7 @@ export const KEY_ARGUMENT =
   "a licence key, a licence id, an order's reference that is no number, or - to read one from standard input, or be asked for it; id:12 is only ever an id, and reference:12 a reference";
 
 /** Finds the licence that a command changes. */
-export async function requireLicense(db: Session['db'], given: string): Promise<License> {
+export async function licenseArgument(db: Session['db'], given: string): Promise<License> {
   return requireLicenseNamed(db, await read(given));
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { formatTimestamp } from '../base/days';
-import { isOpen, keysOf, type KeyUse, type LicenseKey } from '../licensing/license-keys';
+import { isKeyActive, keysOf, type KeyUse, type LicenseKey } from '../licensing/license-keys';
 import type { License } from '../licensing/licenses';
 import { liveStatus } from '../licensing/core/states';
 import { keyJson } from '../licensing/views';
@@ -9,13 +9,13 @@ import {
   duration,
   endText,
   label,
-  type NOTHING,
+  type EXPLICIT_NULL,
   positiveInteger,
   requireChange,
-  unlessNone,
+  noneOr,
 } from './arguments';
 import { withSession, type Output } from './command';
-import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, type DataOf } from './operate';
 import { formatTable } from './tables';
 
@@ -53,7 +53,7 @@ function addAdd(key: Command): void {
     .action((given: string, { label, limit, ends }: AddOptions, command: Command) =>
       withSession(command, async (session) => {
         const { output } = session;
-        const license = await requireLicense(session.db, given);
+        const license = await licenseArgument(session.db, given);
         const { id } = license;
         const wanted = { path: { id }, body: { label, activation_limit: limit, ends_at: ends } };
         const added = await operate(session, licenseKeyOperations.addLicenseKey, wanted);
@@ -81,9 +81,9 @@ function noteWiderTerms(output: Output, license: License, key: Key, now: Date): 
 }
 
 interface EditOptions {
-  label?: string | typeof NOTHING;
-  limit?: number | typeof NOTHING;
-  ends?: string | typeof NOTHING;
+  label?: string | typeof EXPLICIT_NULL;
+  limit?: number | typeof EXPLICIT_NULL;
+  ends?: string | typeof EXPLICIT_NULL;
 }
 
 function addEdit(key: Command): void {
@@ -92,22 +92,18 @@ function addEdit(key: Command): void {
     .description('Changes the label, the limit or the end of a key. Activations over a new limit are kept.')
     .argument('<key>', KEY_ARGUMENT)
     .argument('<key_id>', KEY_ID_ARGUMENT, positiveInteger)
-    .option('--label <text>', 'whom it is for; none removes it', unlessNone(label))
+    .option('--label <text>', 'whom it is for; none removes it', noneOr(label))
     .option(
       '--limit <n>',
       "the most slots that may be taken by it; none: the licence's",
-      unlessNone(positiveInteger),
+      noneOr(positiveInteger),
     )
-    .option(
-      '--ends <date>',
-      'its end, the whole of that day (UTC); none: with the licence',
-      unlessNone(endText),
-    )
+    .option('--ends <date>', 'its end, the whole of that day (UTC); none: with the licence', noneOr(endText))
     .addHelpText('after', '\nExample:\n  licensing license key edit 12 34 --limit 3')
     .action((given: string, keyId: number, { label: text, limit, ends }: EditOptions, command: Command) =>
       withSession(command, async (session) => {
         requireChange(command, text, limit, ends);
-        const license = await requireLicense(session.db, given);
+        const license = await licenseArgument(session.db, given);
         const { id } = license;
         const changed = await operate(session, licenseKeyOperations.updateLicenseKey, {
           path: { id, key_id: keyId },
@@ -156,7 +152,7 @@ export function keyTable(keys: KeyUse[], now: Date): string {
 function endOf(key: LicenseKey, now: Date): string {
   const { endsAt, replacedBy } = key;
   if (endsAt === null) return 'with the licence';
-  const end = `${isOpen(key, now) ? '' : 'ended '}${formatTimestamp(endsAt)}`;
+  const end = `${isKeyActive(key, now) ? '' : 'ended '}${formatTimestamp(endsAt)}`;
   return replacedBy === null ? end : `${end}, replaced by ${replacedBy}`;
 }
 
@@ -170,7 +166,7 @@ function addEnd(key: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license key end 12 34 --free')
     .action((given: string, keyId: number, { free = false }: { free?: boolean }, command: Command) =>
       withSession(command, async (session) => {
-        const { id } = await requireLicense(session.db, given);
+        const { id } = await licenseArgument(session.db, given);
         const wanted = { path: { id, key_id: keyId }, query: { free: free ? ('1' as const) : undefined } };
         const ended = await operate(session, licenseKeyOperations.removeLicenseKey, wanted);
         session.output.print(
@@ -211,7 +207,7 @@ function addRekey(license: Command): void {
     .action((given: string, options: RekeyOptions, command: Command) =>
       withSession(command, async (session) => {
         const { output } = session;
-        const { id, mainKeyId } = await requireLicense(session.db, given);
+        const { id, mainKeyId } = await licenseArgument(session.db, given);
         const { keyId = mainKeyId, overlap } = options;
         const path = { id };
         const body = { key_id: options.keyId, overlap, mail: options.mail };

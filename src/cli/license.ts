@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
-import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
+import { includedProducts, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 import { MAX_ISSUED } from '../licensing/issue';
-import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { isUrlSafeKey, KEY_NOT_URL_SAFE } from '../licensing/core/keys';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
-import { nextPayment, paidEnd, STORED_STATUSES } from '../licensing/core/states';
+import { nextPayment, paidUntil, STORED_STATUSES } from '../licensing/core/states';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { ORDER_EVENTS } from '../orders/order-events';
@@ -21,15 +21,15 @@ import {
   nonNegativeInteger,
   oneOf,
   positiveInteger,
-  upTo,
+  integerUpTo,
   usageError,
 } from './arguments';
 import { withSession, type Output, type Session } from './command';
 import { describeError } from './describe-error';
 import { REKEY } from './hints';
 import { addAmendments } from './license-amend';
-import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
-import { fieldsOf, operate, operateWithStatus, type DataOf } from './operate';
+import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
+import { optionFields, operate, operateWithStatus, type DataOf } from './operate';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 import { addKeyCommands, keyTable } from './license-key';
 import { activationTable, formatFields, licenseTable } from './tables';
@@ -87,7 +87,7 @@ function addIssue(license: Command): void {
     .option(
       '--count <n>',
       `how many, ${MAX_ISSUED} at the most; with --json they are printed as an array`,
-      upTo(MAX_ISSUED),
+      integerUpTo(MAX_ISSUED),
     )
     .option('--send', 'mail the key to the customer, with the first download and where the key goes')
     .addHelpText(
@@ -102,7 +102,7 @@ function addIssue(license: Command): void {
         const { id } = await requirePlanNamed(db, plan);
         const namesake = await findNamesake(db, reference);
         const body = {
-          ...fieldsOf(issueLicense, options),
+          ...optionFields(issueLicense, options),
           plan_id: id,
           key: options.key === undefined ? undefined : await readValue(options.key, 'Licence key'),
         };
@@ -113,8 +113,8 @@ function addIssue(license: Command): void {
         noteUnusable(output, first);
         noteNobodys(output, issued);
         if (send) noteSent(output, first, isNew);
-        if (issued.some(({ license_key: key }) => key !== null && !isSentWhole(key)))
-          output.note(`note: ${NOT_SENT_WHOLE} ${REKEY}`);
+        if (issued.some(({ license_key: key }) => key !== null && !isUrlSafeKey(key)))
+          output.note(`note: ${KEY_NOT_URL_SAFE} ${REKEY}`);
         noteOtherTerms(output, options, first);
         if (namesake !== undefined && first && namesake !== first.id)
           output.note(
@@ -203,7 +203,7 @@ function addShow(license: Command): void {
       withSession(command, async ({ db, now, output }) => {
         const { id } = await requireLicenseToShow({ db, output }, key);
         const { license: found, keys, activations } = await readLicense(db, id);
-        const included = includedIn(await readCatalogue(db), found.product.id);
+        const included = includedProducts(await readCatalogue(db), found.product.id);
         const json = {
           ...licenseJson(found, now),
           keys: keys.map(({ key: one }) => keyJson(one)),
@@ -244,7 +244,7 @@ function formatLicense(license: License, included: CatalogueProduct[], now: Date
 
 /** Describes the paid-through date of a subscription. */
 function paidInWords(license: License, now: Date): string {
-  const paid = formatTimestampOrNull(paidEnd(license)) ?? 'for life';
+  const paid = formatTimestampOrNull(paidUntil(license)) ?? 'for life';
   return `${paid}, ${nextPayment(license, now) === 'awaited' ? 'renewal awaited' : 'renews itself'}`;
 }
 
@@ -322,7 +322,7 @@ function addTransition(
     .addHelpText('after', `\nExample:\n  licensing license ${verb} 12 --reason "ticket 77"`)
     .action((key: string, { reason }: { reason?: string }, command: Command) =>
       withSession(command, async (session) => {
-        const { id } = await requireLicense(session.db, key);
+        const { id } = await licenseArgument(session.db, key);
         const wanted = { path: { id }, body: { reason } };
         const changed = await operate(session, licenseOperations[`${verb}License`], wanted);
         session.output.print(changed, `Licence ${id} is ${changed.status} now.`);
@@ -362,8 +362,8 @@ function addRenew(license: Command): void {
         const { until, for: length, lifetime } = options;
         if (until === undefined && length === undefined && !lifetime)
           usageError(command, 'One of --until, --for and --lifetime is needed.');
-        const { id, expiresAt: before } = await requireLicense(session.db, key);
-        const body = fieldsOf(renewLicense, options);
+        const { id, expiresAt: before } = await licenseArgument(session.db, key);
+        const body = optionFields(renewLicense, options);
         const changed = await operate(session, renewLicense, { path: { id }, body });
         const { expires_at: end, paid_until: paid } = changed;
         const grace = paid === end ? '' : `, and paid until ${paid ?? ''}`;

@@ -14,7 +14,7 @@ import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { emailAddress, fileName, oneOf, positiveInteger } from './arguments';
 import { withSession } from './command';
-import { KEY_ARGUMENT, requireLicense } from './license-argument';
+import { KEY_ARGUMENT, licenseArgument } from './license-argument';
 import { operate } from './operate';
 import { readValue } from './standard-input';
 import { formatTable } from './tables';
@@ -123,7 +123,7 @@ function addSend(mail: Command): void {
     .addHelpText('after', '\nExample:\n  licensing mail send 12')
     .action((key: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        const { id, customer } = await requireLicense(session.db, key);
+        const { id, customer } = await licenseArgument(session.db, key);
         session.output.print(
           await operate(session, mailOperations.sendLicenseMail, { path: { id } }),
           `The key of licence ${id} is mailed to ${customer ?? '-'} as soon as the service runs.`,
@@ -145,7 +145,7 @@ function addAnswer(mail: Command): void {
     )
     .action((key: string, { language, send }: AnswerOptions, command: Command) =>
       withSession(command, async (session) => {
-        const { id } = await requireLicense(session.db, key);
+        const { id } = await licenseArgument(session.db, key);
         const ready = await operate(session, answerOperations.getLicenseAnswer, {
           path: { id },
           query: { language },

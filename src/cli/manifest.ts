@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { manifestSnippets } from '../joomla/manifest';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readConfig } from '../settings/config';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { createOutput } from './command';
 import { bringUpToDate, readMigrations, withDatabase } from '../setup/database';
 
@@ -30,7 +30,7 @@ export function addMigrateCommand(program: Command): void {
           return;
         }
         const { run, others } = await bringUpToDate(db, config, state, (done, all) =>
-          output.progress(`${done} of ${quantity(all, 'licence')}`),
+          output.progress(`${done} of ${countOf(all, 'licence')}`),
         );
         if (others !== '')
           output.note(

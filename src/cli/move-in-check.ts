@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { moveInOperations } from '../operations/move-in';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { withSession } from './command';
 import { operate } from './operate';
 import { formatTable } from './tables';
@@ -55,7 +55,7 @@ export function addMoveInCommands(program: Command): void {
             ),
             ...(unknown.length === 0
               ? []
-              : [`${quantity(unknown.length, 'unknown key')}. For each: licensing why HINT`]),
+              : [`${countOf(unknown.length, 'unknown key')}. For each: licensing why HINT`]),
           ].join('\n');
         });
       }),

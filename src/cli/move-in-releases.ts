@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { publish } from '../joomla/publish';
-import { listProducts } from '../licensing/catalogue';
+import { listCatalogue } from '../licensing/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { readUpdateXmlOptions, setUpdateXmlOptions } from '../joomla/update-xml/options';
 import {
@@ -38,7 +38,7 @@ export async function runReleases(
   const root = config.joomlaRoot;
   if (root === undefined)
     throw new OperatorError('The packages lie in the folder of the site: set LICENSING_JOOMLA_ROOT.');
-  const found = await readArsReleases(db, await listProducts(db), { map, root, sitePrefix });
+  const found = await readArsReleases(db, await listCatalogue(db), { map, root, sitePrefix });
   const platforms = await setPlatforms();
   const outcomes: Outcome[] = [];
   for (const release of found.releases) {

@@ -1,12 +1,12 @@
 import { formatTimestampOrNull } from '../base/days';
-import { quantity } from '../base/quantity';
-import { countAfterImport } from '../figures/statistics';
-import { inBothForms } from '../licensing/core/identifiers';
+import { countOf } from '../base/count-of';
+import { recountAfterImport } from '../figures/statistics';
+import { withAsciiForm } from '../licensing/core/identifiers';
 import { importOperations } from '../operations/imports';
 import type { Target } from '../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';
-import { mapOf, moveIn } from '../transfer/moving/run';
-import { say } from '../transfer/moving/sayings';
+import { mapOf, moveLicensesIn } from '../transfer/moving/run';
+import { importMessageOf } from '../transfer/moving/import-messages';
 import { moved } from '../texts/operators/en/moved';
 import type { DateForm } from '../transfer/moving/source';
 import { requireSource } from '../transfer/moving/sources';
@@ -49,7 +49,7 @@ export async function runMoveIn(
 ): Promise<void> {
   const { dryRun = false, map = new Map<string, string>(), ignore = [], product, plan } = options;
   const source = requireSource(from);
-  const report = await moveIn(db, {
+  const report = await moveLicensesIn(db, {
     ...options,
     ...files,
     source,
@@ -60,9 +60,9 @@ export async function runMoveIn(
     table: { map, ignore, product, plan },
     refusesBadRows: from === 'csv' && options.skipBadRows !== true,
     secret: config.keySecret,
-    onProgress: (done) => output.progress(quantity(done, 'licence')),
+    onProgress: (done) => output.progress(countOf(done, 'licence')),
   });
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   output.print(moveJson(report), () =>
     describeMove(report, source.title, nextCommand(report, files.name, from, options)),
   );
@@ -73,7 +73,7 @@ export async function runUndo(session: Session, id: number): Promise<void> {
   const { licenses, products, plans } = undone.removed;
   session.output.print(undone, () =>
     [
-      `Removed: ${quantity(licenses, 'licence')}, ${quantity(plans, 'plan')}, ${quantity(products, 'product')}.`,
+      `Removed: ${countOf(licenses, 'licence')}, ${countOf(plans, 'plan')}, ${countOf(products, 'product')}.`,
       ...(undone.left.length === 0
         ? []
         : [
@@ -128,14 +128,15 @@ function describeMove(report: MoveReport, title: string, next: string): string {
     ...said(
       'What to know:',
       warnings.flatMap(({ code, facts, count, rows, customers }) => [
-        `  ${count} x ${code}: ${say(moved.warnings, { code, facts })} (${rowsOf(rows, count)})`,
+        `  ${count} x ${code}: ${importMessageOf(moved.warnings, { code, facts })} (${rowsOf(rows, count)})`,
         ...(customers.length === 0 ? [] : [`    ${customers.join(', ')}`]),
       ]),
     ),
     ...said(
       'Left out:',
       leftOut.map(
-        ({ count, rows, ...said }) => `  ${count} x ${say(moved.leftOut, said)} (${rowsOf(rows, count)})`,
+        ({ count, rows, ...said }) =>
+          `  ${count} x ${importMessageOf(moved.leftOut, said)} (${rowsOf(rows, count)})`,
       ),
     ),
     ...said(
@@ -164,7 +165,7 @@ function describeMove(report: MoveReport, title: string, next: string): string {
 }
 
 function described({ activationLimit, duration }: Target['plan']): string {
-  return `${activationLimit === 0 ? 'any number of sites' : quantity(activationLimit, 'site')}, ${duration ?? 'for life'}`;
+  return `${activationLimit === 0 ? 'any number of sites' : countOf(activationLimit, 'site')}, ${duration ?? 'for life'}`;
 }
 
 function rowsOf(rows: number[], count: number): string {
@@ -177,9 +178,9 @@ function describeSample({ before, after }: Sample): string {
     at === undefined ? 'by the plan' : (formatTimestampOrNull(at)?.slice(0, 10) ?? 'for life');
   const hint = (one: string | null) =>
     one === null ? 'new key' : one === TOO_SHORT ? 'a short key, as it is' : `...${one}`;
-  const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${quantity(before.keys.length, 'key')}, ${quantity(before.sites.length, 'site')}`;
+  const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${countOf(before.keys.length, 'key')}, ${countOf(before.sites.length, 'site')}`;
   const limit = after.activationLimit === 0 ? 'any number of' : after.activationLimit;
-  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map(inBothForms).join(', ')}`}`;
+  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map(withAsciiForm).join(', ')}`}`;
   return `  ${there}\n    -> ${here}`;
 }
 

@@ -3,18 +3,24 @@ import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../settings/config';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { hostAndPort } from '../process/listen';
 import { findInstances, instanceSocket } from '../process/instances';
 import { asCaller } from '../process/rights';
 import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
-import { lookAt, makeFolder, refuseOwn, replaceFile, type OwnFile } from '../packages/replace-file';
-import { folderName, upTo } from './arguments';
+import {
+  inspectTarget,
+  makeFolder,
+  refuseProtected,
+  replaceFile,
+  type ProtectedFile,
+} from '../packages/replace-file';
+import { folderName, integerUpTo } from './arguments';
 import { createOutput, type Output } from './command';
-import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
-import { ownFiles } from './output-file';
+import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
+import { protectedFiles } from './output-file';
 
 /** The files in nginx/, in the order in which nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
@@ -22,7 +28,7 @@ const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 /** The file for LICENSING_PAGES_HOST: a separate server with the same licensing.conf. */
 const PAGES_FILE = 'pages.example.conf';
 
-const MOST_INSTANCES = 99;
+const MAX_INSTANCES = 99;
 const MEGABYTE = 1_048_576;
 
 /** The folder from which site.example.conf includes the other two files. */
@@ -47,7 +53,7 @@ export function addNginxCommand(program: Command): void {
     .option(
       '--instances <count>',
       'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
-      upTo(MOST_INSTANCES),
+      integerUpTo(MAX_INSTANCES),
     )
     .option(
       '--out <dir>',
@@ -66,8 +72,8 @@ export function addNginxCommand(program: Command): void {
       const files = await nginxFiles(config, { serverName, folder, instances, formerly }, output);
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
-        out === undefined ? NOTHING : await writeFiles(folder, files, ownFiles(config));
-      for (const path of kept) output.note(differs(path));
+        out === undefined ? NOTHING : await writeServerFiles(folder, files, protectedFiles(config));
+      for (const path of kept) output.note(describeFileDifference(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
@@ -93,7 +99,7 @@ export async function nginxFiles(
   output: Output,
 ): Promise<{ name: string; text: string }[]> {
   const servers = upstreamServers(config, instances);
-  const plan = await planOf(config, formerly, output);
+  const plan = await planFormerUrls(config, formerly, output);
   const parts =
     plan &&
     nginxParts(plan.answers, {
@@ -224,7 +230,7 @@ export function remarksOnInstances(name: string, instances: number | undefined):
   const running = findInstances().length;
   return running > 0 && instances !== running
     ? [
-        `systemd runs ${quantity(running, 'instance')} of the service here: with --instances ${running} ${name} leads to all of them.`,
+        `systemd runs ${countOf(running, 'instance')} of the service here: with --instances ${running} ${name} leads to all of them.`,
       ]
     : [];
 }
@@ -235,15 +241,15 @@ export interface Written {
 }
 const NOTHING: Written = { written: [], kept: [] };
 
-export function differs(path: string): string {
+export function describeFileDifference(path: string): string {
   return `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`;
 }
 
 /** Writes files, next to those edited by hand. @returns the written paths, and the existing files that differ */
-export function writeFiles(
+export function writeServerFiles(
   dir: string,
   files: { name: string; text: string }[],
-  own: OwnFile[],
+  own: ProtectedFile[],
 ): Promise<Written> {
   return asCaller(() => writeInFolder(dir, files, own));
 }
@@ -251,7 +257,7 @@ export function writeFiles(
 async function writeInFolder(
   dir: string,
   files: { name: string; text: string }[],
-  own: OwnFile[],
+  own: ProtectedFile[],
 ): Promise<Written> {
   const written: string[] = [];
   const kept: string[] = [];
@@ -262,8 +268,8 @@ async function writeInFolder(
       const there = existsSync(path) ? await readFile(path, 'utf8') : undefined;
       if (there === text) continue;
       if (there !== undefined) kept.push(path);
-      const place = await lookAt(there === undefined ? path : `${path}.new`);
-      await refuseOwn(place, own);
+      const place = await inspectTarget(there === undefined ? path : `${path}.new`);
+      await refuseProtected(place, own);
       await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(text));
       written.push(place.path);
     }

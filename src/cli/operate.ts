@@ -1,19 +1,19 @@
 import type { TSchema } from '@sinclair/typebox';
 import { copyConfig, packageRoot, type Config } from '../settings/config';
-import { examineFromWithin } from '../doctor/examine';
+import { runInProcessChecks } from '../doctor/examine';
 import { OperatorError } from '../licensing/operator-error';
 import { letterheadOf } from '../mail/compose';
 import { mailingOf } from '../mail/queue';
-import { ManageError } from '../operations/kit/failures';
-import type { Call, Operation } from '../operations/kit/operation';
-import { perform, type Given } from '../operations/kit/perform';
+import { OperationError } from '../operations/kit/failures';
+import type { OperationCall, Operation } from '../operations/kit/operation';
+import { perform, type OperationInput } from '../operations/kit/perform';
 import { serviceGainsNoRights } from '../process/units';
 import type { ManageSettings } from '../operations/settings';
-import { NOTHING, oneOf, usageError, wholeNumber } from './arguments';
+import { EXPLICIT_NULL, oneOf, usageError, wholeNumber } from './arguments';
 import type { Session } from './command';
 import type { Db } from '../licensing/licensing';
 import { optionOf } from './hints';
-import { ownFiles } from './output-file';
+import { protectedFiles } from './output-file';
 
 export type { BodyOf, DataOf } from '../operations/kit/operation';
 
@@ -24,9 +24,9 @@ interface Wanted<Query, Body> {
   /** the parameters in the operation's path */
   path?: Record<string, string | number>;
   query?: { [Name in keyof Query]?: Query[Name] | undefined };
-  body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
-  onProgress?: Call['onProgress'];
-  followXml?: Call['followXml'];
+  body?: { [Name in keyof Body]?: Body[Name] | typeof EXPLICIT_NULL | undefined };
+  onProgress?: OperationCall['onProgress'];
+  followXml?: OperationCall['followXml'];
   /** the address of the shop's API (ManageSettings) */
   shopApiUrl?: string | undefined;
 }
@@ -87,7 +87,7 @@ async function request(
   { path = {}, query = {}, body = {}, onProgress, followXml, shopApiUrl }: Wanted<unknown, unknown>,
 ) {
   const { db, config, now, name, actor } = session;
-  const given: Given = { query: {}, body: {} };
+  const given: OperationInput = { query: {}, body: {} };
   const asked = {
     caller: { scope: 'write' as const, name, actor, tokenId: null, joomlaUserId: null, credential: '' },
     path: textsOf(path),
@@ -108,7 +108,7 @@ async function request(
   try {
     return await perform(operation, asked, given, { db, now: () => now, settings });
   } catch (error) {
-    throw error instanceof ManageError ? inWordsOfCommand(session, operation, error) : error;
+    throw error instanceof OperationError ? inWordsOfCommand(session, operation, error) : error;
   }
 }
 
@@ -117,9 +117,9 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
     mailing: mailingOf(config),
     letterhead: letterheadOf(config),
     updateXml: config,
-    ownFiles: ownFiles(config),
+    ownFiles: protectedFiles(config),
     programFolder: packageRoot,
-    examine: () => examineFromWithin(config, db, () => now),
+    examine: () => runInProcessChecks(config, db, () => now),
     config,
     // Do nothing: the command ends, and the next one reads the settings again.
     refresh: () => Promise.resolve(),
@@ -129,7 +129,7 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
 
 function defined(fields: object): Record<string, unknown> {
   const given = Object.entries(fields as Record<string, unknown>).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, value === NOTHING ? null : value]));
+  return Object.fromEntries(given.map(([name, value]) => [name, value === EXPLICIT_NULL ? null : value]));
 }
 
 function textsOf(fields: object): Record<string, string> {
@@ -140,7 +140,7 @@ function textsOf(fields: object): Record<string, string> {
 function inWordsOfCommand(
   { command }: Session,
   { query, body }: Operation<never, never>,
-  { code, message, options: { field } }: ManageError,
+  { code, message, options: { field } }: OperationError,
 ): unknown {
   const names = [query, body].flatMap((schema) => Object.keys(propertiesOf(schema)));
   const text = names.reduce((said, name) => said.replaceAll(`"${name}"`, `--${optionOf(name)}`), message);
@@ -162,7 +162,7 @@ function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
 }
 
 /** Returns a reader for an option that fills an operation's field: one of its words, or a whole number. */
-export function valueOf<Body, Name extends keyof Body & string>(
+export function parseFieldValue<Body, Name extends keyof Body & string>(
   { body }: Operation<never, Body>,
   name: Name,
 ): (text: string) => NonNullable<Body[Name]> {
@@ -173,7 +173,7 @@ export function valueOf<Body, Name extends keyof Body & string>(
 }
 
 /** Returns an operation's fields from commander's options: `activation_limit` from `--activation-limit`. */
-export function fieldsOf<Body>({ body }: Operation<never, Body>, options: object): Partial<Body> {
+export function optionFields<Body>({ body }: Operation<never, Body>, options: object): Partial<Body> {
   const given = options as Record<string, unknown>;
   return Object.fromEntries(
     Object.keys(propertiesOf(body)).map((field) => {

@@ -7,7 +7,7 @@ import {
   requireOperatorEmail,
   type Operator,
 } from '../access/operators';
-import { oneOf, usage } from './arguments';
+import { oneOf, asUsageError } from './arguments';
 import { withSession } from './command';
 import { SIGN_IN_SCOPES, type SignInScope } from './sign-in';
 import { formatTable } from './tables';
@@ -21,7 +21,7 @@ export function addOperatorCommands(program: Command): void {
   addRemove(operator);
 }
 
-const email = (text: string): string => usage(() => requireOperatorEmail(text));
+const email = (text: string): string => asUsageError(() => requireOperatorEmail(text));
 
 function addAdd(operator: Command): void {
   operator

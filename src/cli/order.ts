@@ -4,7 +4,7 @@ import { failures } from '../texts/operators/en/failures';
 import { describeStored, describeWait, type NoMailReason } from '../texts/operators/failures';
 import { orderOperations } from '../operations/orders';
 import { readOrder } from '../orders/views';
-import { emailAddress, label, positiveInteger, upTo } from './arguments';
+import { emailAddress, label, positiveInteger, integerUpTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage, type DataOf } from './operate';
 import { formatFields, formatTable } from './tables';
@@ -109,7 +109,7 @@ function addList(order: Command): void {
     .option('--order <number>', "only with this number of the shop's", label)
     .option('--waiting', 'only those that wait, such as for an article to be mapped')
     .option('--without-address', 'only paid orders whose keys could not be mailed for want of an address')
-    .option('--limit <n>', 'how many at the most', upTo(500), 100)
+    .option('--limit <n>', 'how many at the most', integerUpTo(500), 100)
     .option('--after <cursor>', 'the next page, as this one names it at its end')
     .addHelpText(
       'after',

@@ -6,15 +6,15 @@ import { envFilePath, type Config } from '../settings/config';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import {
-  lookAt,
+  inspectTarget,
   makeFolder,
   PRIVATE,
   replaceFile,
   requireReplaceable,
   writeInto,
   type FileKind,
-  type OwnFile,
-  type Place,
+  type ProtectedFile,
+  type OutputTarget,
   type Sink,
 } from '../packages/replace-file';
 import { asCaller, asServiceUser } from '../process/rights';
@@ -22,11 +22,11 @@ import { databaseFiles } from '../setup/database';
 import { writeStandardOutput } from './standard-output';
 
 /** Lists the files that no command overwrites: an SQLite database and the settings. */
-export function ownFiles({ database }: Config): OwnFile[] {
+export function protectedFiles({ database }: Config): ProtectedFile[] {
   return [...databaseFiles(database), settingsFile()];
 }
 
-export function settingsFile(): OwnFile {
+export function settingsFile(): ProtectedFile {
   return { path: envFilePath(), what: 'the settings file of this installation' };
 }
 
@@ -38,13 +38,13 @@ export function settingsFile(): OwnFile {
  */
 export async function writeOutput<T>(
   path: string,
-  own: OwnFile[],
+  own: ProtectedFile[],
   kind: FileKind,
   produce: (sink: Sink) => Promise<T>,
 ): Promise<T> {
   if (path === '-') return produce(toStandardOutput);
   return asCaller(async () => {
-    const place = await lookAt(path);
+    const place = await inspectTarget(path);
     await requireReplaceable(place, own, kind);
     const { there } = place;
     const write = (sink: Sink) => asServiceUser(() => produce(sink));
@@ -60,10 +60,14 @@ export async function writeOutput<T>(
  * @param judge throws to refuse the place
  * @throws OperatorError
  */
-export function writeZip(path: string, zip: Buffer, judge: (place: Place) => Promise<void>): Promise<void> {
+export function writeZip(
+  path: string,
+  zip: Buffer,
+  judge: (place: OutputTarget) => Promise<void>,
+): Promise<void> {
   return asCaller(async () => {
     await makeFolder(dirname(path));
-    const place = await lookAt(path);
+    const place = await inspectTarget(path);
     await judge(place);
     await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(zip));
   });
@@ -75,7 +79,7 @@ export function writeZip(path: string, zip: Buffer, judge: (place: Place) => Pro
  * @throws OperatorError; the file is unchanged then
  */
 export async function changeFile(path: string, change: (before: string) => string): Promise<void> {
-  const place = await lookAt(path);
+  const place = await inspectTarget(path);
   const { target, there } = place;
   // Refuse a device or a pipe: a file in its place would break it for every user.
   if (there && !there.isFile()) throw new OperatorError(`${path} was not written: it is no file.`);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { isLocalSite } from '../licensing/core/staging-sites';
 import { OperatorError } from '../licensing/operator-error';
-import { fetchPackages, verifyPackages, type PackageFault } from '../packages/copy-packages';
+import { fetchPackages, verifyPackages, type FaultyPackage } from '../packages/copy-packages';
 import type { Release } from '../packages/releases';
 import { withSession } from './command';
 import { readValue } from './standard-input';
@@ -117,13 +117,13 @@ function sourceUrl(text: string): string {
 
 const releaseName = ({ productId, version }: Release) => `product ${productId}, version ${version}`;
 
-const faultLine = ({ release, fault }: PackageFault) =>
+const faultLine = ({ release, fault }: FaultyPackage) =>
   `The package of ${releaseName(release)} (${release.sha256}.zip) ${fault}.`;
 
 function packageJson({ productId, version, sha256, fileSize }: Release) {
   return { product_id: productId, version, sha256, file_size: fileSize };
 }
 
-function faultJson({ release, fault }: PackageFault) {
+function faultJson({ release, fault }: FaultyPackage) {
   return { ...packageJson(release), fault };
 }

@@ -1,15 +1,21 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../settings/config';
-import { BEGINNING, makePhpClient } from '../joomla/php-client';
-import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
+import { GENERATED_FILE_HEADER, makePhpClient } from '../joomla/php-client';
+import {
+  inspectTarget,
+  makeFolder,
+  replaceFile,
+  requireReplaceable,
+  type FileKind,
+} from '../packages/replace-file';
 import { asCaller } from '../process/rights';
 import { createOutput } from './command';
 
 /** The files that this command may replace. It never replaces another file of the extension. */
 const CLIENT_FILE: FileKind = {
   name: 'an earlier file of this command',
-  isOne: (beginning) => beginning.startsWith(BEGINNING),
+  isOne: (beginning) => beginning.startsWith(GENERATED_FILE_HEADER),
 };
 
 export function addPhpCommand(program: Command): void {
@@ -31,7 +37,7 @@ export function addPhpCommand(program: Command): void {
       await asCaller(async () => {
         await makeFolder(folder);
         const placed = await Promise.all(
-          files.map(async ({ name, text }) => ({ place: await lookAt(join(folder, name)), text })),
+          files.map(async ({ name, text }) => ({ place: await inspectTarget(join(folder, name)), text })),
         );
         // Check all files before writing the first one.
         for (const { place } of placed) await requireReplaceable(place, [], CLIENT_FILE);

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { PLAN_DEFAULTS, type AfterExpiry, type PlanOptions } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { OperatorError } from '../licensing/operator-error';
@@ -9,15 +9,15 @@ import {
   durationOrLifetime,
   label,
   nonNegativeInteger,
-  NOTHING,
+  EXPLICIT_NULL,
   oneOf,
   positiveInteger,
   requireChange,
-  unlessNone,
+  noneOr,
   webAddress,
 } from './arguments';
 import { withSession } from './command';
-import { fieldsOf, operate, operateAll, valueOf, type DataOf } from './operate';
+import { optionFields, operate, operateAll, parseFieldValue, type DataOf } from './operate';
 import { askYesOrNo } from './standard-input';
 import { formatTable } from './tables';
 
@@ -59,7 +59,7 @@ function addOptions(command: Command, given: Partial<PlanOptions> = {}): Command
     .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry, given.afterExpiry)
     .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff, given.freeStaging)
     .option('--self-service-moves <n>', MOVES_HELP, nonNegativeInteger, given.selfServiceMoves)
-    .option('--upgrade-url <url>', UPGRADE_HELP, unlessNone(webAddress));
+    .option('--upgrade-url <url>', UPGRADE_HELP, noneOr(webAddress));
 }
 
 function addAdd(plan: Command): void {
@@ -72,13 +72,13 @@ function addAdd(plan: Command): void {
       .requiredOption(
         '--activation-type <type>',
         `what a slot is taken by: ${ACTIVATION_TYPES.join(', ')}`,
-        valueOf(addPlan, 'activation_type'),
+        parseFieldValue(addPlan, 'activation_type'),
       )
       .requiredOption('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
       .addOption(
         new Option('--duration <duration>', '1y, 6m, 30d or lifetime')
           .argParser(durationOrLifetime)
-          .default(NOTHING, '"lifetime"'),
+          .default(EXPLICIT_NULL, '"lifetime"'),
       ),
     PLAN_DEFAULTS,
   )
@@ -88,7 +88,7 @@ function addAdd(plan: Command): void {
     )
     .action((options: object, command: Command) =>
       withSession(command, async (session) => {
-        const added = await operate(session, addPlan, { body: fieldsOf(addPlan, options) });
+        const added = await operate(session, addPlan, { body: optionFields(addPlan, options) });
         session.output.print(added, `Plan ${added.id} is added: ${added.name}.`);
       }),
     );
@@ -106,7 +106,7 @@ function addEdit(plan: Command): void {
       .option(
         '--activation-type <type>',
         'only while its licences have no activations',
-        valueOf(updatePlan, 'activation_type'),
+        parseFieldValue(updatePlan, 'activation_type'),
       )
       .option('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
       .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime),
@@ -121,7 +121,7 @@ function addEdit(plan: Command): void {
     .action((id: number, options: object, command: Command) =>
       withSession(command, async (session) => {
         const { output } = session;
-        const { licenses, ...changes } = fieldsOf(updatePlan, options);
+        const { licenses, ...changes } = optionFields(updatePlan, options);
         requireChange(command, ...Object.values(changes));
         const path = { id };
         const before = await operate(session, planOperations.getPlan, { path });
@@ -129,7 +129,7 @@ function addEdit(plan: Command): void {
         let followed = 0;
         const onProgress = (changed: number) => {
           followed = changed;
-          output.progress(quantity(changed, 'licence'));
+          output.progress(countOf(changed, 'licence'));
         };
         const edit = (decision: typeof licenses) =>
           operate(session, updatePlan, { path, body: { ...changes, licenses: decision }, onProgress });
@@ -143,14 +143,14 @@ function addEdit(plan: Command): void {
           .catch((error: unknown) => {
             if (followed > 0 && !(error instanceof OperatorError))
               output.note(
-                `${quantity(followed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
+                `${countOf(followed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
               );
             throw error;
           });
         const { licenses_changed: changed, licenses_skipped: skipped, activation_type: type } = edited;
         if (skipped > 0)
           output.note(
-            `${quantity(skipped, 'licence was', 'licences were')} given another limit or plan by somebody else meanwhile, and keep it.`,
+            `${countOf(skipped, 'licence was', 'licences were')} given another limit or plan by somebody else meanwhile, and keep it.`,
           );
         const query = { plan_id: id };
         if (

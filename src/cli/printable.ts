@@ -2,7 +2,7 @@
 const UNSEEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Escapes these characters in JSON, which only requires it below U+0020. Line ends separate the parts of JSON. */
-export function escapeUnseen(json: string): string {
+export function escapeInvisible(json: string): string {
   return json.replace(UNSEEN, (character) =>
     character === '\n'
       ? character

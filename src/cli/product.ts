@@ -1,24 +1,24 @@
 import type { Command } from 'commander';
-import { includedIn, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
-import type { FollowedXml } from '../joomla/follow-xml';
+import { includedProducts, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
+import type { RegeneratedXml } from '../joomla/regenerate-update-xml';
 import { productOperations } from '../operations/products';
-import { toldSiteOperations } from '../operations/told-sites';
+import { reportedSiteOperations } from '../operations/reported-sites';
 import {
   elementName,
   label,
-  NOTHING,
+  EXPLICIT_NULL,
   positiveInteger,
   productIds,
   requireChange,
-  unlessNone,
-  upTo,
+  noneOr,
+  integerUpTo,
   webAddress,
 } from './arguments';
 import { withSession } from './command';
-import { fieldsOf, operate, operateAll } from './operate';
+import { optionFields, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
-import { follow, noteFollowed } from './update-xml';
-import { inBothForms } from '../licensing/core/identifiers';
+import { regenerateQuietly, describeRegeneration } from './update-xml';
+import { withAsciiForm } from '../licensing/core/identifiers';
 
 const { addProduct, updateProduct } = productOperations;
 
@@ -33,7 +33,7 @@ function includesOption(text: string): Includes {
   return text === 'none' ? [] : productIds(text);
 }
 
-const addressOrNone = unlessNone(webAddress);
+const addressOrNone = noneOr(webAddress);
 
 export function addProductCommands(program: Command): void {
   const product = program
@@ -64,7 +64,7 @@ function addAdd(product: Command): void {
     )
     .action((options: object, command: Command) =>
       withSession(command, async (session) => {
-        const added = await operate(session, addProduct, { body: fieldsOf(addProduct, options) });
+        const added = await operate(session, addProduct, { body: optionFields(addProduct, options) });
         session.output.print(added, `Product ${added.id} is added: ${added.name}.`);
       }),
     );
@@ -88,16 +88,21 @@ function addEdit(product: Command): void {
     )
     .action((id: number, options: object, command: Command) =>
       withSession(command, async (session) => {
-        const body = fieldsOf(updateProduct, options);
+        const body = optionFields(updateProduct, options);
         requireChange(command, ...Object.values(body));
-        const seen: { xml?: FollowedXml } = {};
-        const followXml = async () => (seen.xml = await follow(session, id));
+        const seen: { xml?: RegeneratedXml } = {};
+        const followXml = async () => (seen.xml = await regenerateQuietly(session, id));
         const edited = await operate(session, updateProduct, { path: { id }, body, followXml });
         // The update XML contains no other field of a product.
         const isInXml = body.name !== undefined || body.element !== undefined;
         const line =
           seen.xml && isInXml
-            ? await noteFollowed(session, id, `Product ${id} IS changed, but not in its update XML`, seen.xml)
+            ? await describeRegeneration(
+                session,
+                id,
+                `Product ${id} IS changed, but not in its update XML`,
+                seen.xml,
+              )
             : [];
         session.output.print(edited, [`Product ${id} is changed: ${edited.name}.`, ...line].join('\n'));
       }),
@@ -154,7 +159,7 @@ function addShow(product: Command): void {
       withSession(command, async (session) => {
         const found = await operate(session, productOperations.getProduct, { path: { id } });
         const catalogue = await readCatalogue(session.db);
-        const covered = namesOf(includedIn(catalogue, id)) || null;
+        const covered = namesOf(includedProducts(catalogue, id)) || null;
         const bundles = namesOf(found.included_in.flatMap((by) => catalogue.get(by) ?? [])) || null;
         session.output.print(found, () =>
           formatFields([
@@ -181,7 +186,7 @@ function addSites(product: Command): void {
       "Shows which versions customers' sites run, as the plugin for Joomla tells, and those that are behind, a page at a time.",
     )
     .argument('<id>', 'product id', positiveInteger)
-    .option('--limit <n>', 'how many sites at the most', upTo(500), 100)
+    .option('--limit <n>', 'how many sites at the most', integerUpTo(500), 100)
     .option('--after <cursor>', 'the next page, as this one names it at its end')
     .addHelpText(
       'after',
@@ -189,7 +194,10 @@ function addSites(product: Command): void {
     )
     .action((id: number, query: { limit: number; after?: string }, command: Command) =>
       withSession(command, async (session) => {
-        const found = await operate(session, toldSiteOperations.listProductSites, { path: { id }, query });
+        const found = await operate(session, reportedSiteOperations.listProductSites, {
+          path: { id },
+          query,
+        });
         session.output.print(found, () =>
           [
             formatFields([
@@ -205,7 +213,7 @@ function addSites(product: Command): void {
             formatTable(
               ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],
               found.sites.map((one) => [
-                inBothForms(one.site),
+                withAsciiForm(one.site),
                 one.version,
                 one.at,
                 one.license_id,
@@ -221,6 +229,6 @@ function addSites(product: Command): void {
     );
 }
 
-function elementOrNone(text: string): string | typeof NOTHING {
-  return text.trim() === '' ? NOTHING : elementName(text);
+function elementOrNone(text: string): string | typeof EXPLICIT_NULL {
+  return text.trim() === '' ? EXPLICIT_NULL : elementName(text);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { releaseNoticeOperations } from '../operations/release-notice';
 import { requireRelease } from '../packages/releases';
 import { positiveInteger } from './arguments';
@@ -39,21 +39,21 @@ export function addNotify(release: Command): void {
         const { mails, subject, text, notified_at: notifiedAt } = preview;
         if (dryRun) {
           const sent = notifiedAt === null ? '' : `, sent since ${notifiedAt}`;
-          output.print(preview, `${quantity(mails, 'mail')}${sent}:\n\n${subject}\n\n${text}`);
+          output.print(preview, `${countOf(mails, 'mail')}${sent}:\n\n${subject}\n\n${text}`);
           return;
         }
         if (!yes && notifiedAt === null) {
           output.note(`${subject}\n\n${text}`);
-          const answer = await askYesOrNo(`Send it to ${quantity(mails, 'customer')}? [y/N] `);
+          const answer = await askYesOrNo(`Send it to ${countOf(mails, 'customer')}? [y/N] `);
           if (answer === undefined)
             throw new OperatorError('Nothing was sent: there is nobody to ask. --yes sends without asking.');
           if (!answer) throw new OperatorError('Nothing was sent.');
         }
         const sent = await operate(session, releaseNoticeOperations.sendReleaseNotice, {
           path,
-          onProgress: (done) => output.progress(`Queued: ${quantity(done, 'mail')}`),
+          onProgress: (done) => output.progress(`Queued: ${countOf(done, 'mail')}`),
         });
-        output.print(sent, `${quantity(sent.mails, 'mail')} will be sent, at most 300 a minute.`);
+        output.print(sent, `${countOf(sent.mails, 'mail')} will be sent, at most 300 a minute.`);
       }),
     );
 }

@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml/write';
-import { readUpdateXmlState, type FollowedXml, type UpdateXmlState } from '../joomla/follow-xml';
+import {
+  readUpdateXmlState,
+  type RegeneratedXml,
+  type UpdateXmlState,
+} from '../joomla/regenerate-update-xml';
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
@@ -10,17 +14,17 @@ import { requireRelease } from '../packages/releases';
 import { releaseOperations } from '../operations/releases';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { withSession, type Session } from './command';
-import { explained } from '../setup/database';
+import { withDatabaseHint } from '../setup/database';
 import { describeError } from './describe-error';
 import { operate, operateAll } from './operate';
-import { ownFiles } from './output-file';
+import { protectedFiles } from './output-file';
 import {
   writeCommand,
   ALLOW_DOWNGRADE,
   describeWritten,
-  follow,
-  followXml,
-  noteFollowed,
+  regenerateQuietly,
+  regenerateAndDescribe,
+  describeRegeneration,
   stateJson,
   writeAndLint,
   writtenJson,
@@ -160,17 +164,17 @@ function addEdit(release: Command): void {
           requireChange(command, options.changelog, options.changelogFile, security);
           const changelog = await changelogOf(options);
           const { id } = await requireRelease(session.db, options.product, options.version.trim());
-          const seen: { xml?: FollowedXml } = {};
+          const seen: { xml?: RegeneratedXml } = {};
           const edited = await operate(session, releaseOperations.updateRelease, {
             path: { id },
             body: { changelog, security },
-            followXml: async () => (seen.xml = await follow(session, options.product)),
+            followXml: async () => (seen.xml = await regenerateQuietly(session, options.product)),
           });
           const { version, state, product_id: product } = edited;
           // A draft is offered to no customer.
           const line =
             seen.xml && state !== 'draft'
-              ? await noteFollowed(session, product, `Version ${version} is changed`, seen.xml)
+              ? await describeRegeneration(session, product, `Version ${version} is changed`, seen.xml)
               : [];
           const notice = security === true ? noticeLine(product, edited) : [];
           session.output.print(
@@ -210,14 +214,14 @@ function addRollout(release: Command): void {
       ) =>
         withSession(command, async (session) => {
           const { id } = await requireRelease(session.db, product, version.trim());
-          const seen: { xml?: FollowedXml } = {};
+          const seen: { xml?: RegeneratedXml } = {};
           const changed = await operate(session, releaseOperations.updateRelease, {
             path: { id },
             body: { rollout },
-            followXml: async () => (seen.xml = await follow(session, product)),
+            followXml: async () => (seen.xml = await regenerateQuietly(session, product)),
           });
           const what = `Version ${changed.version} is for ${describeShare(changed.rollout)}`;
-          const line = seen.xml ? await noteFollowed(session, product, what, seen.xml) : [];
+          const line = seen.xml ? await describeRegeneration(session, product, what, seen.xml) : [];
           session.output.print(changed, [`${what}.`, ...line].join('\n'));
         }),
     );
@@ -331,7 +335,14 @@ function requireXml(
   productId: number,
   writeXml: PublishOptions['writeXml'],
 ): Promise<void> {
-  return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config), config);
+  return requireUpdateXmlSettings(
+    db,
+    productId,
+    outOf(writeXml),
+    process.cwd(),
+    protectedFiles(config),
+    config,
+  );
 }
 
 interface XmlWanted {
@@ -353,12 +364,12 @@ async function writeOrFollow(
   session: Session,
   { productId, writeXml, what, allowDowngrade }: XmlWanted,
 ): Promise<ToldXml> {
-  if (writeXml === undefined) return followXml(session, productId, what);
+  if (writeXml === undefined) return regenerateAndDescribe(session, productId, what);
   const { out } = outOf(writeXml);
   const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
     const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}${allowDowngrade ? ' --allow-downgrade' : ''}`;
     throw new OperatorError(
-      `${what}. ${describeError(explained(error, session.config))} When that is mended: ${again}`,
+      `${what}. ${describeError(withDatabaseHint(error, session.config))} When that is mended: ${again}`,
     );
   });
   const json = { state: 'written' as const, url: written.url, ...writtenJson(written) };

@@ -1,7 +1,7 @@
 import type {
-  Action,
+  RemedyAction,
   CauseFacts,
-  Code,
+  FindingCode,
   Finding,
   Named,
   RequestFacts,
@@ -17,7 +17,7 @@ const DOCTOR = 'licensing doctor --url https://YOUR.SITE';
 type Command = (facts: object) => string;
 
 /** Commands for findings without an action. */
-const COMMANDS: Partial<Record<Code, Command>> = {
+const COMMANDS: Partial<Record<FindingCode, Command>> = {
   SEVERAL_LICENSES: () => 'licensing why ID',
   PACKAGE_MISSING: () => 'licensing doctor',
   RATE_LIMITED_PROXY: () => `To find out which: ${DOCTOR}`,
@@ -39,8 +39,8 @@ const COMMANDS: Partial<Record<Code, Command>> = {
 };
 
 const OF_ACTIONS: {
-  [Type in Action['type']]: (
-    action: Extract<Action, { type: Type }>,
+  [Type in RemedyAction['type']]: (
+    action: Extract<RemedyAction, { type: Type }>,
     finding: Pick<Finding, 'code' | 'facts'>,
   ) => string;
 } = {
@@ -79,12 +79,17 @@ const OF_ACTIONS: {
 };
 
 /** Returns the remedy of a finding, often with a command at its end; null if there is none. */
-export function remedyOf({ code, facts, action }: Finding): string | null {
+export function findingRemedy({ code, facts, action }: Finding): string | null {
   // The finding contains another one, about the request.
   if (code === 'IN_ACCESS_LOG')
-    return remedyOf({ ...(facts as StateFacts['IN_ACCESS_LOG']).access, action, since: null, count: null });
+    return findingRemedy({
+      ...(facts as StateFacts['IN_ACCESS_LOG']).access,
+      action,
+      since: null,
+      count: null,
+    });
   // The cast is needed: TypeScript does not see that the texts of an action's type accept that action.
-  const words = OF_ACTIONS as Record<string, (action: Action, finding: object) => string>;
+  const words = OF_ACTIONS as Record<string, (action: RemedyAction, finding: object) => string>;
   const parts = [
     adviceOf(support, { code, facts }),
     COMMANDS[code]?.(facts),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { asDecimal } from '../base/currency';
 import { renewalOperations } from '../operations/renewals';
-import { positiveInteger, upTo } from './arguments';
+import { positiveInteger, integerUpTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage } from './operate';
 import { formatTable } from './tables';
@@ -72,7 +72,7 @@ export function addNotRenewedCommand(program: Command): void {
     .option('--product <id>', 'only of this product', positiveInteger)
     .option('--plan <id>', 'only on this plan', positiveInteger)
     .option('--month <month>', 'only those whose paid end fell in this month, such as 2026-11')
-    .option('--limit <n>', 'how many at the most', upTo(500), 100)
+    .option('--limit <n>', 'how many at the most', integerUpTo(500), 100)
     .option('--after <cursor>', 'the next page, as this one names it at its end')
     .addHelpText('after', '\nExample:\n  licensing not-renewed --product 42 --month 2026-10')
     .action(

@@ -4,7 +4,7 @@ import { configurationOperations } from '../operations/configuration';
 import { EDITABLE, EDITABLE_NAMES, isEditable, type EditableName } from '../settings/names';
 import { settings as settingsTexts } from '../texts/operators/en/settings';
 import { mailServerInWords } from '../texts/operators/mail-server';
-import { NOTHING, oneOf } from './arguments';
+import { EXPLICIT_NULL, oneOf } from './arguments';
 import { withSession, type Session } from './command';
 import { operate } from './operate';
 import { readValue } from './standard-input';
@@ -82,14 +82,14 @@ function addUnset(settings: Command): void {
     .argument('<name>', NAME_HELP, oneOf(EDITABLE_NAMES))
     .addHelpText('after', '\nExample:\n  licensing settings unset rate_limit')
     .action((name: EditableName, _options: object, command: Command) =>
-      withSession(command, (session) => change(session, name, NOTHING, undefined)),
+      withSession(command, (session) => change(session, name, EXPLICIT_NULL, undefined)),
     );
 }
 
 async function change(
   session: Session,
   name: EditableName,
-  value: string | number | typeof NOTHING,
+  value: string | number | typeof EXPLICIT_NULL,
   untried: true | undefined,
 ): Promise<void> {
   const changed = await operate(session, configurationOperations.updateSettings, {

@@ -4,35 +4,35 @@ import { readConfig, readPublicUrl, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
-import { forget, note, readJournal, STATE } from '../setup/journal';
-import { asUser, run, succeeds } from '../setup/machine';
+import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
+import { asUser, runProgram, exitsWithZero } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
-import { folderName, upTo, usageError } from './arguments';
+import { folderName, integerUpTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
-  beAlone,
+  lockMachineChanges,
   DATA,
-  HOME,
-  lineIn,
-  ownTree,
+  CURRENT_LINK,
+  commandLineOf,
+  runningTree,
   packagedUnit,
   packageOwning,
   requireRoot,
   SETTINGS,
   settingsOfUnit,
-  stopHere,
+  throwIfStopRequested,
   UNIT,
   USER,
 } from './machine/place';
 import type { Setup } from './machine/step';
-import { DOOR, stepsOf } from './machine/steps';
+import { DOOR, setupSteps } from './machine/steps';
 import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
-const MOST_INSTANCES = 9;
+const MAX_INSTANCES = 9;
 
 interface SetupOptions {
   joomlaRoot?: string;
@@ -57,7 +57,7 @@ export function addSetupCommand(program: Command): void {
     .option(
       '--instances <count>',
       'how many processes serve; without it two, or one on a machine with less than 1 GB of memory',
-      upTo(MOST_INSTANCES),
+      integerUpTo(MAX_INSTANCES),
     )
     .option('--ca <file>', "authorities that may have signed the site's certificate, in PEM form", caFile)
     .option('--dry-run', 'only tell what would be changed')
@@ -73,7 +73,7 @@ export function addSetupCommand(program: Command): void {
       const { undo: isUndone = false, dryRun = false, joomlaRoot, url } = options;
       if (!isUndone && (joomlaRoot === undefined || url === undefined))
         usageError(command, 'Name the site: --joomla-root DIR and --url https://YOUR.SITE are both needed.');
-      await beAlone(isUndone ? 'licensing setup --undo' : 'licensing setup', output);
+      await lockMachineChanges(isUndone ? 'licensing setup --undo' : 'licensing setup', output);
       if (joomlaRoot === undefined || url === undefined || isUndone) return takeBack(dryRun, output);
       await setUp({ ...options, joomlaRoot: resolve(joomlaRoot), url }, output);
     });
@@ -86,7 +86,7 @@ async function setUp(
   const { joomlaRoot, url, dryRun = false } = options;
   refuseUnreadableSite(joomlaRoot);
   await refuseOtherUser();
-  const unitText = readText(packagedUnit() ?? join(ownTree, 'deploy', UNIT)) ?? '';
+  const unitText = readText(packagedUnit() ?? join(runningTree, 'deploy', UNIT)) ?? '';
   const setup: Setup = {
     joomlaRoot,
     url,
@@ -99,9 +99,9 @@ async function setUp(
   };
   // Plan all steps first, so that every refusal comes before the first change.
   const planned: { step: string; changes: string[] }[] = [];
-  for (const step of stepsOf(setup)) {
+  for (const step of setupSteps(setup)) {
     planned.push({ step: step.title, changes: (await step.look()).map(({ words }) => words) });
-    stopHere('Nothing was changed.');
+    throwIfStopRequested('Nothing was changed.');
   }
   if (dryRun) {
     output.print({ changed: false, steps: planned }, () =>
@@ -110,7 +110,7 @@ async function setUp(
     return;
   }
   let made = 0;
-  for (const step of stepsOf(setup)) {
+  for (const step of setupSteps(setup)) {
     const changes = await step.look();
     output.note(
       describeStep(
@@ -119,9 +119,11 @@ async function setUp(
       ),
     );
     for (const change of changes) {
-      stopHere('Run it again, and it goes on from here, or take back what was made: licensing setup --undo');
+      throwIfStopRequested(
+        'Run it again, and it goes on from here, or take back what was made: licensing setup --undo',
+      );
       const entry = await change.make();
-      if (entry !== undefined) await note(entry);
+      if (entry !== undefined) await appendToJournal(entry);
       made++;
     }
   }
@@ -139,7 +141,7 @@ async function setUp(
       [
         made === 0
           ? 'Nothing was changed: all was as it has to be.'
-          : `Done: ${quantity(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
+          : `Done: ${countOf(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
         '',
         last,
       ].join('\n'),
@@ -190,7 +192,12 @@ async function examine(
   // Replace root's environment, which the service does not have.
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
   const { code, stdout, stderr } = await withAuthority(address, (options) =>
-    run(asUser(USER, webServer.group, lineIn(HOME, ['doctor', '--url', address, ...options])), { env }),
+    runProgram(
+      asUser(USER, webServer.group, commandLineOf(CURRENT_LINK, ['doctor', '--url', address, ...options])),
+      {
+        env,
+      },
+    ),
   );
   output.note(stdout.trimEnd());
   if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
@@ -223,7 +230,7 @@ async function copyOfTables({ database, tablePrefix }: Config): Promise<{ line: 
       line: `sudo -u ${USER} licensing export --out - > everything.jsonl`,
       what: `the tables in ${database.path}, which that file carries (docs/move.md reads it back)`,
     };
-  const [client, dump] = (await succeeds(['mariadb-dump', '--version']))
+  const [client, dump] = (await exitsWithZero(['mariadb-dump', '--version']))
     ? ['mariadb', 'mariadb-dump']
     : ['mysql', 'mysqldump'];
   const { host, port, user, socketPath, database: name } = database;
@@ -247,25 +254,25 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
   const made = readJournal().made.toReversed();
   if (made.length === 0)
     throw new OperatorError(
-      `There is nothing to take back: ${STATE} has no note of a setup. docs/remove.md removes the service by hand.`,
+      `There is nothing to take back: ${SETUP_STATE_DIR} has no note of a setup. docs/remove.md removes the service by hand.`,
     );
   const words = made.map(describeUndo);
   const remarks: string[] = [];
   if (!dryRun)
     for (const [i, one] of made.entries()) {
-      stopHere('The rest is taken back when it is run again.');
+      throwIfStopRequested('The rest is taken back when it is run again.');
       output.note(words[i] ?? '');
       remarks.push(...(await undo(one)));
-      await forget(one);
+      await removeFromJournal(one);
     }
-  const packaged = await packageOwning(ownTree);
+  const packaged = await packageOwning(runningTree);
   output.print({ changed: !dryRun, steps: words, left: remarks }, () =>
     dryRun
       ? [...words, 'Nothing was changed.'].join('\n')
       : [
           ...remarks,
-          `Taken back. The data stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${HOME}), the packages and update XMLs in ${DATA}, ` +
-            `the user ${USER} whose they are, the web server's licensing.log, and the program's folder. ${STATE} keeps copies of the site's files. docs/remove.md removes these too.`,
+          `Taken back. The data stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${CURRENT_LINK}), the packages and update XMLs in ${DATA}, ` +
+            `the user ${USER} whose they are, the web server's licensing.log, and the program's folder. ${SETUP_STATE_DIR} keeps copies of the site's files. docs/remove.md removes these too.`,
           ...(packaged === undefined ? [] : [`The package stays: apt-get remove ${packaged}`]),
         ].join('\n'),
   );

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { API_PATH } from '../licensing/api';
-import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/order-events';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
@@ -26,12 +26,12 @@ import {
   duration,
   fileName,
   label,
-  NOTHING,
+  EXPLICIT_NULL,
   oneOf,
   requireChange,
-  unlessNone,
-  upTo,
-  usage,
+  noneOr,
+  integerUpTo,
+  asUsageError,
   webAddress,
 } from './arguments';
 import { failures } from '../texts/operators/en/failures';
@@ -92,8 +92,8 @@ function addAdd(shop: Command): void {
     )
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
-    .option('--api-key-file <file>', API_KEY_HELP, unlessNone(fileOrInput))
-    .option('--site-url <url>', SITE_HELP, unlessNone(webAddress))
+    .option('--api-key-file <file>', API_KEY_HELP, noneOr(fileOrInput))
+    .option('--site-url <url>', SITE_HELP, noneOr(webAddress))
     .option('--grace <days>', GRACE_HELP, graceDays)
     .option('--billing-url <url>', BILLING_HELP, webAddress)
     .option('--test', 'everything it sends is for testing')
@@ -146,15 +146,15 @@ interface AddOptions {
   test?: boolean;
   testPlan?: string;
   mail?: ShopMail;
-  apiKeyFile?: string | typeof NOTHING;
-  siteUrl?: string | typeof NOTHING;
-  grace?: number | typeof NOTHING;
+  apiKeyFile?: string | typeof EXPLICIT_NULL;
+  siteUrl?: string | typeof EXPLICIT_NULL;
+  grace?: number | typeof EXPLICIT_NULL;
   billingUrl?: string;
 }
 
 /** Reads `3d`, or `default`. */
-function graceDays(text: string): number | typeof NOTHING {
-  if (text === 'default') return NOTHING;
+function graceDays(text: string): number | typeof EXPLICIT_NULL {
+  if (text === 'default') return EXPLICIT_NULL;
   const [, days] = /^([0-9]{1,2})d$/.exec(text) ?? [];
   if (days === undefined || Number(days) > MAX_GRACE_DAYS)
     throw new InvalidArgumentError(`It must be 0d to ${MAX_GRACE_DAYS}d, or default.`);
@@ -177,17 +177,17 @@ async function apiAccessOf({
   apiKeyFile: file,
   siteUrl,
 }: Pick<AddOptions, 'apiKeyFile' | 'siteUrl'>): Promise<{
-  api_key?: string | typeof NOTHING | undefined;
-  site_url?: string | typeof NOTHING | undefined;
+  api_key?: string | typeof EXPLICIT_NULL | undefined;
+  site_url?: string | typeof EXPLICIT_NULL | undefined;
 }> {
-  return { api_key: file === NOTHING ? NOTHING : await readSecret(file), site_url: siteUrl };
+  return { api_key: file === EXPLICIT_NULL ? EXPLICIT_NULL : await readSecret(file), site_url: siteUrl };
 }
 
 async function planIdOf(
   { db }: Session,
-  plan: string | typeof NOTHING | undefined,
+  plan: string | typeof EXPLICIT_NULL | undefined,
 ): Promise<number | null | undefined> {
-  if (plan === NOTHING) return null;
+  if (plan === EXPLICIT_NULL) return null;
   return plan === undefined ? undefined : (await requirePlanNamed(db, plan)).id;
 }
 
@@ -200,12 +200,12 @@ function addEdit(shop: Command): void {
     .argument('<name>', 'the shop')
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
-    .option('--api-key-file <file>', API_KEY_HELP, unlessNone(fileOrInput))
-    .option('--site-url <url>', SITE_HELP, unlessNone(webAddress))
+    .option('--api-key-file <file>', API_KEY_HELP, noneOr(fileOrInput))
+    .option('--site-url <url>', SITE_HELP, noneOr(webAddress))
     .option('--grace <days>', GRACE_HELP, graceDays)
-    .option('--billing-url <url>', `${BILLING_HELP}; none: they are not`, unlessNone(webAddress))
+    .option('--billing-url <url>', `${BILLING_HELP}; none: they are not`, noneOr(webAddress))
     .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
-    .option('--test-plan <plan>', 'what test orders issue: a plan, or none', unlessNone(label))
+    .option('--test-plan <plan>', 'what test orders issue: a plan, or none', noneOr(label))
     .option('--token <name>', 'give the shop and its orders to the issue tokens of this name', label)
     .addHelpText(
       'after',
@@ -248,13 +248,13 @@ function addEdit(shop: Command): void {
 interface EditOptions {
   secretFile?: string;
   test?: 'on' | 'off';
-  testPlan?: string | typeof NOTHING;
+  testPlan?: string | typeof EXPLICIT_NULL;
   token?: string;
   mail?: ShopMail;
-  apiKeyFile?: string | typeof NOTHING;
-  siteUrl?: string | typeof NOTHING;
-  grace?: number | typeof NOTHING;
-  billingUrl?: string | typeof NOTHING;
+  apiKeyFile?: string | typeof EXPLICIT_NULL;
+  siteUrl?: string | typeof EXPLICIT_NULL;
+  grace?: number | typeof EXPLICIT_NULL;
+  billingUrl?: string | typeof EXPLICIT_NULL;
 }
 
 function addList(shop: Command): void {
@@ -348,7 +348,7 @@ async function printMap(session: Session, name: string): Promise<void> {
 }
 
 function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations.runShop>): string {
-  const ran = quantity(done, 'order that waited has run', 'orders that waited have run');
+  const ran = countOf(done, 'order that waited has run', 'orders that waited have run');
   if (waiting + failed === 0) return `${ran}; none waits.`;
   const failing = failed === 0 ? '' : `; ${failed} failed, and ${failed === 1 ? 'is' : 'are'} tried again`;
   const others = orders
@@ -360,7 +360,7 @@ function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations
       state === 'failed' ? reason : describeWait(failures, reason ?? ''),
     ]);
   const list = formatTable(['ID', 'ORDER', 'STATE', 'REASON'], others);
-  return `${ran}; ${quantity(waiting, 'waits', 'wait')} still${failing}.\n${list}`;
+  return `${ran}; ${countOf(waiting, 'waits', 'wait')} still${failing}.\n${list}`;
 }
 
 function addUnmap(shop: Command): void {
@@ -411,7 +411,7 @@ function addRules(shop: Command): void {
 
 function rule(text: string, before: Record<string, Effect> = {}): Record<string, Effect> {
   const [event = '', effect = ''] = text.split('=');
-  const [known, allowed] = usage(() => requireRule(event, effect, 'on'));
+  const [known, allowed] = asUsageError(() => requireRule(event, effect, 'on'));
   return { ...before, [known]: allowed };
 }
 
@@ -439,7 +439,7 @@ function addMessages(shop: Command): void {
       `only those with this result: ${MESSAGE_RESULTS.join(', ')}`,
       oneOf(MESSAGE_RESULTS),
     )
-    .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
+    .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 50)
     .addHelpText(
       'after',
       '\nunmatched: a refund, say, of a payment that no message has told of. It runs by itself once one does.\nunreadable: there is no order in it; the reason says why.\nqueued: a job works on it within a minute.\n\nExample:\n  licensing shop messages stripe --result unmatched',
@@ -505,15 +505,15 @@ function addCatchUp(shop: Command): void {
         output.print({ ...ran, ...total }, () => `${caughtUpText(total.pages, total.caught_up)}.`);
         if (total.refused > 0)
           output.note(
-            `${quantity(total.refused, 'message', 'messages')} cannot be stored: licensing shop messages ${name} --result refused`,
+            `${countOf(total.refused, 'message', 'messages')} cannot be stored: licensing shop messages ${name} --result refused`,
           );
       }),
     );
 }
 
 function caughtUpText(pages: number, messages: number): string {
-  const had = quantity(messages, 'message that had not come', 'messages that had not come');
-  return `${quantity(pages, 'page', 'pages')} read, ${had}`;
+  const had = countOf(messages, 'message that had not come', 'messages that had not come');
+  return `${countOf(pages, 'page', 'pages')} read, ${had}`;
 }
 
 function testApi(text: string): string {

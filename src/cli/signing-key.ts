@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { formatTimestamp } from '../base/days';
 import {
-  acceptedKeys,
-  listSigningKeys,
+  verificationKeys,
+  listKeysInUse,
   sealFault,
   toPem,
   type SigningKeyInUse,
@@ -67,8 +67,8 @@ function addList(signingKey: Command): void {
       return withSession(command, async (session) => {
         const { db, config, now, output } = session;
         // Read the keys with their sealed parts for the notes.
-        const keys = await listSigningKeys(db);
-        const accepted = acceptedKeys(keys, now);
+        const keys = await listKeysInUse(db);
+        const accepted = verificationKeys(keys, now);
         output.print(await operateAll(session, signingKeyOperations.listSigningKeys), () =>
           php ? phpConstant(accepted) : pem ? pemBlocks(accepted) : keyTable(keys),
         );

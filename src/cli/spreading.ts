@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { toldSiteOperations } from '../operations/told-sites';
+import { reportedSiteOperations } from '../operations/reported-sites';
 import { withSession } from './command';
 import { operateAll } from './operate';
 import { formatTable } from './tables';
-import { inBothForms } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 
 export function addSpreadingCommand(program: Command): void {
   program
@@ -17,7 +17,7 @@ export function addSpreadingCommand(program: Command): void {
     )
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
-        const keys = await operateAll(session, toldSiteOperations.listSpreading);
+        const keys = await operateAll(session, reportedSiteOperations.listSpreading);
         session.output.printList(
           keys,
           () =>
@@ -31,7 +31,7 @@ export function addSpreadingCommand(program: Command): void {
                 one.networks,
                 one.most,
                 one.at,
-                [...new Set(one.sites.map(({ site }) => inBothForms(site)))].slice(0, 3).join(', ') || null,
+                [...new Set(one.sites.map(({ site }) => withAsciiForm(site)))].slice(0, 3).join(', ') || null,
               ]),
               'No key is in many hands.',
             ),

@@ -1,4 +1,4 @@
-import { escapeUnseen } from './printable';
+import { escapeInvisible } from './printable';
 
 /** Writes standard output, which contains only a command's result. No other file writes to it. */
 
@@ -18,5 +18,5 @@ export function hasStandardOutput(): boolean {
 
 /** Formats a value as one line of JSON. */
 export function jsonLine(value: unknown): string {
-  return `${escapeUnseen(JSON.stringify(value))}\n`;
+  return `${escapeInvisible(JSON.stringify(value))}\n`;
 }

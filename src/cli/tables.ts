@@ -1,10 +1,10 @@
 import { formatTimestampOrNull } from '../base/days';
 import { wantsColor } from '../settings/config';
-import { liveStatus, paidEnd } from '../licensing/core/states';
+import { liveStatus, paidUntil } from '../licensing/core/states';
 import type { License } from '../licensing/licenses';
 import type { activationJson } from '../licensing/views';
 import { printable } from './printable';
-import { inBothForms } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 
 /** Formats a table of licences. */
 export function licenseTable(licenses: License[], now: Date): string {
@@ -19,7 +19,7 @@ export function licenseTable(licenses: License[], now: Date): string {
       ...(severalProducts ? [one.product.name] : []),
       one.plan.name,
       `${one.activationsUsed}/${one.activationLimit || '∞'}`,
-      formatTimestampOrNull(paidEnd(one))?.slice(0, 10) ?? 'never',
+      formatTimestampOrNull(paidUntil(one))?.slice(0, 10) ?? 'never',
       one.customer,
     ]),
     'No licences.',
@@ -42,7 +42,7 @@ export function activationTable(
       ...(withHolds ? ['HELD UNTIL'] : []),
     ],
     activations.map((one) => [
-      ...[inBothForms(one.identifier), one.name, one.ip, one.activated_at],
+      ...[withAsciiForm(one.identifier), one.name, one.ip, one.activated_at],
       ...(withFree ? [one.free ? 'free' : 'one'] : []),
       ...(withKeys ? [one.key_id === mainKeyId ? 'main' : one.key_id] : []),
       ...(withHolds ? [one.held_until] : []),

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { tokenOperations } from '../operations/tokens';
 import { endText, label, positiveInteger } from './arguments';
 import { withSession } from './command';
-import { operate, operateAll, valueOf, type BodyOf } from './operate';
+import { operate, operateAll, parseFieldValue, type BodyOf } from './operate';
 import { formatTable } from './tables';
 
 const SCOPE_HELP =
@@ -22,7 +22,7 @@ function addAdd(token: Command): void {
     .command('add')
     .description('Makes a token and prints it, this once: only its digest is stored.')
     .requiredOption('--name <name>', 'who uses it; the history shows it as token:NAME', label)
-    .requiredOption('--scope <scope>', SCOPE_HELP, valueOf(tokenOperations.addToken, 'scope'))
+    .requiredOption('--scope <scope>', SCOPE_HELP, parseFieldValue(tokenOperations.addToken, 'scope'))
     .option('--expires <date>', 'its last day, the whole of it (UTC); without it, it never expires', endText)
     .addHelpText(
       'after',

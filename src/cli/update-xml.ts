@@ -6,15 +6,19 @@ import { requireWebAddress } from '../joomla/addresses';
 import { changelogBeside } from '../joomla/changelog';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import type { LintFinding } from '../joomla/lint/report';
-import type { Site } from '../joomla/updater/offer';
+import type { SimulatedSite } from '../joomla/updater/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
-import { DATABASES, DEFAULT_PHP_MINIMUM, type DatabaseMinimums } from '../joomla/update-xml/remembered';
-import type { GivenSettings } from '../joomla/update-xml/settings';
+import { DATABASES, DEFAULT_PHP_MINIMUM, type DatabaseMinimums } from '../joomla/update-xml/saved-options';
+import type { UpdateXmlInput } from '../joomla/update-xml/settings';
 import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type UpdateVerdict } from '../joomla/updater/try';
-import { followUpdateXml, type FollowedXml, type UpdateXmlState } from '../joomla/follow-xml';
+import {
+  regenerateUpdateXml,
+  type RegeneratedXml,
+  type UpdateXmlState,
+} from '../joomla/regenerate-update-xml';
 import { explainReadFault } from '../packages/file-faults';
 import { packagePath } from '../packages/package-files';
 import { OperatorError } from '../licensing/operator-error';
@@ -22,13 +26,13 @@ import { asCaller } from '../process/rights';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import { createOutput, withSession, type Output, type Session } from './command';
-import { explained, isWithoutDatabase, withCurrentDatabase } from '../setup/database';
+import { withDatabaseHint, isWithoutDatabase, withCurrentDatabase } from '../setup/database';
 import { describeError } from './describe-error';
 import { printable } from './printable';
-import { ownFiles } from './output-file';
+import { protectedFiles } from './output-file';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 
-interface WriteOptions extends Omit<GivenSettings, 'tag'> {
+interface WriteOptions extends Omit<UpdateXmlInput, 'tag'> {
   product: number;
   tag?: Stability;
 }
@@ -38,7 +42,7 @@ interface TryOptions {
   installed: string;
   joomla: string;
   php: string;
-  database?: Site['database'];
+  database?: SimulatedSite['database'];
   minimumStability: Stability;
   ca?: string[];
   element?: string;
@@ -186,10 +190,10 @@ function addTry(updateXml: Command): void {
 export async function writeAndLint(
   session: Session,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
 ): Promise<WrittenXml> {
   const { db, config } = session;
-  const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config), config);
+  const written = await writeUpdateXml(db, productId, given, process.cwd(), protectedFiles(config), config);
   await noteWritten(session, productId, written);
   return written;
 }
@@ -199,31 +203,31 @@ export async function writeAndLint(
  * @param what the change, for a note if the XML could not be written
  * @returns the state for --json, and lines for the text
  */
-export async function followXml(
+export async function regenerateAndDescribe(
   session: Session,
   productId: number,
   what: string,
 ): Promise<{ json: ReturnType<typeof stateJson>; line: string[] }> {
-  const followed = await follow(session, productId);
-  return { json: stateJson(followed), line: await noteFollowed(session, productId, what, followed) };
+  const followed = await regenerateQuietly(session, productId);
+  return { json: stateJson(followed), line: await describeRegeneration(session, productId, what, followed) };
 }
 
 /** Writes the update XML after a change, without notes. */
-export function follow({ db, config }: Session, productId: number): Promise<FollowedXml> {
-  return followUpdateXml(db, config, productId, { own: ownFiles(config) });
+export function regenerateQuietly({ db, config }: Session, productId: number): Promise<RegeneratedXml> {
+  return regenerateUpdateXml(db, config, productId, { own: protectedFiles(config) });
 }
 
 /** Notes the outcome for the update XML of a change. @returns the line for the text */
-export async function noteFollowed(
+export async function describeRegeneration(
   session: Session,
   productId: number,
   what: string,
-  { state, written, fault }: FollowedXml,
+  { state, written, fault }: RegeneratedXml,
 ): Promise<string[]> {
   if (written) await noteWritten(session, productId, written);
   if (state === 'stale')
     session.output.note(
-      `note: ${what}. ${describeError(explained(fault, session.config))} When that is mended: ${writeCommand(productId)}`,
+      `note: ${what}. ${describeError(withDatabaseHint(fault, session.config))} When that is mended: ${writeCommand(productId)}`,
     );
   return written ? [describeWritten(written)] : [];
 }
@@ -366,7 +370,7 @@ function databaseMinimums(text: string): DatabaseMinimums {
   );
 }
 
-function siteDatabase(text: string): NonNullable<Site['database']> {
+function siteDatabase(text: string): NonNullable<SimulatedSite['database']> {
   const [, type = '', version = ''] = /^\s*([a-z]+)=([0-9][0-9A-Za-z.+-]*)\s*$/.exec(text) ?? [];
   if (!(DATABASES as readonly string[]).includes(type))
     throw new InvalidArgumentError(`It must read as mysql=8.0.13, with one of ${DATABASES.join(', ')}.`);

@@ -5,45 +5,45 @@ import type { Command } from 'commander';
 import { readConfig, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import { isWithin } from '../process/units';
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import {
   backUpTables,
-  countSince,
+  countRowsSince,
   readBackTables,
-  readExtent,
+  readHighestIds,
   requireReadable,
-  type Extent,
+  type HighestIds,
 } from '../setup/backup';
 import { readText, writeText } from '../setup/files';
-import { note, readJournal, STATE, writtenBefore } from '../setup/journal';
+import { appendToJournal, readJournal, SETUP_STATE_DIR, lastWrittenText } from '../setup/journal';
 import { heldLock } from '../setup/lock';
-import { asUser, lastLines, run, runWell } from '../setup/machine';
-import { readInstances, requireSystemd, restartInTurns, unitProperty, waitUntilReady } from '../setup/units';
+import { asUser, lastLines, runProgram, runOrThrow } from '../setup/machine';
+import { readInstances, requireSystemd, rollingRestart, unitProperty, waitUntilReady } from '../setup/units';
 import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { withDatabase } from '../setup/database';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
-  beAlone,
-  HOME,
-  lineIn,
+  lockMachineChanges,
+  CURRENT_LINK,
+  commandLineOf,
   NGINX_FILES,
   packagedUnit,
   packageOwning,
   requireRoot,
   settingsOfUnit,
-  stopHere,
-  treeAtHome,
+  throwIfStopRequested,
+  currentTree,
   UNIT,
   UNIT_FILE,
   USER,
-  versionOf,
+  versionOfTree,
 } from './machine/place';
 import {
-  carrySettings,
+  moveSettingsToEtc,
   futurePath,
-  leadHomeTo,
-  placeTree,
+  switchCurrentLink,
+  installTree,
   readPackage,
   repack,
   requireRunnable,
@@ -92,7 +92,7 @@ export function addUpgradeCommand(program: Command): void {
         const output = createOutput(command);
         requireRoot('upgrade ...');
         await requireSystemd();
-        await beAlone(back ? 'licensing upgrade --back' : 'licensing upgrade', output);
+        await lockMachineChanges(back ? 'licensing upgrade --back' : 'licensing upgrade', output);
         await keepAuthority(ca);
         const live = await readLive();
         if (file === undefined) await goBack(live, output);
@@ -117,10 +117,10 @@ interface Live {
 }
 
 async function readLive(): Promise<Live> {
-  const tree = treeAtHome();
-  const version = tree === undefined ? undefined : versionOf(tree);
+  const tree = currentTree();
+  const version = tree === undefined ? undefined : versionOfTree(tree);
   if (tree === undefined || version === undefined)
-    throw new OperatorError(`Nothing is installed in ${HOME}. "licensing setup" installs it.`);
+    throw new OperatorError(`Nothing is installed in ${CURRENT_LINK}. "licensing setup" installs it.`);
   const unit = packagedUnit() ?? UNIT_FILE;
   const envFile = await settingsOfUnit(readText(unit) ?? '');
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
@@ -149,7 +149,7 @@ interface Upgrade {
   from: Version;
   to: Version;
   /** undefined with --no-backup */
-  backup?: { file: string; extent: Extent };
+  backup?: { file: string; extent: HighestIds };
   /** the migrations that the tables had */
   completed: string[];
   /** the copy of tables that a rollback began to replace by the backup; until it ends, they match no version */
@@ -165,8 +165,8 @@ interface Version {
   isCopy?: boolean;
 }
 
-const NOTE = join(STATE, 'upgrade.json');
-const BACKUPS = join(STATE, 'backups');
+const NOTE = join(SETUP_STATE_DIR, 'upgrade.json');
+const BACKUPS = join(SETUP_STATE_DIR, 'backups');
 const KEPT_BACKUPS = 4;
 
 function readUpgrade(): Upgrade | undefined {
@@ -176,7 +176,7 @@ function readUpgrade(): Upgrade | undefined {
 
 /** Records the upgrade. @param made undefined if no rollback is possible */
 async function writeUpgrade(made: Upgrade | undefined): Promise<void> {
-  await mkdir(STATE, { recursive: true, mode: 0o700 });
+  await mkdir(SETUP_STATE_DIR, { recursive: true, mode: 0o700 });
   if (made === undefined) await rm(NOTE, { force: true });
   else await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
 }
@@ -191,22 +191,22 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
   const isPackage = path.endsWith('.deb');
   if (live.owner !== undefined && !isPackage)
     throw new OperatorError(
-      `The program in ${HOME} belongs to the package ${live.owner}, which dpkg keeps: give the .deb of the new version. Nothing was changed.`,
+      `The program in ${CURRENT_LINK} belongs to the package ${live.owner}, which dpkg keeps: give the .deb of the new version. Nothing was changed.`,
     );
   if (live.owner === undefined && isPackage)
     throw new OperatorError(
-      `The program in ${HOME} was not installed as a package: give the archive of the new version (.tar.gz). Nothing was changed.`,
+      `The program in ${CURRENT_LINK} was not installed as a package: give the archive of the new version (.tar.gz). Nothing was changed.`,
     );
   if (isPackage) return upgradePackage(live, path, withBackup, output);
   refuseDataIn(live);
-  const next = await placeTree(path, live.tree);
+  const next = await installTree(path, live.tree);
   let made: Upgrade | undefined;
   try {
     await requireRunnable(next);
-    await carrySettings(live.tree, next.path);
+    await moveSettingsToEtc(live.tree, next.path);
     const { completed } = await requireMigratable(live, next.path);
     output.note(`The new version ${next.version} is in ${next.path}.`);
-    stopHere('Nothing was changed.');
+    throwIfStopRequested('Nothing was changed.');
     const cutOff =
       last !== undefined && isCutOff(live, last) && haveOther(completed, last) ? last : undefined;
     if (cutOff !== undefined)
@@ -217,7 +217,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
       completed,
       backup: withBackup ? await backUp(live, `before-${next.version}`, output) : undefined,
     };
-    stopHere('Nothing was changed.');
+    throwIfStopRequested('Nothing was changed.');
     made = {
       at: new Date().toISOString(),
       from: { version: live.version, tree: futurePath(live.tree) },
@@ -252,7 +252,7 @@ function isCutOff({ tree, version, owner }: Live, made: Upgrade): boolean {
     owner === undefined &&
     made.to.tree !== tree &&
     made.from.version === version &&
-    (made.from.tree === tree || tree === HOME)
+    (made.from.tree === tree || tree === CURRENT_LINK)
   );
 }
 
@@ -273,7 +273,7 @@ async function isChangedSince(live: Live, made: Upgrade): Promise<boolean> {
 function refuseDataIn({ tree, config }: Live): void {
   const { packagesDir, xmlDir, database } = config;
   const paths = [packagesDir, xmlDir, ...(database.kind === 'sqlite' ? [dirname(database.path)] : [])];
-  const inside = paths.filter((one) => isWithin(one, [tree, HOME]));
+  const inside = paths.filter((one) => isWithin(one, [tree, CURRENT_LINK]));
   if (inside.length > 0)
     throw new OperatorError(
       `${inside.join(', ')} lies in the program's folder, which a new version replaces. Move it to /var/lib/licensing, set its new place in .env, and restart the service first. Nothing was changed.`,
@@ -307,12 +307,12 @@ async function requireMigratable(live: Live, tree: string): Promise<{ completed:
 
 function runAsService(live: Live, tree: string, args: string[]) {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: settingsIn(live, tree) };
-  return run(asUser(live.user, live.group, lineIn(tree, args)), { env });
+  return runProgram(asUser(live.user, live.group, commandLineOf(tree, args)), { env });
 }
 
 /** Returns the settings file for another tree: a file inside the program's folder moves with it. */
 function settingsIn({ envFile, tree: from }: Live, tree: string): string {
-  const inside = [HOME, from].find((folder) => isWithin(envFile, [folder]));
+  const inside = [CURRENT_LINK, from].find((folder) => isWithin(envFile, [folder]));
   return inside === undefined ? envFile : join(tree, envFile.slice(inside.length));
 }
 
@@ -322,7 +322,7 @@ async function backUp(
   output: Output,
 ): Promise<NonNullable<Upgrade['backup']>> {
   return withDatabase(config, async (db) => {
-    const extent = await readExtent(db);
+    const extent = await readHighestIds(db);
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
     const file = await backUpTables(db, config, BACKUPS, `${time}-${name}`);
     output.note(`The tables are saved in ${file}.`);
@@ -340,10 +340,10 @@ async function migrateWith(live: Live, tree: string, output: Output): Promise<vo
   output.note('The tables are brought up to date. With a million licences this takes some minutes.');
   // Stop the service first, because it would keep the file open (docs/upgrade.md).
   const stop = live.config.database.kind === 'sqlite' && live.instances.length > 0;
-  if (stop) await runWell(['systemctl', 'stop', ...live.instances]);
+  if (stop) await runOrThrow(['systemctl', 'stop', ...live.instances]);
   const { code, stdout, stderr } = await runAsService(live, tree, ['migrate']);
   if (code !== 0) {
-    if (stop) await runWell(['systemctl', 'start', ...live.instances]);
+    if (stop) await runOrThrow(['systemctl', 'start', ...live.instances]);
     throw new OperatorError(
       `The tables were not brought up to date, and ${live.version} goes on: ${lastLines(stderr || stdout)}`,
     );
@@ -361,7 +361,7 @@ async function swap(live: Live, next: NewTree, output: Output): Promise<void> {
 
 /** Removes old trees, except those of this version and of a rollback. A checkout may contain a person's own work. */
 async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): Promise<void> {
-  const kept = [realpathSync(HOME), next.path, readUpgrade()?.from.tree];
+  const kept = [realpathSync(CURRENT_LINK), next.path, readUpgrade()?.from.tree];
   const old =
     last?.to.tree === live.tree
       ? last.from
@@ -371,7 +371,7 @@ async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): 
   if (
     old !== undefined &&
     !kept.includes(old.tree) &&
-    isWithin(old.tree, [dirname(HOME)]) &&
+    isWithin(old.tree, [dirname(CURRENT_LINK)]) &&
     !existsSync(join(old.tree, '.git'))
   )
     await rm(old.tree, { recursive: true, force: true });
@@ -379,15 +379,15 @@ async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): 
 
 /** Updates HOME, and the journal's record of its link, which undo compares. */
 async function lead(tree: string): Promise<void> {
-  await leadHomeTo(tree);
-  const link = readJournal().made.find((one) => one.kind === 'link' && one.path === HOME);
-  if (link?.kind === 'link') await note({ ...link, to: tree });
+  await switchCurrentLink(tree);
+  const link = readJournal().made.find((one) => one.kind === 'link' && one.path === CURRENT_LINK);
+  if (link?.kind === 'link') await appendToJournal({ ...link, to: tree });
 }
 
 async function restart({ instances, version }: Live, output: Output): Promise<void> {
   if (instances.length === 0) return;
   try {
-    await restartInTurns(instances, isReady);
+    await rollingRestart(instances, isReady);
   } catch (error) {
     throw new OperatorError(
       `${(error as Error).message}\nThe instances after it were not restarted, and go on as version ${version}. "licensing upgrade --back" returns to it.`,
@@ -404,12 +404,13 @@ async function followUnit(from: string, to: string, output: Output): Promise<voi
   if (there === undefined || after === undefined || there === after) return;
   if (there !== before)
     return output.note(
-      `${UNIT_FILE} was changed by hand and stays. The new version's: ${join(HOME, 'deploy', UNIT)}`,
+      `${UNIT_FILE} was changed by hand and stays. The new version's: ${join(CURRENT_LINK, 'deploy', UNIT)}`,
     );
   await writeText(UNIT_FILE, after);
   // Update the record that undo compares with the unit.
-  if (writtenBefore(UNIT_FILE) !== undefined) await note({ kind: 'unit-file', path: UNIT_FILE, text: after });
-  await runWell(['systemctl', 'daemon-reload']);
+  if (lastWrittenText(UNIT_FILE) !== undefined)
+    await appendToJournal({ kind: 'unit-file', path: UNIT_FILE, text: after });
+  await runOrThrow(['systemctl', 'daemon-reload']);
 }
 
 /** Updates the web server's files and runs the doctor. After `setup`, the new version's `setup` does all of it. */
@@ -418,8 +419,8 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
   for (const one of BY_HAND) await followWebServer(live, tree, one, output);
   const isSetUp = readJournal().made.some(({ kind }) => kind === 'site');
   if (isSetUp && joomlaRoot !== undefined && publicUrl !== undefined) {
-    const { code, stdout, stderr } = await run(
-      lineIn(tree, ['setup', '--joomla-root', joomlaRoot, '--url', publicUrl, '--json']),
+    const { code, stdout, stderr } = await runProgram(
+      commandLineOf(tree, ['setup', '--joomla-root', joomlaRoot, '--url', publicUrl, '--json']),
       { pass: heldLock() },
     );
     output.note(stderr.trimEnd());
@@ -472,13 +473,13 @@ async function followWebServer(
     '--instances',
     String(live.instances.length || 1),
   ];
-  const before = await filesBy(live, live.tree === HOME ? futureOrHome() : live.tree, args);
+  const before = await filesBy(live, live.tree === CURRENT_LINK ? futureOrHome() : live.tree, args);
   const after = await filesBy(live, tree, args);
   const [changed, replaced]: [string[], { path: string; text: string }[]] = [[], []];
   for (const [name, text] of Object.entries(after)) {
     const path = join(folder, name);
     const there = readText(path);
-    if (there === undefined || there === text || writtenBefore(path) !== undefined) continue;
+    if (there === undefined || there === text || lastWrittenText(path) !== undefined) continue;
     const isOurs = there === before[name];
     if (isOurs) replaced.push({ path, text: there });
     await writeText(isOurs ? path : `${path}.new`, text, { mode: 0o644 });
@@ -486,18 +487,18 @@ async function followWebServer(
   }
   if (changed.length === 0) return;
   output.note(`${unit}: ${changed.join(', ')}`);
-  const { code, stderr } = await run(test);
+  const { code, stderr } = await runProgram(test);
   if (code !== 0) {
     for (const { path, text } of replaced) await writeText(path, text);
     throw new OperatorError(
       `The version runs, and "${test.join(' ')}" refused its files, so those from before were put back:\n${lastLines(stderr)}`,
     );
   }
-  await runWell(['systemctl', 'try-reload-or-restart', unit]);
+  await runOrThrow(['systemctl', 'try-reload-or-restart', unit]);
 }
 
 function futureOrHome(): string {
-  return readUpgrade()?.from.tree ?? HOME;
+  return readUpgrade()?.from.tree ?? CURRENT_LINK;
 }
 
 async function filesBy(live: Live, tree: string, args: string[]): Promise<Record<string, string>> {
@@ -511,27 +512,27 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
     throw new OperatorError(
       `${file} is the package ${name}, and ${live.owner ?? ''} is installed. Nothing was changed.`,
     );
-  const { completed } = await statusWith(live, HOME);
-  stopHere('Nothing was changed.');
-  const old = await repack(name, join(STATE, 'packages'));
+  const { completed } = await statusWith(live, CURRENT_LINK);
+  throwIfStopRequested('Nothing was changed.');
+  const old = await repack(name, join(SETUP_STATE_DIR, 'packages'));
   const backup = withBackup ? await backUp(live, `before-${version}`, output) : undefined;
-  stopHere('Nothing was changed.');
+  throwIfStopRequested('Nothing was changed.');
   await writeUpgrade({
     at: new Date().toISOString(),
-    from: { version: live.version, tree: HOME, package: old },
-    to: { version, tree: HOME },
+    from: { version: live.version, tree: CURRENT_LINK, package: old },
+    to: { version, tree: CURRENT_LINK },
     ...(backup && { backup }),
     completed,
   });
   const before = await startsOf(live.instances);
   // Its own scripts migrate, and restart in turns, as with apt-get.
   await installPackage(file, output);
-  await migrateWith(live, HOME, output);
+  await migrateWith(live, CURRENT_LINK, output);
   const after = await startsOf(live.instances);
   await restart({ ...live, instances: live.instances.filter((_, i) => after[i] === before[i]) }, output);
-  await finish(live, HOME, output);
+  await finish(live, CURRENT_LINK, output);
   output.print(
-    { from: live.version, to: version, tree: HOME },
+    { from: live.version, to: version, tree: CURRENT_LINK },
     `Version ${version} runs. "licensing upgrade --back" returns to ${live.version}.`,
   );
 }
@@ -547,7 +548,7 @@ async function installPackage(file: string, output: Output): Promise<void> {
   };
   output.note(
     (
-      await runWell(['dpkg', '--install', '--force-confold', '--force-downgrade', file], {
+      await runOrThrow(['dpkg', '--install', '--force-confold', '--force-downgrade', file], {
         env,
         pass: heldLock(),
       })
@@ -565,14 +566,14 @@ async function goBack(live: Live, output: Output): Promise<void> {
   if (isCutOff(live, made)) return goBackBefore(live, made, output);
   if (from.package === undefined && live.tree !== to.tree)
     throw new OperatorError(
-      `The upgrade from ${from.version} led to ${to.tree}, and ${HOME} leads to ${live.tree}. Nothing was changed.`,
+      `The upgrade from ${from.version} led to ${to.tree}, and ${CURRENT_LINK} leads to ${live.tree}. Nothing was changed.`,
     );
   if (!existsSync(from.package ?? from.tree))
     throw new OperatorError(
       `${from.package ?? from.tree} with version ${from.version} is gone. Nothing was changed.`,
     );
   if (from.package === undefined) {
-    await carrySettings(live.tree, from.tree);
+    await moveSettingsToEtc(live.tree, from.tree);
     const isOther = await haveOtherTables(live, made);
     if (isOther) await readBack(live, made, output);
     else await requireUsable(live, from);
@@ -614,7 +615,7 @@ async function goBackPackage(live: Live, made: Upgrade, old: string, output: Out
   const left = live.instances.filter((_, i) => after[i] === before[i]);
   await startAgain({ ...live, instances: left }, isOther, output);
   await writeUpgrade(undefined);
-  await finish(live, HOME, output);
+  await finish(live, CURRENT_LINK, output);
 }
 
 /** Reports whether the tables differ. Only then the backup is restored, because that loses everything written since. */
@@ -646,12 +647,12 @@ async function readBack(live: Live, made: Upgrade, output: Output): Promise<void
     );
   await requireReadable(live.config, backup.file);
   if (replaced === undefined) {
-    const lost = await withDatabase(live.config, (db) => countSince(db, backup.extent));
+    const lost = await withDatabase(live.config, (db) => countRowsSince(db, backup.extent));
     output.note(
       `Version ${version} cannot use the tables as they are now, so those of ${backup.file} come back. ${describeLost(lost)}`,
     );
   } else output.note(`A way back was cut off while it read ${backup.file}, which is read again.`);
-  if (live.instances.length > 0) await runWell(['systemctl', 'stop', ...live.instances]);
+  if (live.instances.length > 0) await runOrThrow(['systemctl', 'stop', ...live.instances]);
   const kept = replaced ?? (await keepReplaced(live, output));
   output.note(`What was written since is in ${kept} alone.`);
   await writeUpgrade({ ...others, backup, replaced: kept });
@@ -664,17 +665,17 @@ async function keepReplaced(live: Live, output: Output): Promise<string> {
   try {
     return (await backUp(live, `after-${live.version}`, output)).file;
   } catch (error) {
-    if (live.instances.length > 0) await run(['systemctl', 'start', ...live.instances]);
+    if (live.instances.length > 0) await runProgram(['systemctl', 'start', ...live.instances]);
     throw error;
   }
 }
 
-function describeLost({ licenses, orders, releases, events }: Extent): string {
+function describeLost({ licenses, orders, releases, events }: HighestIds): string {
   const counts = [
-    quantity(licenses, 'licence'),
-    quantity(orders, 'order'),
-    quantity(releases, 'version'),
-    `${quantity(events, 'entry', 'entries')} of licences' histories (activations among them)`,
+    countOf(licenses, 'licence'),
+    countOf(orders, 'order'),
+    countOf(releases, 'version'),
+    `${countOf(events, 'entry', 'entries')} of licences' histories (activations among them)`,
   ];
   return licenses + orders + releases + events === 0
     ? 'No licence, order, version or entry of a history was written since.'
@@ -685,7 +686,7 @@ async function startAgain(live: Live, stopped: boolean, output: Output): Promise
   if (live.instances.length === 0) return;
   if (!stopped) return restart(live, output);
   for (const name of live.instances) {
-    await runWell(['systemctl', 'restart', name]);
+    await runOrThrow(['systemctl', 'restart', name]);
     await waitUntilReady(name, isReady);
   }
   output.note(`${live.instances.join(', ')} started.`);

@@ -4,7 +4,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { webhookOperations } from '../operations/webhooks';
-import { deliveryJson, MOST_COUNTED, requireDelivery, stateOf } from '../webhooks/receivers';
+import { deliveryJson, MAX_COUNTED, requireDelivery, deliveryStateOf } from '../webhooks/receivers';
 import { positiveInteger, requireChange } from './arguments';
 import { withSession, type Session } from './command';
 import { operate, operateAll, type DataOf } from './operate';
@@ -100,7 +100,7 @@ function addShow(webhook: Command): void {
             ['description', one.description],
             ['state', stateText(one)],
             ['disabled since', one.disabled_at],
-            ['waiting', waiting === MOST_COUNTED ? `${waiting} or more` : waiting],
+            ['waiting', waiting === MAX_COUNTED ? `${waiting} or more` : waiting],
             ['old secret until', until !== null && new Date(until) > session.now ? until : null],
           ]),
         );
@@ -163,7 +163,7 @@ async function printSent({ db, output }: Session, webhookId: number, id: number)
       `Delivery ${id} is queued, but the service has not sent it yet. Is it running? "licensing webhook deliveries ${webhookId}" shows what becomes of it.`,
     );
   const said = sent.answer === null ? '' : ` It said: ${printable(sent.answer)}`;
-  if (stateOf(sent) !== 'delivered')
+  if (deliveryStateOf(sent) !== 'delivered')
     throw new OperatorError(
       `It was not delivered: ${describeStored(failures.webhook, sent.lastError ?? '')}.${said}`,
     );

@@ -11,7 +11,7 @@ import type { SupportCase } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { printable } from './printable';
-import { remedyOf, UNTRACED } from './remedies';
+import { findingRemedy, UNTRACED } from './remedies';
 import { readValue } from './standard-input';
 import { licenseTable } from './tables';
 
@@ -64,7 +64,7 @@ function accessJson({ count, firstAt, lastAt, access, ...finding }: AccessFindin
 }
 
 function findingJson(finding: Finding) {
-  return { code: finding.code, text: textOf(finding), remedy: remedyOf(finding) };
+  return { code: finding.code, text: textOf(finding), remedy: findingRemedy(finding) };
 }
 
 function textOf(finding: Finding): string {
@@ -79,7 +79,7 @@ function formatCase(
   const columns = Math.min(process.stdout.columns || MAX_COLUMNS, MAX_COLUMNS);
   const told = new Set<string>();
   const remedy = (finding: Finding, indent: string) => {
-    const text = remedyOf(finding);
+    const text = findingRemedy(finding);
     // Print each remedy once: repeating it on every line would hide the differences.
     if (text === null || told.has(text)) return [];
     told.add(text);

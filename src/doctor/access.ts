@@ -1,5 +1,5 @@
 import { DAY_MS, dayOf } from '../base/days';
-import { listTokens, type Token } from '../access/tokens';
+import { listTokens, type ApiToken } from '../access/tokens';
 import type { Config } from '../settings/config';
 import { findSite, type Site } from '../joomla/site/api-tokens';
 import { DOOR_ELEMENT } from '../joomla/door';
@@ -10,15 +10,15 @@ import {
   findUnreadableTables,
   hasComponent,
   listTokenPlugins,
-  type SiteTable,
+  type JoomlaTable,
 } from '../joomla/site/accounts';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { ok, warning, type Check, type Finding, type Say } from './finding';
+import { ok, warning, type DoctorCheck, type CheckFinding, type Say } from './finding';
 
 const SOON_MS = 30 * DAY_MS;
 
 /** Checks the callers of the operator's API: our own tokens, and the site's Joomla API tokens. */
-export const checkAccess: Check = async ({ config, db, now }) => {
+export const checkAccess: DoctorCheck = async ({ config, db, now }) => {
   const tokens = (await listTokens(db)).filter(({ expiresAt }) => expiresAt === null || expiresAt > now());
   return [
     ok('API_TOKENS', (t) => t.apiTokens(tokens.length, listed(tokens))),
@@ -28,7 +28,7 @@ export const checkAccess: Check = async ({ config, db, now }) => {
   ];
 };
 
-async function checkSiteTokens(config: Config, db: Db, tokens: Token[]): Promise<Finding[]> {
+async function checkSiteTokens(config: Config, db: Db, tokens: ApiToken[]): Promise<CheckFinding[]> {
   const site = await findReadableSite(config, db);
   if ('say' in site) return [ok('API_JOOMLA_TOKENS', site.say), ...checkOrphans(tokens)];
   const titles = await findGroupTitles(db, site.tables, site.operatorGroups);
@@ -43,7 +43,7 @@ async function checkSiteTokens(config: Config, db: Db, tokens: Token[]): Promise
 }
 
 /** Checks the component in Joomla, through which the site's administrators sign in (access/door.ts). */
-async function checkDoor(config: Config, db: Db): Promise<Finding> {
+async function checkDoor(config: Config, db: Db): Promise<CheckFinding> {
   const shut = (reason: keyof OperatorTexts['doctor']['doorOff']) =>
     ok('JOOMLA_DOOR', (t) => t.doorShut(t.doorOff[reason]));
   const site = findSite(config.joomlaRoot, config.database, config.operatorGroups);
@@ -59,7 +59,7 @@ async function checkDoor(config: Config, db: Db): Promise<Finding> {
 
 const DOOR_TABLES = ['users', 'user_usergroup_map', 'usergroups'] as const;
 
-function checkEnds(tokens: Token[], now: Date): Finding[] {
+function checkEnds(tokens: ApiToken[], now: Date): CheckFinding[] {
   const ending = tokens.filter(
     ({ expiresAt }) => expiresAt !== null && expiresAt.getTime() < now.getTime() + SOON_MS,
   );
@@ -69,13 +69,13 @@ function checkEnds(tokens: Token[], now: Date): Finding[] {
 }
 
 /** Finds tokens that were created through a Joomla account, whose permission cannot be checked at present. */
-function checkOrphans(tokens: Token[]): Finding[] {
+function checkOrphans(tokens: ApiToken[]): CheckFinding[] {
   const orphans = tokens.filter(({ joomlaUserId }) => joomlaUserId !== null);
   if (orphans.length === 0) return [];
   return [warning('API_TOKENS_REFUSED', (t) => t.tokensRefused(listed(orphans)))];
 }
 
-function listed(tokens: Token[], more: (token: Token) => string = () => ''): string {
+function listed(tokens: ApiToken[], more: (token: ApiToken) => string = () => ''): string {
   const named = tokens.slice(0, 10).map((token) => `${token.id} ${token.name}${more(token)}`);
   return [...named, ...(tokens.length > 10 ? ['...'] : [])].join(', ');
 }
@@ -115,7 +115,7 @@ async function whyReadingFails(config: Config, db: Db, site: Site): Promise<Off 
   return undefined;
 }
 
-function grants({ database }: Config, site: Site, tables: SiteTable[]): string {
+function grants({ database }: Config, site: Site, tables: JoomlaTable[]): string {
   const user = database.kind === 'mysql' ? database.user : '';
   return tables.map((name) => `GRANT SELECT ON ${site.tables(name)} TO '${user}'@'...';`).join(' ');
 }

@@ -1,17 +1,17 @@
 import { statSync } from 'node:fs';
 import { environment, readEnvFile, withoutEmpty, type Config } from '../settings/config';
 import { SECRET_FILES } from '../settings/names';
-import { ok, problem, warning, type Check, type Finding } from './finding';
+import { ok, problem, warning, type DoctorCheck, type CheckFinding } from './finding';
 import { checkReaders } from './file-readers';
 
 /** Checks the source of the settings, and who can read them. */
-export const checkConfiguration: Check = async ({ config }) => [
+export const checkConfiguration: DoctorCheck = async ({ config }) => [
   ...checkSource(config),
   ...(await checkEnvFile(config)),
   ...checkSettings(config),
 ];
 
-function checkSource({ envFile, joomlaRoot }: Config): Finding[] {
+function checkSource({ envFile, joomlaRoot }: Config): CheckFinding[] {
   const inFile: Record<string, string | undefined> =
     envFile === undefined ? {} : (readEnvFile(envFile)?.settings ?? {});
   const inEnvironment: Record<string, string | undefined> = withoutEmpty(environment());
@@ -34,7 +34,7 @@ function checkSource({ envFile, joomlaRoot }: Config): Finding[] {
   ];
 }
 
-async function checkEnvFile({ envFile, environment: { settings } }: Config): Promise<Finding[]> {
+async function checkEnvFile({ envFile, environment: { settings } }: Config): Promise<CheckFinding[]> {
   const secrets = SECRET_FILES.map(({ file }) => settings[file]);
   const files = [envFile, ...secrets].filter(
     (path) => path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile(),
@@ -42,7 +42,7 @@ async function checkEnvFile({ envFile, environment: { settings } }: Config): Pro
   return files.length === 0 ? [] : [await checkReaders('ENV_FILE', files, (t) => t.envFileHolds)];
 }
 
-function checkSettings({ warnings, trustedProxies }: Config): Finding[] {
+function checkSettings({ warnings, trustedProxies }: Config): CheckFinding[] {
   const everybody = trustedProxies.filter((entry) => entry.endsWith('/0'));
   return [
     ...warnings.map((text) => warning('UNKNOWN_SETTING', (t) => t.unknownSetting(text))),

@@ -1,9 +1,9 @@
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/counters';
 import { insertEvents } from '../store/events';
 import { lockLicense } from '../store/licenses/licenses';
 import { inTransaction } from '../store/engine/transaction';
-import { ok, problem, type CommandCheck, type Patient } from './finding';
+import { ok, problem, type CommandCheck, type CheckContext } from './finding';
 
 /** The maximum number of licences that are read at once, and that a finding counts. */
 const PAGE = 100;
@@ -26,7 +26,7 @@ export const checkCounters: CommandCheck = async (patient) => {
   const many =
     miscounts.length > PAGE
       ? `More than ${PAGE} licences count`
-      : quantity(miscounts.length, 'licence counts', 'licences count');
+      : countOf(miscounts.length, 'licence counts', 'licences count');
   if (repairAs === undefined)
     return [
       problem('COUNTERS', `${many} other slots than are taken by activations: ${list}.`, {
@@ -46,13 +46,13 @@ export const checkCounters: CommandCheck = async (patient) => {
   return [
     ok(
       'COUNTERS_REPAIRED',
-      `${quantity(repaired, 'licence')} counted other slots than are taken by activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
+      `${countOf(repaired, 'licence')} counted other slots than are taken by activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
     ),
   ];
 };
 
 /** Repairs a counter under the lock that activations take, so that neither misses the other's change. */
-function repair({ db, now }: Patient, actor: string, { licenseId }: Miscount): Promise<boolean> {
+function repair({ db, now }: CheckContext, actor: string, { licenseId }: Miscount): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const license = await lockLicense(trx, licenseId);
     if (license === undefined) return false;

@@ -17,14 +17,14 @@ import {
   readServerState,
   readTables,
   readTableSizes,
-  readVersion,
+  parseServerVersion,
   type ServerState,
   SUPPORTED_SERVERS,
   tryTableRights,
 } from '../store/engine/server';
-import { sideFiles } from '../store/engine/sqlite';
+import { companionFiles } from '../store/engine/sqlite';
 import { describeDatabase, explainDatabaseError } from '../store/engine/error-messages';
-import { ok, problem, warning, type Check, type CommandCheck, type Finding } from './finding';
+import { ok, problem, warning, type DoctorCheck, type CommandCheck, type CheckFinding } from './finding';
 import { checkReaders } from './file-readers';
 
 const CLOCK_TOLERANCE_S = 30;
@@ -32,7 +32,7 @@ const CLOCK_TOLERANCE_S = 30;
 const CONNECTIONS_BESIDE = 4;
 
 /** Checks that the database answers, is supported, and has room for the service's connections. */
-export const checkServer: Check = async ({ config, db, now }) => {
+export const checkServer: DoctorCheck = async ({ config, db, now }) => {
   let server: ServerState | undefined;
   try {
     server = await readServerState(db);
@@ -61,13 +61,13 @@ export const checkServer: Check = async ({ config, db, now }) => {
 };
 
 /** Checks access to SQLite's files, including the write-ahead log with the latest changes. */
-async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
+async function checkFile(database: DatabaseSettings): Promise<CheckFinding[]> {
   if (database.kind !== 'sqlite') return [];
-  const files = [database.path, ...sideFiles(database.path)].filter(existsSync);
+  const files = [database.path, ...companionFiles(database.path)].filter(existsSync);
   return [await checkReaders('DATABASE_FILE', files, (t) => t.databaseFileHolds)];
 }
 
-export const checkSchema: Check = async ({ db }) => {
+export const checkSchema: DoctorCheck = async ({ db }) => {
   const { pending, completed, other, newer } = await readSchemaState(db);
   if (other !== undefined) return [problem('SCHEMA_OTHER', (t) => t.schemaOther(other))];
   if (newer.length > 0) return [problem('SCHEMA_NEWER', (t) => t.schemaNewer(newer.join(', ')))];
@@ -82,7 +82,7 @@ export const checkSchema: Check = async ({ db }) => {
   return [ok('SCHEMA', (t) => t.schemaFits)];
 };
 
-function otherPrefix(own: string, hasTables: boolean, others: string[]): Finding {
+function otherPrefix(own: string, hasTables: boolean, others: string[]): CheckFinding {
   const ours = describePrefixes([own]);
   return problem('OTHER_PREFIX', (t) =>
     t.otherPrefix(hasTables, ours, describePrefixes(others, t.or), others),
@@ -120,10 +120,10 @@ export const checkPrivileges: CommandCheck = async ({ config, db }) => {
   ];
 };
 
-export const checkTables: Check = async ({ config, db }) => {
+export const checkTables: DoctorCheck = async ({ config, db }) => {
   if (config.database.kind === 'sqlite') return [];
   const { foreign, wrongEngine } = await readTables(db);
-  const findings: Finding[] = [];
+  const findings: CheckFinding[] = [];
   if (wrongEngine.length > 0)
     findings.push(
       problem('TABLE_ENGINE', (t) =>
@@ -139,13 +139,13 @@ export const checkTables: Check = async ({ config, db }) => {
 };
 
 /** Reports the tables' sizes, so that an access log larger than documented is noticed. */
-export const checkSizes: Check = async ({ db }) => {
+export const checkSizes: DoctorCheck = async ({ db }) => {
   const sizes = await readTableSizes(db);
   return [ok('SIZES', (t) => t.sizes(sizes))];
 };
 
-function checkVersion({ version }: ServerState): Finding {
-  const { name, isSupported } = readVersion(version);
+function checkVersion({ version }: ServerState): CheckFinding {
+  const { name, isSupported } = parseServerVersion(version);
   return isSupported
     ? ok('DATABASE_VERSION', (t) => t.databaseVersion(name))
     : problem('DATABASE_VERSION', (t) => t.databaseTooOld(name, SUPPORTED_SERVERS));
@@ -154,7 +154,7 @@ function checkVersion({ version }: ServerState): Finding {
 function checkConnections(
   { maxConnections, maxUserConnections }: ServerState,
   { databaseConnections }: Config,
-): Finding {
+): CheckFinding {
   const instances = Math.max(1, findInstances().length);
   const needed = instances * databaseConnections + CONNECTIONS_BESIDE;
   const limits = [
@@ -168,7 +168,7 @@ function checkConnections(
   return ok('CONNECTIONS', (t) => t.connections(facts));
 }
 
-function checkClock({ now: theirs }: ServerState, ours: Date): Finding {
+function checkClock({ now: theirs }: ServerState, ours: Date): CheckFinding {
   const seconds = Math.round((theirs.getTime() - ours.getTime()) / 1000);
   return Math.abs(seconds) > CLOCK_TOLERANCE_S
     ? warning('CLOCK', (t) => t.clocksDiffer(seconds, theirs.toISOString(), ours.toISOString()))

@@ -6,17 +6,17 @@ import { checkConfiguration } from './configuration';
 import { checkCounters } from './counters';
 import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } from './database';
 import {
-  attempt,
+  runCheck,
   unchecked,
-  type Check,
+  type DoctorCheck,
   type CommandCheck,
   type CommandFinding,
   type Examined,
-  type Finding,
-  type Patient,
+  type CheckFinding,
+  type CheckContext,
 } from './finding';
 import { checkFormerly } from './formerly';
-import { checkKeys, checkOuterKeys } from './keys';
+import { checkKeys, checkOldestAndNewestKeys } from './keys';
 import { checkMail, checkOutbox } from './mail';
 import { checkNodes } from './nodes';
 import { checkCatchUp } from './catch-up';
@@ -32,9 +32,9 @@ import { checkWebhooks } from './webhooks';
 import { checkWork } from './work';
 
 type Entry = { name: string; needsDatabase: boolean } & (
-  | { check: Check; within?: undefined }
+  | { check: DoctorCheck; within?: undefined }
   /** `within`: the check that the service runs instead; null: no check */
-  | { check: CommandCheck; within: Check | null }
+  | { check: CommandCheck; within: DoctorCheck | null }
 );
 
 /**
@@ -55,7 +55,7 @@ const CHECKS: Entry[] = [
   { name: 'PACKAGES', check: checkPackages, within: null, needsDatabase: true },
   { name: 'UPDATE_XML', check: checkUpdateXml, needsDatabase: true },
   { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
-  { name: 'KEY_SECRET', check: checkKeys, within: checkOuterKeys, needsDatabase: true },
+  { name: 'KEY_SECRET', check: checkKeys, within: checkOldestAndNewestKeys, needsDatabase: true },
   { name: 'SIGNING_KEYS', check: checkSigning, needsDatabase: true },
   { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },
   { name: 'MAIL', check: checkMail, needsDatabase: false },
@@ -72,30 +72,30 @@ const CHECKS: Entry[] = [
 ];
 
 /** Runs the checks that a running service can finish within seconds. */
-export async function examineFromWithin(config: Config, db: Db, now: () => Date): Promise<Examined[]> {
+export async function runInProcessChecks(config: Config, db: Db, now: () => Date): Promise<Examined[]> {
   const nothing = { url: undefined, ca: undefined, repairAs: undefined, progress: () => undefined };
   const checks = CHECKS.flatMap(({ name, needsDatabase, ...entry }) => {
     const check = entry.within === undefined ? entry.check : entry.within;
     return check === null ? [] : [{ name, needsDatabase, check }];
   });
-  const findings = await runAll<Finding>(checks, { config, db, now, ...nothing });
+  const findings = await runAll<CheckFinding>(checks, { config, db, now, ...nothing });
   return findings.map(({ code, level, say }) => ({ id: code, state: level, say }));
 }
 
 /** Runs every check, even after others have failed. */
-export function examine(patient: Patient): Promise<CommandFinding[]> {
+export function runChecks(patient: CheckContext): Promise<CommandFinding[]> {
   return runAll<CommandFinding>(CHECKS, patient);
 }
 
 async function runAll<F extends CommandFinding>(
-  checks: { name: string; check: (patient: Patient) => Promise<F[]>; needsDatabase: boolean }[],
-  patient: Patient,
-): Promise<(F | Finding)[]> {
-  const findings: (F | Finding)[] = [];
+  checks: { name: string; check: (patient: CheckContext) => Promise<F[]>; needsDatabase: boolean }[],
+  patient: CheckContext,
+): Promise<(F | CheckFinding)[]> {
+  const findings: (F | CheckFinding)[] = [];
   for (const { name, check, needsDatabase } of checks) {
     if (needsDatabase && findings.some(({ code }) => code === 'DATABASE_UNREACHABLE'))
       findings.push(unchecked(name, (t) => t.withoutDatabase(name)));
-    else findings.push(...(await attempt(name, () => check(patient))));
+    else findings.push(...(await runCheck(name, () => check(patient))));
   }
   return findings;
 }

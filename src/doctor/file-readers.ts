@@ -1,7 +1,7 @@
 import { statSync, type Stats } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { ok, problem, type Finding } from './finding';
+import { ok, problem, type CheckFinding } from './finding';
 import { mayUse, readNginxUser, type NginxUser } from './nginx-user';
 
 interface FileWithStats {
@@ -17,7 +17,7 @@ export async function checkReaders(
   code: string,
   paths: string[],
   why: (texts: OperatorTexts['doctor']) => string,
-): Promise<Finding> {
+): Promise<CheckFinding> {
   const files = paths.map((path) => ({ path, stats: statSync(path) }));
   const nginx = await readNginxUser();
   const open = files.filter(({ stats }) => stats.mode & 0o006);

@@ -17,14 +17,14 @@ export interface CommandFinding {
 }
 
 /** A finding that the service can make too. Its pages show it in the reader's language. */
-export interface Finding extends CommandFinding {
+export interface CheckFinding extends CommandFinding {
   isTranslated: true;
 }
 
 /** A finding in the form that the service returns. */
-export type Examined = Pick<Finding, 'say'> & { id: string; state: Finding['level'] };
+export type Examined = Pick<CheckFinding, 'say'> & { id: string; state: CheckFinding['level'] };
 
-export interface Patient {
+export interface CheckContext {
   config: Config;
   db: Db;
   now: () => Date;
@@ -39,35 +39,35 @@ export interface Patient {
   log?: { name: string; readLines: () => AsyncIterable<string> };
 }
 
-export type Check = (patient: Patient) => Promise<Finding[]>;
+export type DoctorCheck = (patient: CheckContext) => Promise<CheckFinding[]>;
 /** A check that only the command runs. */
-export type CommandCheck = (patient: Patient) => Promise<CommandFinding[]>;
+export type CommandCheck = (patient: CheckContext) => Promise<CommandFinding[]>;
 
 /** Returns a finding's words from `doctor` in the operators' texts, or an English text that only the command shows. */
 export type Say = (texts: DoctorTexts) => DoctorWords | string;
 
 type Consequence = Required<Pick<DoctorWords, 'why' | 'remedy'>>;
 
-export function ok(code: string, say: Say): Finding;
+export function ok(code: string, say: Say): CheckFinding;
 export function ok(code: string, what: string): CommandFinding;
 export function ok(code: string, words: Say | string): CommandFinding {
   return finding({ code, level: 'ok', checked: true }, words);
 }
 
-export function warning(code: string, say: Say): Finding;
+export function warning(code: string, say: Say): CheckFinding;
 export function warning(code: string, what: string, consequence: Consequence): CommandFinding;
 export function warning(code: string, words: Say | string, consequence?: Consequence): CommandFinding {
   return finding({ code, level: 'warning', checked: true }, words, consequence);
 }
 
-export function problem(code: string, say: Say): Finding;
+export function problem(code: string, say: Say): CheckFinding;
 export function problem(code: string, what: string, consequence: Consequence): CommandFinding;
 export function problem(code: string, words: Say | string, consequence?: Consequence): CommandFinding {
   return finding({ code, level: 'problem', checked: true }, words, consequence);
 }
 
 /** Creates the finding of a check that could not run. It is never "ok". */
-export function unchecked(code: string, say: Say): Finding;
+export function unchecked(code: string, say: Say): CheckFinding;
 export function unchecked(code: string, what: string, remedy?: string): CommandFinding;
 export function unchecked(code: string, words: Say | string, remedy?: string): CommandFinding {
   return finding({ code, level: 'warning', checked: false }, words, { remedy });
@@ -77,7 +77,7 @@ function finding(
   about: Omit<CommandFinding, 'say'>,
   words: Say | string,
   consequence?: Omit<DoctorWords, 'what'>,
-): Finding | CommandFinding {
+): CheckFinding | CommandFinding {
   const say = (texts: DoctorTexts): ToldWords => {
     const told = typeof words === 'string' ? { what: words, ...consequence } : words(texts);
     const { what, why, remedy, said }: DoctorWords = typeof told === 'string' ? { what: told } : told;
@@ -88,21 +88,21 @@ function finding(
 }
 
 /** Describes an error briefly. A driver's message is left out, because it repeats the statement and its values. */
-export function reasonOf(error: unknown): string {
+export function shortReason(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   const reason = driverReason(error) ?? message ?? code ?? 'no reason given';
   return reason.replace(/\.+$/, '');
 }
 
 /** Converts a failed check to a finding, so that the other checks still run. */
-export async function attempt<F extends CommandFinding>(
+export async function runCheck<F extends CommandFinding>(
   code: string,
   look: () => Promise<F[]>,
-): Promise<(F | Finding)[]> {
+): Promise<(F | CheckFinding)[]> {
   try {
     return await look();
   } catch (error) {
-    const said = reasonOf(error);
+    const said = shortReason(error);
     return [unchecked(code, (t) => t.checkFailed(code, said))];
   }
 }

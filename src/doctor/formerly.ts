@@ -11,17 +11,26 @@ import { countFormerRequests, type FormerRequests } from '../joomla/formerly/log
 import { formerPlace } from '../joomla/formerly/place';
 import { findArsItems } from '../joomla/formerly/plan';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { ok, problem, reasonOf, unchecked, warning, type Check, type Finding, type Patient } from './finding';
+import {
+  ok,
+  problem,
+  shortReason,
+  unchecked,
+  warning,
+  type DoctorCheck,
+  type CheckFinding,
+  type CheckContext,
+} from './finding';
 import { httpGet } from './http-get';
 
 /** Checks the legacy URLs of the former system: whether they are answered, and which of them are still requested. */
 
-export const checkFormerly: Check = async (patient) => [
+export const checkFormerly: DoctorCheck = async (patient) => [
   ...(await checkAnswers(patient)),
   ...(await checkLog(patient)),
 ];
 
-async function checkAnswers({ config, url, ca }: Patient): Promise<Finding[]> {
+async function checkAnswers({ config, url, ca }: CheckContext): Promise<CheckFinding[]> {
   const { formerly } = config;
   if (formerly.length === 0) return [];
   if (url === undefined) return [unchecked('FORMERLY', ({ formerly: t }) => t.notAsked)];
@@ -57,7 +66,7 @@ async function faultOf(
     });
     return isAnswer(one, status, body) ? undefined : { status, said: undefined };
   } catch (error) {
-    return { status: undefined, said: reasonOf(error) };
+    return { status: undefined, said: shortReason(error) };
   }
 }
 
@@ -77,7 +86,7 @@ function isEddAnswer(body: string): boolean {
   }
 }
 
-async function checkLog({ config, db, log }: Patient): Promise<Finding[]> {
+async function checkLog({ config, db, log }: CheckContext): Promise<CheckFinding[]> {
   if (log === undefined) return [];
   const { formerly } = config;
   const { items } = await findArsItems(db, formerly, formerPlace(config));

@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   /** the first 64 KiB of the body */
@@ -22,21 +22,21 @@ export interface GetOptions {
   onChunk?: (chunk: Buffer) => void;
 }
 
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
 /** Sends a GET on a new connection. A redirect is returned, not followed. */
 export function httpGet(
   url: URL,
   { headers, localAddress, ca, signal, onChunk }: GetOptions = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
       url,
       {
         agent: false,
         headers: { Accept: '*/*', ...headers },
-        timeout: PATIENCE_MS,
+        timeout: TIMEOUT_MS,
         ...(signal === undefined ? {} : { signal }),
         ...(localAddress === undefined ? {} : { localAddress }),
         ...(ca === undefined ? {} : { ca }),
@@ -64,14 +64,14 @@ export function httpGet(
         response.on('error', reject);
       },
     );
-    request.on('timeout', () => request.destroy(new Error(`no answer within ${PATIENCE_MS / 1000} s`)));
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
     request.on('error', reject);
     request.end();
   });
 }
 
 /** Returns a header's value; its first one if it has several, and empty without any. */
-export function header({ headers }: Answer, name: string): string {
+export function header({ headers }: HttpResponse, name: string): string {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }

@@ -1,23 +1,24 @@
 import { keyDigest } from '../licensing/core/keys';
 import { isSealedWith, openSealedKey } from '../licensing/sealing';
 import { sampleSealedKeys, type SealedKey } from '../store/licenses/license-keys';
-import { ok, problem, warning, type Check, type Finding, type Patient } from './finding';
+import { ok, problem, warning, type DoctorCheck, type CheckFinding, type CheckContext } from './finding';
 
 const FROM_EACH_END = 100;
 /** The number of keys from each end in a sample, where all keys would be too many. */
 const AMONG = 500;
 
 /** Checks that stored keys can be opened. */
-export const checkKeys: Check = async (patient) => judge(patient, await sample(patient, undefined));
+export const checkKeys: DoctorCheck = async (patient) => judge(patient, await sample(patient, undefined));
 
 /** Checks only the oldest and the newest keys. */
-export const checkOuterKeys: Check = async (patient) => judge(patient, await sample(patient, AMONG));
+export const checkOldestAndNewestKeys: DoctorCheck = async (patient) =>
+  judge(patient, await sample(patient, AMONG));
 
-function sample({ db }: Patient, among: number | undefined): Promise<SealedKey[]> {
+function sample({ db }: CheckContext, among: number | undefined): Promise<SealedKey[]> {
   return sampleSealedKeys(db, FROM_EACH_END, among);
 }
 
-function judge({ config: { keySecret } }: Patient, sample: SealedKey[]): Finding[] {
+function judge({ config: { keySecret } }: CheckContext, sample: SealedKey[]): CheckFinding[] {
   if (keySecret === undefined)
     return [
       sample.length === 0

@@ -5,19 +5,19 @@ import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
 import { serviceGainsNoRights } from '../process/units';
 import { countUndelivered } from '../store/outbox';
-import { ok, problem, warning, type Check, type Finding } from './finding';
+import { ok, problem, warning, type DoctorCheck, type CheckFinding } from './finding';
 
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 const WEEK_MS = 7 * DAY_MS;
 
 /** Checks that mails can leave this machine, without sending one. */
-export const checkMail: Check = async ({ config }) => {
+export const checkMail: DoctorCheck = async ({ config }) => {
   const { mail, mailOff, publicUrl, mailTexts } = config;
   if (mail === undefined) return [ok('MAIL', (t) => t.mailIsOff(t.mailOff[mailOff ?? 'unset']))];
   if (publicUrl === undefined) return [warning('MAIL_OFF', (t) => t.mailWithoutUrl)];
   const faults = findTextFaults(mailTexts).map((fault) => warning('MAIL_TEXT', (t) => t.mailText(fault)));
   try {
-    const timeouts = { connect: PATIENCE_MS, silence: PATIENCE_MS };
+    const timeouts = { connect: TIMEOUT_MS, silence: TIMEOUT_MS };
     await createMailTransport(mail, { timeouts, gainsNoRights: await serviceGainsNoRights() }).verify();
   } catch (error) {
     const { stored } = toMailFailure(error);
@@ -34,7 +34,7 @@ export const checkMail: Check = async ({ config }) => {
 };
 
 /** Reports mails that were not sent. */
-export const checkOutbox: Check = async ({ db, now }): Promise<Finding[]> => {
+export const checkOutbox: DoctorCheck = async ({ db, now }): Promise<CheckFinding[]> => {
   const { failed, waiting } = await countUndelivered(db, new Date(now().getTime() - WEEK_MS));
   if (failed + waiting === 0) return [];
   return [warning('MAILS_NOT_SENT', (t) => t.mailsNotSent(failed, waiting))];

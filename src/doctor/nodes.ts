@@ -1,6 +1,6 @@
 import { locationsOf, openProbe, type MysqlSettings } from '../store/engine/mysql';
 import { serverName, readNode, type NodeState } from '../store/engine/nodes';
-import { ok, reasonOf, warning, type Check, type Finding } from './finding';
+import { ok, shortReason, warning, type DoctorCheck, type CheckFinding } from './finding';
 
 /** The minimum size of a cluster: with fewer nodes, the others have no majority when one fails. */
 const NODES_NEEDED = 3;
@@ -13,7 +13,7 @@ interface Seen {
 }
 
 /** Checks every database server in the settings: which is in use, whether the others can be, and what a crash loses. */
-export const checkNodes: Check = async ({ config: { database } }) => {
+export const checkNodes: DoctorCheck = async ({ config: { database } }) => {
   if (database.kind === 'sqlite') return [];
   const seen = await Promise.all(locationsOf(database).map((location) => look(database, location)));
   const inUse = seen.find(({ reason }) => reason === undefined);
@@ -35,11 +35,11 @@ async function look(settings: MysqlSettings, location: Parameters<typeof openPro
       connection.socket.destroy();
     }
   } catch (error) {
-    return { name, state: undefined, reason: `cannot be used (${reasonOf(error)})` };
+    return { name, state: undefined, reason: `cannot be used (${shortReason(error)})` };
   }
 }
 
-function checkOthers(seen: Seen[], inUse: Seen | undefined): Finding {
+function checkOthers(seen: Seen[], inUse: Seen | undefined): CheckFinding {
   const nodes = seen.map(({ name, reason, state }, i) => ({
     name,
     reason,
@@ -52,13 +52,13 @@ function checkOthers(seen: Seen[], inUse: Seen | undefined): Finding {
     : warning('DATABASE_NODES', (t) => t.nodesMissing(nodes));
 }
 
-function checkCluster(size: number, listed: number): Finding {
+function checkCluster(size: number, listed: number): CheckFinding {
   if (size < NODES_NEEDED) return warning('GALERA', (t) => t.clusterSmall(size, NODES_NEEDED));
   if (size > listed) return warning('GALERA', (t) => t.clusterUnlisted(size, listed));
   return ok('GALERA', (t) => t.cluster(size));
 }
 
-function checkFlush({ name, state }: Seen): Finding[] {
+function checkFlush({ name, state }: Seen): CheckFinding[] {
   const flushes = state?.flushes ?? '1';
   if (flushes === '1') return [];
   return [warning('DATABASE_FLUSH', (t) => t.databaseFlush(name, flushes))];

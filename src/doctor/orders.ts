@@ -1,6 +1,6 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import {
-  countWaiting,
+  countWaitingOrders,
   countWithoutAddress,
   findFailed,
   findShopsWithoutBilling,
@@ -12,32 +12,32 @@ import { listUnmappedArticles } from '../orders/views';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/orders/shops';
 import { countUnmatched } from '../store/orders/unmatched';
-import { opensSecret } from '../orders/shops';
-import { countUnreadable, readRefused } from '../orders/refused-messages';
+import { canOpenSecret } from '../orders/shops';
+import { countUnreadable, readRefusedMessages } from '../orders/refused-messages';
 import type { Db } from '../store/engine/database';
 import type { FailedOrder } from '../texts/operators/doctor';
-import { problem, warning, type Check, type Finding } from './finding';
+import { problem, warning, type DoctorCheck, type CheckFinding } from './finding';
 
 /** The maximum number of articles in a finding. */
-const MOST_NAMED = 5;
-const MOST_COUNTED = 1_000;
+const MAX_NAMED = 5;
+const MAX_COUNTED = 1_000;
 
 /** Reports orders that wait, and shops that were added but have never posted. */
-export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]> => {
-  const findings: Finding[] = [];
+export const checkOrders: DoctorCheck = async ({ db, now, config }): Promise<CheckFinding[]> => {
+  const findings: CheckFinding[] = [];
   const mailing = (await listShops(db)).filter((shop) => mailOf(shop) === 'key').map(({ name }) => name);
   if (mailing.length > 0 && mailingOf(config) === undefined) findings.push(mailOffFinding(mailing));
-  const waiting = await countWaiting(db);
+  const waiting = await countWaitingOrders(db);
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
-    const unmapped = await listUnmappedArticles(db, MOST_NAMED);
+    const unmapped = await listUnmappedArticles(db, MAX_NAMED);
     const shops = waiting.map(({ shop }) => shop).join(', ');
     findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped)));
   }
-  const failed = await findFailed(db, MOST_NAMED);
+  const failed = await findFailed(db, MAX_NAMED);
   if (failed.count > 0)
     findings.push(problem('ORDERS_FAILED', (t) => t.ordersFailed(failed.count, failed.orders.map(asFailed))));
-  const withoutAddress = await countWithoutAddress(db, MOST_COUNTED);
+  const withoutAddress = await countWithoutAddress(db, MAX_COUNTED);
   if (withoutAddress > 0)
     findings.push(warning('ORDERS_WITHOUT_ADDRESS', (t) => t.ordersWithoutAddress(withoutAddress)));
   const silent = await findSilentShops(db, new Date(now().getTime() - DAY_MS));
@@ -52,10 +52,10 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
 };
 
 /** Reports receivers that refuse messages because of their signature, and accept none. */
-async function refusedFindings(db: Db, now: Date): Promise<Finding[]> {
-  const findings: Finding[] = [];
+async function refusedFindings(db: Db, now: Date): Promise<CheckFinding[]> {
+  const findings: CheckFinding[] = [];
   for (const shop of await listReceiverShops(db)) {
-    const refused = await readRefused(db, shop.name, now);
+    const refused = await readRefusedMessages(db, shop.name, now);
     if (refused.isAlone && shop.secretSealed === null)
       findings.push(warning('RECEIVER_NO_SECRET', (t) => t.receiverNoSecret(shop.name, refused.times)));
     else if (refused.isAlone)
@@ -74,23 +74,23 @@ function asFailed({ shop, number, failure, failedAt, retryAt }: Order): FailedOr
   };
 }
 
-function mailOffFinding(shops: string[]): Finding {
-  return warning('KEYS_NOT_MAILED', (t) => t.keysNotMailed(shops.slice(0, MOST_NAMED).join(', ')));
+function mailOffFinding(shops: string[]): CheckFinding {
+  return warning('KEYS_NOT_MAILED', (t) => t.keysNotMailed(shops.slice(0, MAX_NAMED).join(', ')));
 }
 
 /** Reports unmatched messages until an operator assigns them, however old they are. */
-function unmatchedFinding(shop: string, count: number): Finding {
+function unmatchedFinding(shop: string, count: number): CheckFinding {
   return warning('MESSAGES_UNMATCHED', (t) => t.messagesUnmatched(shop, count));
 }
 
-function refusedFinding(shop: string, count: number): Finding {
+function refusedFinding(shop: string, count: number): CheckFinding {
   return warning('MESSAGES_REFUSED', (t) => t.messagesRefused(shop, count));
 }
 
 /** Reports receivers whose secret cannot be opened. */
-export const checkReceivers: Check = async ({ db, config: { keySecret } }): Promise<Finding[]> => {
+export const checkReceivers: DoctorCheck = async ({ db, config: { keySecret } }): Promise<CheckFinding[]> => {
   const shut = (await listReceiverShops(db)).filter(
-    (shop) => shop.secretSealed !== null && !opensSecret(shop, keySecret),
+    (shop) => shop.secretSealed !== null && !canOpenSecret(shop, keySecret),
   );
   if (shut.length === 0) return [];
   const names = shut.map(({ name }) => name).join(', ');

@@ -2,20 +2,20 @@ import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { API_TEXTS } from '../licensing/api';
-import { findDamage, UNREADABLE } from '../packages/damage';
+import { findPackageDamage, UNREADABLE } from '../packages/damage';
 import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../packages/package-files';
 import { listPackages, type Release } from '../store/releases';
 import {
-  attempt,
+  runCheck,
   ok,
   problem,
-  reasonOf,
+  shortReason,
   unchecked,
   warning,
-  type Check,
+  type DoctorCheck,
   type CommandCheck,
   type CommandFinding,
-  type Finding,
+  type CheckFinding,
 } from './finding';
 import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
 import { octal, serviceUser } from './file-readers';
@@ -25,7 +25,7 @@ const MB = 1_000_000;
 const LOW_SPACE_BYTES = 100 * MB;
 
 /** Checks that the service and nginx can use the packages folder, and its free space. */
-export const checkFolder: Check = async ({ config, now }) => {
+export const checkFolder: DoctorCheck = async ({ config, now }) => {
   const { packagesDir, accelLocation } = config;
   let stats: Stats;
   try {
@@ -33,15 +33,15 @@ export const checkFolder: Check = async ({ config, now }) => {
     if (!stats.isDirectory()) throw new Error('it is not a folder');
   } catch (error) {
     const command = `install -d -m 750 -o ${serviceUser()} -g ${(await readNginxUser())?.group ?? serviceUser()} ${packagesDir}`;
-    return [problem('PACKAGES_FOLDER', (t) => t.packagesFolder(packagesDir, command, reasonOf(error)))];
+    return [problem('PACKAGES_FOLDER', (t) => t.packagesFolder(packagesDir, command, shortReason(error)))];
   }
   return [
     await checkAccess(packagesDir),
     ...(accelLocation === undefined
       ? []
-      : await attempt('PACKAGES_NGINX', async () => [await checkNginxAccess(packagesDir)])),
-    ...(await attempt('PACKAGES_SPACE', async () => [await checkSpace(packagesDir)])),
-    ...(await attempt('PACKAGES_LEFTOVERS', async () => [await checkLeftovers(packagesDir, now())])),
+      : await runCheck('PACKAGES_NGINX', async () => [await checkNginxAccess(packagesDir)])),
+    ...(await runCheck('PACKAGES_SPACE', async () => [await checkSpace(packagesDir)])),
+    ...(await runCheck('PACKAGES_LEFTOVERS', async () => [await checkLeftovers(packagesDir, now())])),
   ];
 };
 
@@ -59,7 +59,7 @@ export const checkPackages: CommandCheck = async ({ config, db, progress }) => {
     if (!intact.has(sha256))
       intact.set(
         sha256,
-        await findDamage(packagePath(config.packagesDir, sha256), release, (more) => {
+        await findPackageDamage(packagePath(config.packagesDir, sha256), release, (more) => {
           read += more;
           progress(`Packages: ${(read / MB).toFixed(0)} of ${(bytes / MB).toFixed(0)} MB`);
         }),
@@ -87,7 +87,7 @@ export const checkPackages: CommandCheck = async ({ config, db, progress }) => {
   return findings;
 };
 
-async function checkAccess(folder: string): Promise<Finding> {
+async function checkAccess(folder: string): Promise<CheckFinding> {
   if (process.getuid?.() === 0) return unchecked('PACKAGES_ACCESS', (t) => t.packagesAccessUnknown(folder));
   const may = (mode: number) =>
     access(folder, mode).then(
@@ -104,7 +104,7 @@ async function checkAccess(folder: string): Promise<Finding> {
 }
 
 /** Checks that every folder on the path lets nginx's user through, even before the first publish. */
-async function checkNginxAccess(folder: string): Promise<Finding> {
+async function checkNginxAccess(folder: string): Promise<CheckFinding> {
   const nginx = await readNginxUser();
   const way: { path: string; stats: Stats }[] = [];
   for (let path = folder; ; path = dirname(path)) {
@@ -126,7 +126,12 @@ function isReadableForNginx(stats: Stats, nginx: NginxUser | undefined): boolean
   return nginx === undefined ? (stats.mode & 0o044) !== 0 : mayUse(nginx, stats, 4);
 }
 
-function unreadableForNginx(code: string, path: string, stats: Stats, nginx: NginxUser | undefined): Finding {
+function unreadableForNginx(
+  code: string,
+  path: string,
+  stats: Stats,
+  nginx: NginxUser | undefined,
+): CheckFinding {
   const { mode } = stats;
   const rights = stats.isDirectory() ? 'rx' : 'r';
   const group = nginx?.group ?? 'NGINX_GROUP';
@@ -136,7 +141,7 @@ function unreadableForNginx(code: string, path: string, stats: Stats, nginx: Ngi
   );
 }
 
-async function checkSpace(folder: string): Promise<Finding> {
+async function checkSpace(folder: string): Promise<CheckFinding> {
   const { bavail, bsize, blocks } = await statfs(folder);
   if (blocks === 0) return unchecked('PACKAGES_SPACE', (t) => t.spaceUnknown(folder));
   const free = bavail * bsize;
@@ -145,7 +150,7 @@ async function checkSpace(folder: string): Promise<Finding> {
     : ok('PACKAGES_SPACE', (t) => t.spaceLeft(folder, free / MB));
 }
 
-async function checkLeftovers(folder: string, now: Date): Promise<Finding> {
+async function checkLeftovers(folder: string, now: Date): Promise<CheckFinding> {
   const left: string[] = [];
   for (const name of (await readdir(folder)).filter((one) => one.startsWith(INCOMING))) {
     const stats = await stat(join(folder, name)).catch(() => undefined);

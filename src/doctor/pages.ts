@@ -2,12 +2,12 @@ import {
   ok,
   problem,
   warning,
-  type Check,
+  type DoctorCheck,
   type CommandCheck,
   type CommandFinding,
-  type Patient,
+  type CheckContext,
 } from './finding';
-import { header, httpGet, type Answer } from './http-get';
+import { header, httpGet, type HttpResponse } from './http-get';
 import { at, isService } from './site';
 
 /** Checks that the pages can be reached at the host where they should be, and nowhere else. */
@@ -16,7 +16,7 @@ const SIGN_IN = '/pages/sign-in';
 const RENEW =
   'licensing nginx --server-name YOUR.SITE prints what belongs into its configuration (Apache: docs/apache.md).';
 
-type Site = Patient & { url: URL };
+type Site = CheckContext & { url: URL };
 
 export const checkPages: CommandCheck = async (patient) => {
   const { config, url } = patient;
@@ -30,7 +30,7 @@ export const checkPages: CommandCheck = async (patient) => {
   return [...findings, await checkSignIn(site, pages), ...(await checkOtherHost(site, pagesHost))];
 };
 
-export const checkPublicUrl: Check = ({ config: { publicUrl } }) => {
+export const checkPublicUrl: DoctorCheck = ({ config: { publicUrl } }) => {
   if (publicUrl !== undefined) return Promise.resolve([]);
   const finding = warning('PUBLIC_URL', (t) => t.publicUrlUnset);
   return Promise.resolve([finding]);
@@ -77,6 +77,6 @@ async function checkOtherHost(site: Site, pagesHost: string): Promise<CommandFin
       ];
 }
 
-function ask({ ca }: Site, url: URL): Promise<Answer> {
+function ask({ ca }: Site, url: URL): Promise<HttpResponse> {
   return httpGet(url, { ca });
 }

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { findInstances } from '../process/instances';
-import { answeredInTime, openRedis } from '../process/redis';
-import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
+import { withTimeout, openRedis } from '../process/redis';
+import { ok, problem, shortReason, warning, type DoctorCheck, type CheckFinding } from './finding';
 
-const PATIENCE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 /** The deadline, because ioredis's cluster client tries several nodes and may never give up. */
-const DEADLINE_MS = 3 * PATIENCE_MS;
+const DEADLINE_MS = 3 * TIMEOUT_MS;
 
 /** Checks that Redis can be reached and written to. Leaves at most a few keys that expire after ten seconds. */
-export const checkRedis: Check = async ({ config }) => {
+export const checkRedis: DoctorCheck = async ({ config }) => {
   const { redisUrls, listen } = config;
   if (redisUrls.length === 0 && 'passenger' in listen) return [ok('REDIS', (t) => t.limitsInDatabase)];
   if (redisUrls.length === 0) return [checkWithoutRedis(findInstances())];
@@ -17,8 +17,8 @@ export const checkRedis: Check = async ({ config }) => {
     redisUrls,
     {
       lazyConnect: true,
-      connectTimeout: PATIENCE_MS,
-      commandTimeout: PATIENCE_MS,
+      connectTimeout: TIMEOUT_MS,
+      commandTimeout: TIMEOUT_MS,
       retryStrategy: () => null,
       maxRetriesPerRequest: 0,
     },
@@ -28,9 +28,9 @@ export const checkRedis: Check = async ({ config }) => {
   client.on('error', (error: unknown) => (last = error));
   try {
     try {
-      await answeredInTime(client.connect(), DEADLINE_MS);
+      await withTimeout(client.connect(), DEADLINE_MS);
     } catch (error) {
-      const reason = reasonOf(ofNode(last ?? error));
+      const reason = shortReason(ofNode(last ?? error));
       return [
         /^(NOAUTH|WRONGPASS|NOPERM)/.test(reason)
           ? problem('REDIS_PASSWORD', (t) => t.redisPassword(reason))
@@ -39,9 +39,9 @@ export const checkRedis: Check = async ({ config }) => {
     }
     const key = `licensing:doctor:${randomBytes(8).toString('hex')}`;
     try {
-      await answeredInTime(tryToWrite(client, key), DEADLINE_MS);
+      await withTimeout(tryToWrite(client, key), DEADLINE_MS);
     } catch (error) {
-      return [problem('REDIS_NOT_WRITABLE', (t) => t.redisNotWritable(reasonOf(ofNode(error))))];
+      return [problem('REDIS_NOT_WRITABLE', (t) => t.redisNotWritable(shortReason(ofNode(error))))];
     }
     return [ok('REDIS', (t) => t.redisWorks)];
   } finally {
@@ -49,7 +49,7 @@ export const checkRedis: Check = async ({ config }) => {
   }
 };
 
-function checkWithoutRedis(instances: string[]): Finding {
+function checkWithoutRedis(instances: string[]): CheckFinding {
   const count = instances.length;
   return count < 2
     ? ok('REDIS', (t) => t.redisUnset)

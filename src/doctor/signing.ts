@@ -1,9 +1,9 @@
-import { acceptedKeys, listSigningKeys, openSigningKey } from '../licensing/signing-keys';
-import { ok, problem, type Check } from './finding';
+import { verificationKeys, listKeysInUse, openSigningKey } from '../licensing/signing-keys';
+import { ok, problem, type DoctorCheck } from './finding';
 
 /** Checks that answers can be signed, if signing keys exist. */
-export const checkSigning: Check = async ({ config, db, now }) => {
-  const keys = await listSigningKeys(db);
+export const checkSigning: DoctorCheck = async ({ config, db, now }) => {
+  const keys = await listKeysInUse(db);
   const current = keys.find(({ state }) => state === 'current');
   if (current === undefined) return [ok('SIGNING_KEYS', (t) => t.noSigningKey)];
   for (const key of keys.filter(({ state }) => state !== 'retired')) {
@@ -11,6 +11,6 @@ export const checkSigning: Check = async ({ config, db, now }) => {
     if (typeof opened === 'string')
       return [problem('SIGNING_KEYS', (t) => t.signingKeyShut(opened, key.kid))];
   }
-  const accepted = acceptedKeys(keys, now()).length;
+  const accepted = verificationKeys(keys, now()).length;
   return [ok('SIGNING_KEYS', (t) => t.signingKeys(current.kid, accepted))];
 };

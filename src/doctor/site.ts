@@ -3,35 +3,35 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PATH, API_TEXTS } from '../licensing/api';
-import { bundlesOf, readCatalogue } from '../licensing/bundles';
+import { bundlesContaining, readCatalogue } from '../licensing/bundles';
 import { createNetworkMatcher } from '../licensing/ip-addresses';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/core/keys';
 import { findOffered, findRollouts } from '../licensing/updates';
 import { findAccessAddress, lastAccessId } from '../store/access-log';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
-import { deleteTrialLicense, insertLicenses } from '../store/licenses/licenses';
+import { deleteSimulationLicense, insertLicenses } from '../store/licenses/licenses';
 import { packageFileName, statPackage } from '../packages/package-files';
-import { WHOLE_ROLLOUT, type Release } from '../store/releases';
+import { FULL_ROLLOUT, type Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import {
-  attempt,
+  runCheck,
   ok,
   problem,
-  reasonOf,
+  shortReason,
   unchecked,
   warning,
-  type Check,
+  type DoctorCheck,
   type CommandCheck,
   type CommandFinding,
-  type Patient,
+  type CheckContext,
 } from './finding';
-import { header, httpGet, type Answer, type GetOptions } from './http-get';
+import { header, httpGet, type HttpResponse, type GetOptions } from './http-get';
 
 /** Checks the site from outside: whether its web server forwards to this service and passes the client's address. */
 
 /** The time to wait for the access log. It is longer than the service takes to write it. */
-const LOG_PATIENCE_MS = 5_000;
+const LOG_TIMEOUT_MS = 5_000;
 const TRIAL_LIFETIME_MS = 5 * 60 * 1000;
 const MAX_PRODUCTS = 50;
 /** An address reserved for documentation (RFC 5737). */
@@ -40,7 +40,7 @@ const isLoopback = createNetworkMatcher(['127.0.0.0/8', '::1']);
 const LOCATION_IN_EXAMPLE = '/_licensing_packages/';
 const RENEW_NGINX = "licensing nginx --server-name YOUR.SITE prints what belongs into nginx's configuration.";
 
-type Site = Patient & { url: URL };
+type Site = CheckContext & { url: URL };
 
 export const checkSite: CommandCheck = async (patient) => {
   const { url } = patient;
@@ -49,19 +49,19 @@ export const checkSite: CommandCheck = async (patient) => {
   const reached = await checkPrefix(site);
   if (reached.level === 'problem') return [reached];
   const findings = [reached, ...checkEncryption(url)];
-  const address = await attempt('FORWARDED_ADDRESS', () => checkAddress(site));
-  findings.push(...address, ...(await attempt('PACKAGES_PUBLIC', () => checkInternal(site))));
+  const address = await runCheck('FORWARDED_ADDRESS', () => checkAddress(site));
+  findings.push(...address, ...(await runCheck('PACKAGES_PUBLIC', () => checkInternal(site))));
   // Skip these checks for a service on another database, which knows neither these products nor the simulation's key.
   if (!address.some(({ code }) => code === 'OTHER_SERVICE'))
     findings.push(
-      ...(await attempt('UPDATES', () => checkUpdates(site))),
-      ...(await attempt('DOWNLOAD', () => tryDownload(site))),
+      ...(await runCheck('UPDATES', () => checkUpdates(site))),
+      ...(await runCheck('DOWNLOAD', () => tryDownload(site))),
     );
   return findings;
 };
 
 /** Returns an unchecked finding, because a service cannot see how customers reach it. */
-export const checkSiteFromWithin: Check = () => {
+export const checkSiteFromWithin: DoctorCheck = () => {
   const finding = unchecked('SITE', (t) => t.siteNotAsked);
   return Promise.resolve([finding]);
 };
@@ -69,11 +69,11 @@ export const checkSiteFromWithin: Check = () => {
 async function checkPrefix(site: Site): Promise<CommandFinding> {
   const { url } = site;
   const why = 'No customer can validate, activate, or update.';
-  let answer: Answer;
+  let answer: HttpResponse;
   try {
     answer = await ask(site, at(url, `/doctor-${token()}`));
   } catch (error) {
-    return problem('SITE_UNREACHABLE', `${url.origin} does not answer: ${reasonOf(error)}.`, {
+    return problem('SITE_UNREACHABLE', `${url.origin} does not answer: ${shortReason(error)}.`, {
       why,
       remedy:
         'Check the name, the port and the certificate (signed by an authority of your own: --ca FILE), and that nginx runs.',
@@ -111,7 +111,7 @@ async function checkPrefix(site: Site): Promise<CommandFinding> {
 }
 
 /** Reports whether this service, not the web server, answered 404. */
-export function isService(answer: Answer): boolean {
+export function isService(answer: HttpResponse): boolean {
   return answer.status === 404 && errorCode(answer) === 'NOT_FOUND' && header(answer, 'x-request-id') !== '';
 }
 
@@ -217,7 +217,7 @@ async function seenAddress(
 }
 
 async function logged(db: Db, after: number, userAgent: string): Promise<string | undefined> {
-  const until = performance.now() + LOG_PATIENCE_MS;
+  const until = performance.now() + LOG_TIMEOUT_MS;
   for (;;) {
     const ip = await findAccessAddress(db, after, userAgent);
     if (ip !== undefined || performance.now() > until) return ip;
@@ -284,7 +284,7 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
   if (release === undefined)
     return [unchecked('DOWNLOAD', 'No package that could be downloaded is published.')];
   const { productId, version } = release;
-  const covering = [productId, ...bundlesOf(await readCatalogue(db), productId).map(({ id }) => id)];
+  const covering = [productId, ...bundlesContaining(await readCatalogue(db), productId).map(({ id }) => id)];
   const plan = (await listPlans(db)).find((one) => covering.includes(one.productId));
   if (plan === undefined)
     return [unchecked('DOWNLOAD', `Product ${productId} has no plan, so no licence to try a download with.`)];
@@ -310,12 +310,12 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
     await logged(db, after, userAgent);
     return [judgeDownload(answer, release, hash.digest('hex'), config.accelLocation)];
   } finally {
-    await deleteTrialLicense(db, keyDigest(key), userAgent, after);
+    await deleteSimulationLicense(db, keyDigest(key), userAgent, after);
   }
 }
 
 function judgeDownload(
-  answer: Answer,
+  answer: HttpResponse,
   release: Release,
   sha256: string,
   accelLocation: string | undefined,
@@ -384,7 +384,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
 async function smallestLatest(db: Db, packagesDir: string): Promise<Release | undefined> {
   const latest: Release[] = [];
   for (const { id } of (await listProducts(db)).slice(0, MAX_PRODUCTS)) {
-    const release = await findOffered(db, id, WHOLE_ROLLOUT);
+    const release = await findOffered(db, id, FULL_ROLLOUT);
     if (release && (await statPackage(packagesDir, release.sha256))) latest.push(release);
   }
   return latest.sort((a, b) => a.fileSize - b.fileSize)[0];
@@ -398,7 +398,7 @@ async function unusualLoopback(hostname: string): Promise<string | undefined> {
     : undefined;
 }
 
-function ask({ ca }: Site, url: URL, options: GetOptions = {}): Promise<Answer> {
+function ask({ ca }: Site, url: URL, options: GetOptions = {}): Promise<HttpResponse> {
   return httpGet(url, { ca, ...options });
 }
 
@@ -411,11 +411,11 @@ function token(): string {
   return randomBytes(8).toString('hex');
 }
 
-function redirectTarget(answer: Answer): string {
+function redirectTarget(answer: HttpResponse): string {
   return excerpt(header(answer, 'location'));
 }
 
-function errorCode({ body }: Answer): string | undefined {
+function errorCode({ body }: HttpResponse): string | undefined {
   return parse(body)?.error?.code;
 }
 

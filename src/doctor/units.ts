@@ -3,13 +3,13 @@ import { dirname } from 'node:path';
 import type { Config } from '../settings/config';
 import { HOMES, isWithin, readUnits, type Unit } from '../process/units';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { ok, problem, unchecked, type Check, type Finding } from './finding';
+import { ok, problem, unchecked, type DoctorCheck, type CheckFinding } from './finding';
 
 /** Checks what systemd allows the running instances. This command runs outside of their unit, and may do more. */
 
-const PATIENCE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 
-export const checkUnits: Check = async ({ config }) => {
+export const checkUnits: DoctorCheck = async ({ config }) => {
   const units = await readUnits();
   const [first] = units;
   if (first === undefined) return [];
@@ -20,8 +20,8 @@ export const checkUnits: Check = async ({ config }) => {
   ];
 };
 
-async function checkSockets(units: Unit[]): Promise<Finding[]> {
-  const findings: Finding[] = [];
+async function checkSockets(units: Unit[]): Promise<CheckFinding[]> {
+  const findings: CheckFinding[] = [];
   const answering: string[] = [];
   for (const { name, socket } of units) {
     if (socket === undefined) continue;
@@ -39,7 +39,7 @@ async function checkSockets(units: Unit[]): Promise<Finding[]> {
 function tryToConnect(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path)
-      .setTimeout(PATIENCE_MS, () => end('ETIMEDOUT'))
+      .setTimeout(TIMEOUT_MS, () => end('ETIMEDOUT'))
       .once('connect', () => end(undefined))
       .once('error', ({ code = 'unknown error' }: NodeJS.ErrnoException) => end(code));
     const end = (fault: string | undefined) => {
@@ -61,7 +61,7 @@ function writtenTo({ packagesDir, xmlDir, database, mail }: Config): [setting: s
   ];
 }
 
-function checkWritable(config: Config, unit: Unit): Finding[] {
+function checkWritable(config: Config, unit: Unit): CheckFinding[] {
   if (!unit.isReadOnly) return [];
   return writtenTo(config)
     .filter(([, path]) => !isWithin(path, unit.writable))
@@ -95,7 +95,7 @@ function remedyOf(
       );
 }
 
-function checkHomes({ joomlaRoot, packagesDir, xmlDir }: Config): Finding[] {
+function checkHomes({ joomlaRoot, packagesDir, xmlDir }: Config): CheckFinding[] {
   const hidden = [joomlaRoot, packagesDir, xmlDir].filter(
     (path): path is string => path !== undefined && isWithin(path, HOMES),
   );

@@ -1,16 +1,25 @@
 import { constants, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/follow-xml';
+import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/regenerate-update-xml';
 import { changelogBeside } from '../joomla/changelog';
 import { lintChangelog } from '../joomla/lint/changelog';
-import { BUCKET_HEADER } from '../joomla/update-xml/staged';
-import { XML_PATH } from '../joomla/update-xml/place';
+import { BUCKET_HEADER } from '../joomla/update-xml/rollout-support';
+import { XML_PATH } from '../joomla/update-xml/location';
 import { listProducts, type Product } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import { listPublishedVersions } from '../store/releases';
 import { octal, serviceUser } from './file-readers';
-import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
+import {
+  runCheck,
+  ok,
+  problem,
+  shortReason,
+  unchecked,
+  warning,
+  type DoctorCheck,
+  type CheckFinding,
+} from './finding';
 import { header, httpGet } from './http-get';
 import { mayUse, readNginxUser } from './nginx-user';
 
@@ -20,7 +29,7 @@ interface ProductXml {
 }
 
 /** Checks that each product's update XML offers the published version, and that the web server serves it. */
-export const checkUpdateXml: Check = async (patient) => {
+export const checkUpdateXml: DoctorCheck = async (patient) => {
   const { config, db, url } = patient;
   const xmls = await readAll(db, config);
   const { publicUrl, xmlDir } = config;
@@ -29,18 +38,18 @@ export const checkUpdateXml: Check = async (patient) => {
   const served = written.find(({ xml }) => xml.rollouts.length > 0) ?? written[0];
   const isSite = url !== undefined && publicUrl !== undefined && new URL(publicUrl).host === url.host;
   return [
-    ...(home.length === 0 ? [] : await attempt('UPDATE_XML_FOLDER', () => checkFolder(xmlDir))),
+    ...(home.length === 0 ? [] : await runCheck('UPDATE_XML_FOLDER', () => checkFolder(xmlDir))),
     ...describeStates(xmls),
     ...(served === undefined || !isSite
       ? []
-      : await attempt('UPDATE_XML_SERVED', async () => [
+      : await runCheck('UPDATE_XML_SERVED', async () => [
           await checkServed(served.xml, patient),
           ...(await checkChangelog(served.xml, patient)),
         ])),
   ];
 };
 
-async function readAll(db: Db, config: Parameters<Check>[0]['config']): Promise<ProductXml[]> {
+async function readAll(db: Db, config: Parameters<DoctorCheck>[0]['config']): Promise<ProductXml[]> {
   const found: ProductXml[] = [];
   for (const product of await listProducts(db)) {
     // No site needs the update XML of a product without versions.
@@ -51,13 +60,13 @@ async function readAll(db: Db, config: Parameters<Check>[0]['config']): Promise<
   return found;
 }
 
-function describeStates(xmls: ProductXml[]): Finding[] {
+function describeStates(xmls: ProductXml[]): CheckFinding[] {
   const stale = xmls.filter(({ xml }) => xml.state === 'stale');
   if (stale.length === 0) return xmls.length === 0 ? [] : [ok('UPDATE_XML', (t) => t.xmlsFit)];
   return stale.map(({ product, xml }) => warning('UPDATE_XML_STALE', (t) => t.xmlStale(product.id, xml)));
 }
 
-async function checkFolder(folder: string): Promise<Finding[]> {
+async function checkFolder(folder: string): Promise<CheckFinding[]> {
   const nginx = await readNginxUser();
   const command = `install -d -m 750 -o ${serviceUser()} -g ${nginx?.group ?? serviceUser()} ${folder}`;
   const way: { path: string; stats: Stats }[] = [];
@@ -67,7 +76,7 @@ async function checkFolder(folder: string): Promise<Finding[]> {
       if (path === dirname(path)) break;
     }
   } catch (error) {
-    return [problem('UPDATE_XML_FOLDER', (t) => t.xmlFolder(folder, command, reasonOf(error)))];
+    return [problem('UPDATE_XML_FOLDER', (t) => t.xmlFolder(folder, command, shortReason(error)))];
   }
   const closed = nginx && way.reverse().find(({ stats }) => !mayUse(nginx, stats, 1));
   if (nginx && closed)
@@ -90,7 +99,7 @@ async function checkFolder(folder: string): Promise<Finding[]> {
 async function checkServed(
   { url, served, rollouts }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },
-): Promise<Finding> {
+): Promise<CheckFinding> {
   const address = url ?? '';
   const code = 'UPDATE_XML_SERVED';
   try {
@@ -103,7 +112,7 @@ async function checkServed(
       ? ok(code, (t) => t.xmlServed(address))
       : problem(code, (t) => t.xmlOther(address, XML_PATH));
   } catch (error) {
-    return problem(code, (t) => t.xmlUnreachable(address, XML_PATH, reasonOf(error)));
+    return problem(code, (t) => t.xmlUnreachable(address, XML_PATH, shortReason(error)));
   }
 }
 
@@ -111,7 +120,7 @@ async function checkServed(
 async function checkChangelog(
   { url }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },
-): Promise<Finding[]> {
+): Promise<CheckFinding[]> {
   const address = changelogBeside(url ?? '');
   const code = 'UPDATE_XML_CHANGELOG';
   const failed = (status: number | undefined, said?: string) =>
@@ -127,6 +136,6 @@ async function checkChangelog(
         : warning(code, (t) => t.changelogWrong(address, first)),
     ];
   } catch (error) {
-    return [failed(undefined, reasonOf(error))];
+    return [failed(undefined, shortReason(error))];
   }
 }

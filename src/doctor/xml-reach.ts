@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { AskForXml, XmlReach } from '../joomla/follow-xml';
-import { BUCKET_HEADER } from '../joomla/update-xml/staged';
+import type { ProbeUpdateXml, XmlProbeResult } from '../joomla/regenerate-update-xml';
+import { BUCKET_HEADER } from '../joomla/update-xml/rollout-support';
 import { httpGet } from './http-get';
 
 /** The time for which an answer is cached. A page that is opened often asks the web server at most this often. */
@@ -15,8 +15,8 @@ const MAX_ADDRESSES = 1_000;
  * Returns a function that checks whether an update XML's address answers customers' sites. A file in its folder reaches
  * no site if no web server serves it.
  */
-export function createAskForXml(now: () => Date): AskForXml {
-  const answers = new LRUCache<string, XmlReach>({
+export function createAskForXml(now: () => Date): ProbeUpdateXml {
+  const answers = new LRUCache<string, XmlProbeResult>({
     max: MAX_ADDRESSES,
     // Subtract one, because an entry is still valid at an age of exactly its `ttl`.
     ttl: FRESH_MS - 1,
@@ -28,14 +28,14 @@ export function createAskForXml(now: () => Date): AskForXml {
   });
   return (url) => {
     let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<undefined>((resolve) => {
+    const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, PAGE_WAIT_MS, undefined);
     });
-    return Promise.race([answers.fetch(url), patience]).finally(() => clearTimeout(timer));
+    return Promise.race([answers.fetch(url), late]).finally(() => clearTimeout(timer));
   };
 }
 
-async function ask(url: string): Promise<XmlReach> {
+async function ask(url: string): Promise<XmlProbeResult> {
   try {
     const { status, headers } = await httpGet(new URL(url), { signal: AbortSignal.timeout(ANSWER_MS) });
     const isStaged = headers[BUCKET_HEADER] !== undefined;

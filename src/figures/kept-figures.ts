@@ -8,13 +8,13 @@ import {
   countRefusedLicenses,
   listLicenseMonths,
   listRefusedCounts,
-  listToldCounts,
+  listVersionSiteCounts,
   replaceRefusedCounts,
-  replaceToldCounts,
+  replaceVersionSiteCounts,
   type RefusedCount,
-  type ToldCount,
+  type VersionSiteCount,
 } from '../store/sums';
-import { countToldVersions } from '../store/told';
+import { countReportedVersions } from '../store/reported-sites';
 import { inTransaction } from '../store/engine/transaction';
 import { lastMonths } from './renewals';
 
@@ -26,8 +26,8 @@ import { lastMonths } from './renewals';
 /** The lengths of periods, in UTC days up to today. */
 export const PERIODS = [7, 30, 90] as const;
 /** The versions of a product that are counted separately, because sites may report anything. */
-export const MOST_TOLD_VERSIONS = 200;
-/** The version in `ToldCount` for the sum of all others. */
+export const MAX_REPORTED_VERSIONS = 200;
+/** The version in `VersionSiteCount` for the sum of all others. */
 export const OTHER_VERSIONS = '';
 
 /**
@@ -35,12 +35,12 @@ export const OTHER_VERSIONS = '';
  * @param lease undefined: no other instance counts them
  * @returns false if another instance holds the lease now
  */
-export async function keepFigures(db: Db, lease: Lease | undefined, now: () => Date): Promise<boolean> {
+export async function refreshFigures(db: Db, lease: Lease | undefined, now: () => Date): Promise<boolean> {
   const ids = (await listProducts(db)).map(({ id }) => id);
   const refused: RefusedCount[] = [];
   for (const productId of [ALL_PRODUCTS, ...ids])
     for (const days of PERIODS) refused.push(...(await countRefused(db, productId, days, now())));
-  const told: ToldCount[] = [];
+  const told: VersionSiteCount[] = [];
   for (const productId of ids) told.push(...(await countTold(db, productId)));
   return inTransaction(db, async (trx) => {
     if (lease !== undefined && !(await lockLease(trx, lease, now()))) return false;
@@ -68,13 +68,13 @@ async function countRefused(db: Db, productId: number, days: number, now: Date):
   ];
 }
 
-async function countTold(db: Db, productId: number): Promise<ToldCount[]> {
-  const counts = (await countToldVersions(db, productId))
+async function countTold(db: Db, productId: number): Promise<VersionSiteCount[]> {
+  const counts = (await countReportedVersions(db, productId))
     .map(({ version, count }) => ({ productId, version, sites: count }))
     .sort((a, b) => b.sites - a.sites || (a.version < b.version ? -1 : 1));
-  const others = counts.slice(MOST_TOLD_VERSIONS).reduce((sum, { sites }) => sum + sites, 0);
+  const others = counts.slice(MAX_REPORTED_VERSIONS).reduce((sum, { sites }) => sum + sites, 0);
   return [
-    ...counts.slice(0, MOST_TOLD_VERSIONS),
+    ...counts.slice(0, MAX_REPORTED_VERSIONS),
     ...(others === 0 ? [] : [{ productId, version: OTHER_VERSIONS, sites: others }]),
   ];
 }
@@ -83,14 +83,14 @@ async function countTold(db: Db, productId: number): Promise<ToldCount[]> {
 async function replaceChanged(
   trx: Transaction,
   refused: RefusedCount[],
-  told: ToldCount[],
+  told: VersionSiteCount[],
   productIds: number[],
 ): Promise<void> {
   const kept: RefusedCount[] = [];
   for (const productId of [ALL_PRODUCTS, ...productIds])
     for (const days of PERIODS) kept.push(...(await listRefusedCounts(trx, productId, days)));
   if (!isSame(kept, refused)) await replaceRefusedCounts(trx, refused);
-  if (!isSame(await listToldCounts(trx, undefined), told)) await replaceToldCounts(trx, told);
+  if (!isSame(await listVersionSiteCounts(trx, undefined), told)) await replaceVersionSiteCounts(trx, told);
 }
 
 function isSame<One extends object>(one: One[], other: One[]): boolean {

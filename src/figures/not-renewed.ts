@@ -6,7 +6,7 @@ import {
   listNotRenewed,
   type NotRenewedPlace,
 } from '../store/renewals';
-import { paidEnd } from '../licensing/core/states';
+import { paidUntil } from '../licensing/core/states';
 import {
   isCursorId,
   isCursorTime,
@@ -17,7 +17,7 @@ import {
   type PageRequest,
 } from '../licensing/cursors';
 import { OperatorError } from '../licensing/operator-error';
-import { plansOf } from '../licensing/license-filter';
+import { matchingPlans } from '../licensing/license-filter';
 import { nextMonth, type RenewalsQuery } from './renewals';
 
 /** A licence that expired and was not renewed, with the facts for a seller who writes to the customer. */
@@ -54,7 +54,7 @@ export async function listLapsed(
   now: Date,
 ): Promise<Page<LapsedLicense>> {
   const within = month === undefined ? undefined : monthOf(month);
-  const filter = { planIds: await plansOf(db, query), within };
+  const filter = { planIds: await matchingPlans(db, query), within };
   const rows = await listNotRenewed(db, filter, { after: placeOf(after), limit: limit + 1 }, now);
   const { items, next } = toPage(rows, limit, ({ place }) =>
     'refusedAt' in place
@@ -78,7 +78,7 @@ export async function listLapsed(
       const known = license.customer === null ? undefined : since.get(license.customer);
       return {
         license,
-        endedAt: paidEnd(license) as Date,
+        endedAt: paidUntil(license) as Date,
         customerSince: known?.since ?? null,
         hasActive: known?.hasActive ?? false,
         lastDownloadAt: tried.get(license.id)?.lastAt ?? null,

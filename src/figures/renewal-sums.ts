@@ -2,7 +2,7 @@ import { dayOf } from '../base/days';
 import type { Transaction } from '../store/engine/database';
 import { addEndSums, addStateSums, listSummedEvents, type EndSum, type StateSum } from '../store/renewals';
 import type { UnsummedEvent } from '../store/sums';
-import { endsOf, phasesOf, TIMELINE_ACTIONS, type TimelineEvent } from './timeline';
+import { termEndsOf, phasesOf, TIMELINE_ACTIONS, type TimelineEvent } from './timeline';
 
 /**
  * Keeps the sums of ends and of states (docs/renewals.md). They are the totals of all histories: an event changes them
@@ -51,7 +51,7 @@ class Sums {
   private readonly states = new Map<string, StateSum>();
 
   add(events: TimelineEvent[], sign: 1 | -1): void {
-    for (const { at, planId, outcome } of endsOf(events))
+    for (const { at, planId, outcome } of termEndsOf(events))
       count(this.ends, { day: dayOf(at), planId, outcome }, sign);
     const phases = phasesOf(events);
     for (const [i, { at, planId, status }] of phases.entries()) {

@@ -1,10 +1,10 @@
 import { DAY_MS, dayOf } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { sumEndsByDay, sumEndsByMonth, sumStates } from '../store/renewals';
-import { LATE_DAYS } from './timeline';
+import { LATE_RENEWAL_DAYS } from './timeline';
 import type { LiveStatus } from '../licensing/core/states';
 import { countLicensesByStatus } from './statistics';
-import { plansOf } from '../licensing/license-filter';
+import { matchingPlans } from '../licensing/license-filter';
 
 /** A query of the stored sums of ends and states: months, due ends, states, days. docs/renewals.md defines them. */
 
@@ -13,7 +13,7 @@ export interface RenewalsQuery {
   planId?: number | undefined;
 }
 
-export interface Counted {
+export interface RenewalCounts {
   /** the number of ends */
   ended: number;
   /** renewed before the licence stopped working */
@@ -24,7 +24,7 @@ export interface Counted {
   lost: number;
 }
 
-export interface RenewalMonth extends Counted {
+export interface RenewalMonth extends RenewalCounts {
   /** `2026-11` */
   month: string;
   /** whether its last day is at least 30 days ago, so that nothing in it can still count as renewed */
@@ -35,9 +35,9 @@ export interface Renewals {
   /** twelve months, oldest first; the last is this month, up to yesterday */
   months: RenewalMonth[];
   /** the sum of the final ones of these months */
-  final: Counted;
+  final: RenewalCounts;
   /** the sums of these months by plan, most ends first, without plans that had no end */
-  plans: (Counted & { planId: number })[];
+  plans: (RenewalCounts & { planId: number })[];
   due: Due[];
   /** 24, oldest first: the states at the end of each month, and now */
   states: StateMonth[];
@@ -64,7 +64,7 @@ const CALENDAR_DAYS = 366;
 
 /** Reads only stored figures, at most a minute old. @throws OperatorError if the product or plan does not exist */
 export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Promise<Renewals> {
-  const planIds = await plansOf(db, query);
+  const planIds = await matchingPlans(db, query);
   const today = dayOf(now);
   const months = lastMonths(now);
   const [past, ahead, states] = await Promise.all([
@@ -75,7 +75,7 @@ export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Pro
   const counted = months.map((month): RenewalMonth => ({
     month,
     ...countedOf(past.filter((one) => one.month === month)),
-    isFinal: isSettled(month, now),
+    isFinal: isMonthFinal(month, now),
   }));
   return {
     months: counted,
@@ -94,7 +94,7 @@ interface EndCount {
 
 const RENEWED: Partial<Record<string, 'inTime' | 'late'>> = { in_time: 'inTime', late: 'late' };
 
-function countedOf(sums: EndCount[]): Counted {
+function countedOf(sums: EndCount[]): RenewalCounts {
   const counted = { ended: 0, inTime: 0, late: 0, lost: 0 };
   for (const { outcome, licenses } of sums) {
     counted.ended += licenses;
@@ -103,9 +103,10 @@ function countedOf(sums: EndCount[]): Counted {
   return counted;
 }
 
-function totalOf(all: Counted[]): Counted {
+function totalOf(all: RenewalCounts[]): RenewalCounts {
   const total = { ended: 0, inTime: 0, late: 0, lost: 0 };
-  for (const one of all) for (const name of Object.keys(total) as (keyof Counted)[]) total[name] += one[name];
+  for (const one of all)
+    for (const name of Object.keys(total) as (keyof RenewalCounts)[]) total[name] += one[name];
   return total;
 }
 
@@ -173,8 +174,8 @@ function monthAt(now: Date, months: number): string {
 }
 
 /** Reports whether nothing in a month can still count as renewed: its last day is at least 30 days ago. */
-export function isSettled(month: string, now: Date): boolean {
-  return now.getTime() >= nextMonth(month).getTime() + LATE_DAYS * DAY_MS;
+export function isMonthFinal(month: string, now: Date): boolean {
+  return now.getTime() >= nextMonth(month).getTime() + LATE_RENEWAL_DAYS * DAY_MS;
 }
 
 /** Returns the first moment of the month after this one. */

@@ -7,12 +7,12 @@ import {
   addLicenseMonths,
   addSums,
   ALL_PRODUCTS,
-  countLicenses,
+  countLicensesOfPlan,
   findProductsOf,
   findUnsummed,
   listLicenseCounts,
   listSums,
-  noteRefused,
+  markRefusedThatDay,
   replaceLicenseCounts,
   takeUnsummed,
   type DailySum,
@@ -29,7 +29,7 @@ import { sumTimelines } from './renewal-sums';
 import { parseMoment } from '../licensing/timestamps';
 
 /** The rows of one transaction; changes of their licences wait for it, for some ms. */
-const ROWS_AT_ONCE = 500;
+const BATCH_SIZE = 500;
 const USUAL_DAYS = 30;
 const MAX_DAYS = 366;
 /** The current month and the next 12. */
@@ -169,7 +169,7 @@ function dayStatistics(days: string[], sums: DailySum[]): DayStatistics[] {
  * @param pause lets requests go first on a small machine; false: stop
  * @returns false if another instance holds the lease now, or if it was stopped
  */
-export async function sumUp(
+export async function aggregateNewRows(
   db: Db,
   lease: Lease,
   now: () => Date,
@@ -178,7 +178,7 @@ export async function sumUp(
   for (const name of ['events', 'access_log'] as const)
     for (const which of ['new', 'repeated'] as const)
       for (let after = 0; ;) {
-        const ids = await findUnsummed(db, name, which, after, ROWS_AT_ONCE);
+        const ids = await findUnsummed(db, name, which, after, BATCH_SIZE);
         if (ids.length > 0) {
           const isHeld = await inTransaction(db, async (trx) => {
             if (!(await lockLease(trx, lease, now()))) return false;
@@ -187,7 +187,7 @@ export async function sumUp(
           });
           if (!isHeld) return false;
         }
-        if (ids.length < ROWS_AT_ONCE) break;
+        if (ids.length < BATCH_SIZE) break;
         after = ids.at(-1) as number;
         if (!(await pause())) return false;
       }
@@ -228,7 +228,7 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
     one[kind === 'download' ? 'downloads' : 'refused'] += times;
   }
   for (const sum of sums.values())
-    if (sum.refused.size > 0) sum.licenses = await noteRefused(trx, sum, [...sum.refused]);
+    if (sum.refused.size > 0) sum.licenses = await markRefusedThatDay(trx, sum, [...sum.refused]);
   await addSums(trx, [...sums.values()]);
   await addLicenseMonths(trx, [...months.values()]);
 }
@@ -276,7 +276,7 @@ export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): P
 }
 
 /** Counts them right after an import, so that pages do not show the earlier figures until the next housekeeping. */
-export async function countAfterImport(db: Db, at: Date): Promise<void> {
+export async function recountAfterImport(db: Db, at: Date): Promise<void> {
   const counts = await countNow(db, at);
   if (counts !== undefined) await inTransaction(db, (trx) => replaceLicenseCounts(trx, counts));
 }
@@ -286,7 +286,7 @@ async function countNow(db: Db, at: Date): Promise<LicenseCount[] | undefined> {
   const keyOf = ({ planId, status, month }: LicenseCount) => `${planId} ${status} ${month}`;
   const counts = new Map<string, LicenseCount>();
   for (const plan of await listPlans(db))
-    for (const count of await countLicenses(db, plan, at, monthStart(at, MONTHS))) {
+    for (const count of await countLicensesOfPlan(db, plan, at, monthStart(at, MONTHS))) {
       const before = counts.get(keyOf(count))?.licenses ?? 0;
       counts.set(keyOf(count), { ...count, licenses: before + count.licenses });
     }

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../base/days';
 import {
   liveStatus,
-  paidEnd,
+  paidUntil,
   STORED_STATUSES,
   type LiveStatus,
   type StoredStatus,
@@ -39,14 +39,14 @@ export const TIMELINE_ACTIONS = [
  * renewed no later than 30 days after it. `open`: neither, so far. `renewing`: neither, with automatic renewal.
  */
 export const OUTCOMES = ['open', 'renewing', 'in_time', 'late'] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export type RenewalOutcome = (typeof OUTCOMES)[number];
 
-export interface End {
+export interface TermEnd {
   /** the licence's plan at that time; 0: the history does not contain it */
   planId: number;
   /** the paid-through date */
   at: Date;
-  outcome: Outcome;
+  outcome: RenewalOutcome;
 }
 
 /** A state of the licence from this time until the next phase. */
@@ -57,7 +57,7 @@ export interface Phase {
 }
 
 /** The days after its end within which a renewal still counts for it. */
-export const LATE_DAYS = 30;
+export const LATE_RENEWAL_DAYS = 30;
 
 /** The columns of a licence that decide this, from one event to the next. */
 interface Standing {
@@ -81,27 +81,27 @@ interface LinkedEnd {
  * because no renewal before it was recorded; an end that a refund took back; and an end that fell while the licence was
  * suspended, revoked or cancelled.
  */
-export function endsOf(events: TimelineEvent[]): End[] {
+export function termEndsOf(events: TimelineEvent[]): TermEnd[] {
   const standings = standingsOf(events);
   let ends: LinkedEnd[] = [];
   for (const [i, { at, ...is }] of standings.entries()) ends = moved(ends, standings[i - 1], is, at);
   const last = standings.at(-1);
-  return ends.flatMap((end): End[] => {
+  return ends.flatMap((end): TermEnd[] => {
     const then = standings.findLast(({ at }) => at <= end.at);
     if (last === undefined || then?.status !== 'active') return [];
     return [{ planId: then.planId, at: end.at, outcome: outcomeOf(end, last.renewsItself) }];
   });
 }
 
-function outcomeOf({ at, stopsAt, movedAt }: LinkedEnd, renewsItself: boolean): Outcome {
+function outcomeOf({ at, stopsAt, movedAt }: LinkedEnd, renewsItself: boolean): RenewalOutcome {
   if (movedAt === null) return renewsItself ? 'renewing' : 'open';
   if (movedAt < stopsAt) return 'in_time';
-  return movedAt.getTime() <= at.getTime() + LATE_DAYS * DAY_MS ? 'late' : 'open';
+  return movedAt.getTime() <= at.getTime() + LATE_RENEWAL_DAYS * DAY_MS ? 'late' : 'open';
 }
 
 /** Returns the ends after a change at a given time. */
 function moved(ends: LinkedEnd[], was: Standing | undefined, is: Standing, at: Date): LinkedEnd[] {
-  const [from, to] = [was && paidEnd(was), paidEnd(is)];
+  const [from, to] = [was && paidUntil(was), paidUntil(is)];
   const stopsAt = is.expiresAt as Date;
   const isTo = (one: LinkedEnd) => one.at.getTime() === to?.getTime();
   if (from !== undefined && from?.getTime() === to?.getTime())

@@ -14,9 +14,9 @@ type FaultCode =
   | 'RATE_LIMITED'
   | 'SERVICE_UNAVAILABLE'
   | 'INTERNAL_ERROR';
-export type Code = RefusalCode | FaultCode;
+export type CustomerErrorCode = RefusalCode | FaultCode;
 
-const STATUSES: Record<Code, number> = {
+const STATUSES: Record<CustomerErrorCode, number> = {
   INVALID_REQUEST: 400,
   LICENSE_NOT_FOUND: 403,
   LICENSE_INACTIVE: 403,
@@ -79,7 +79,7 @@ export function sendRefusal(ctx: Context, refusal: Refusal): void {
 /** Answers a refusal or fault, unless the request is already answered. `retryAfter` is in seconds. */
 export function sendFailure(
   ctx: Context,
-  code: Code,
+  code: CustomerErrorCode,
   options: { message?: string; status?: number; details?: object; retryAfter?: number } = {},
 ): void {
   if (ctx.state.answered) return;
@@ -96,7 +96,7 @@ export function sendFailure(
 }
 
 /** The fields that activate and validate share (docs/contract.md, 6). */
-export function licenseFields(key: string, license: LicenseMatch['license']) {
+export function sharedLicenseFields(key: string, license: LicenseMatch['license']) {
   return {
     license_key: key,
     product: license.product.name,

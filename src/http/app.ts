@@ -6,16 +6,29 @@ import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
 import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
-import type { Context, Endpoint, Handler, Middleware, State } from './context';
+import type { Context, Endpoint, Handler, Middleware, RequestState } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
-import { answerFault, bodyError, createAnswerLog, DEADLINE_MS, inTime, logSendFault } from './faults';
+import {
+  sendUnexpectedError,
+  bodyError,
+  createAnswerLog,
+  DEADLINE_MS,
+  withDeadline,
+  logSendFault,
+} from './faults';
 import { frontPage } from './front-page';
-import { activateHandler, deactivateHandler, recordUnread, tokenHandler, validateHandler } from './licenses';
+import {
+  activateHandler,
+  deactivateHandler,
+  logUnparsedRequest,
+  tokenHandler,
+  validateHandler,
+} from './licenses';
 import { API_PATH } from '../licensing/api';
 import { refusedHost } from './pages-host';
 import { limitDownloads } from './limits/limit-downloads';
 import { createOperatorRouter, type OperatorRouterDependencies } from './operator-router';
-import type { Allowance, Limiter } from './limits/rate-limit';
+import type { RateLimitResult, Limiter } from './limits/rate-limit';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError } from '../base/errors';
@@ -45,11 +58,11 @@ export function createApp({
   onAnswered = () => undefined,
   ...others
 }: AppDependencies): Koa {
-  const app = new Koa<State>();
+  const app = new Koa<RequestState>();
   app.on('error', logSendFault(log));
   const deadlineMs = DEADLINE_MS * timeoutFactor;
   const logAnswer = createAnswerLog(log);
-  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
+  const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   let parseBody: Middleware | undefined;
   const readBody: Middleware = async (ctx, next) => {
     refuseEncoded(ctx);
@@ -72,8 +85,8 @@ export function createApp({
       if (readPath(ctx) === undefined) throw new InvalidRequestError('The address cannot be read.');
       await next();
     } catch (error) {
-      answerFault(ctx, error);
-      if (error instanceof InvalidRequestError) recordUnread(ctx, licensing);
+      sendUnexpectedError(ctx, error);
+      if (error instanceof InvalidRequestError) logUnparsedRequest(ctx, licensing);
     }
     ctx.state.answered = true;
     logAnswer(ctx);
@@ -85,7 +98,7 @@ export function createApp({
       sendFailure(ctx, 'NOT_FOUND');
       return undefined;
     });
-  app.use(router.routes() as unknown as Koa.Middleware<State>);
+  app.use(router.routes() as unknown as Koa.Middleware<RequestState>);
   // Create these routes at the first request for them. Answering only customers' software needs half of the program.
   let operatorRoutes: ((ctx: Context, next: Koa.Next) => Promise<void>) | undefined;
   app.use((ctx, next) => {
@@ -144,12 +157,12 @@ function createEndpoints(limiter: Limiter, licensing: Licensing) {
         sendFailure(ctx, 'METHOD_NOT_ALLOWED');
         return;
       }
-      if (exists && !(await inTime(ctx, exists()))) {
+      if (exists && !(await withDeadline(ctx, exists()))) {
         sendFailure(ctx, 'NOT_FOUND');
         return;
       }
       if (readBody) await readBody(ctx, done);
-      await inTime(ctx, handler(ctx));
+      await withDeadline(ctx, handler(ctx));
     };
     return async (ctx) => {
       ctx.state.endpoint = typeof name === 'string' ? name : name(ctx);
@@ -165,7 +178,7 @@ const done = (): Promise<void> => Promise.resolve();
 /** Refuses a request over the rate limit, and logs only a client's first refusal in each window. */
 function refuseOverLimit(
   ctx: Context,
-  { retryAfter, first }: Allowance,
+  { retryAfter, first }: RateLimitResult,
   { accessLog, now }: Licensing,
 ): void {
   if (first)

@@ -1,10 +1,10 @@
 import type { ParameterizedContext, Middleware as KoaMiddleware } from 'koa';
-import type { AccessEntry } from '../licensing/access-log';
+import type { ReportedAccess } from '../licensing/access-log';
 import type { ClientAddress } from './client-address';
 
-export type Endpoint = AccessEntry['endpoint'];
+export type Endpoint = ReportedAccess['endpoint'];
 
-export interface State {
+export interface RequestState {
   requestId: string;
   client: ClientAddress;
   /** the milliseconds for the work of a request after its body is read (faults.ts) */
@@ -29,6 +29,6 @@ export interface State {
   fault: unknown;
 }
 
-export type Context = ParameterizedContext<State>;
-export type Middleware = KoaMiddleware<State>;
+export type Context = ParameterizedContext<RequestState>;
+export type Middleware = KoaMiddleware<RequestState>;
 export type Handler = (ctx: Context) => Promise<void>;

@@ -12,23 +12,23 @@ import { readPath } from './requests';
 export const DEADLINE_MS = 4_000;
 
 /** Answers an error with a fixed text for the client, and keeps the details for the log under the request's id. */
-export function answerFault(ctx: Context, error: unknown): void {
+export function sendUnexpectedError(ctx: Context, error: unknown): void {
   if (error instanceof InvalidRequestError) sendFailure(ctx, error.code, { message: error.message });
   else if (isCoded(error, 'CLIENT_GONE')) ctx.state.code = 'CLIENT_GONE';
   else {
     ctx.state.fault = error;
-    sendFailure(ctx, faultCode(error));
+    sendFailure(ctx, unexpectedErrorCode(error));
   }
 }
 
 /** Classifies an error that is not a refusal: a dependency is temporarily unavailable, or the program has a fault. */
-export function faultCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR' {
+export function unexpectedErrorCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR' {
   const isAway = isCoded(error, 'DEADLINE', 'BUSY', 'SITE_AWAY') || error instanceof SealError;
   return isAway || databaseFault(error) !== undefined ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR';
 }
 
 /** Rejects if a handler misses the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */
-export function inTime<T>({ state }: Pick<Context, 'state'>, work: Promise<T>): Promise<T> {
+export function withDeadline<T>({ state }: Pick<Context, 'state'>, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new CodedError('DEADLINE', 'The request was not answered in time.')),

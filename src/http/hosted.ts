@@ -25,7 +25,7 @@ interface Place {
 }
 
 /** Forwards requests in the form that a web server with our own configuration sends. */
-export function behindPassenger(listener: RequestListener, { base, folder }: Place): RequestListener {
+export function emulateWebServer(listener: RequestListener, { base, folder }: Place): RequestListener {
   return (request, response) => {
     takeBaseOff(request, base);
     // Replace the headers that a proxy would set, because no web server removes the client's own values.

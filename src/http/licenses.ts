@@ -1,9 +1,9 @@
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import type { Licensing } from '../licensing/licensing';
-import type { SlotAnswer } from '../licensing/core/slot-changes';
-import type { TokenSubject } from '../licensing/core/token-claims';
+import type { SlotResult } from '../licensing/core/slot-changes';
+import type { ClaimsSubject } from '../licensing/core/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
-import { licenseFields, sendData, sendFailure, sendRefusal } from './answers';
+import { sharedLicenseFields, sendData, sendFailure, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import {
   readActivationRequest,
@@ -32,7 +32,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
     const { license, identifier, activationsUsed } = outcome;
     const answer = {
       status: 'active',
-      ...licenseFields(request.key, license),
+      ...sharedLicenseFields(request.key, license),
       activations_used: activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier,
@@ -54,7 +54,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
 }
 
 /** Returns the facts for a signed answer after a success. */
-function subjectOf({ license, identifier, keyEndsAt }: SlotAnswer): TokenSubject {
+function subjectOf({ license, identifier, keyEndsAt }: SlotResult): ClaimsSubject {
   return {
     license,
     keyEndsAt,
@@ -131,7 +131,7 @@ export function validateHandler({ validate, now, signer }: Licensing): Handler {
     const answer = {
       valid,
       status,
-      ...licenseFields(key, license),
+      ...sharedLicenseFields(key, license),
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,
@@ -158,7 +158,7 @@ export function validateHandler({ validate, now, signer }: Licensing): Handler {
 }
 
 /** Logs a call that was refused before it was read, including its key if it has one. */
-export function recordUnread(ctx: Context, { accessLog, now }: Licensing): void {
+export function logUnparsedRequest(ctx: Context, { accessLog, now }: Licensing): void {
   const { endpoint } = ctx.state;
   if (endpoint !== 'activate' && endpoint !== 'deactivate' && endpoint !== 'token') return;
   const request = { key: readKeyAlone(ctx.request.body), identifier: undefined };

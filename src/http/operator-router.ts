@@ -4,8 +4,8 @@ import type { Authenticate } from '../access/authenticate';
 import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/licensing';
 import type { ManageSettings } from '../operations/settings';
-import { mountManage } from './api/endpoint';
-import type { State } from './context';
+import { mountOperatorApi } from './api/endpoint';
+import type { RequestState } from './context';
 import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountHooks } from './hooks';
 import { mountAssets } from './pages/assets';
@@ -34,7 +34,7 @@ export interface OperatorRouterDependencies {
 }
 
 /** The maximum number of cached figures: one for each set of products, period and language of the overview. */
-const MOST_FIGURES = 1_000;
+const MAX_FIGURES = 1_000;
 
 /**
  * Creates the router for everything but customers' software: the operator's API, shops' messages, pages, documents. A
@@ -50,8 +50,8 @@ export function createOperatorRouter({
   origins = () => [],
   document,
   guideFolder,
-}: OperatorRouterDependencies): Router<State> {
-  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
+}: OperatorRouterDependencies): Router<RequestState> {
+  const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   router.use((ctx, next) => {
     ctx.state.origin = originOf(ctx, { isTrusted, origins });
     return next();
@@ -60,7 +60,7 @@ export function createOperatorRouter({
   if (pages) mountLogo(router, pages.settings);
   if (operator) {
     const { db, now } = licensing;
-    mountManage(router, { db, now, limiter, ...operator });
+    mountOperatorApi(router, { db, now, limiter, ...operator });
     mountHooks(router, { db, now, limiter, settings: operator.settings });
     if (pages)
       mountPages(router, {
@@ -73,7 +73,7 @@ export function createOperatorRouter({
         settings: pages.settings,
         asset: mountAssets(router, pages.assetsFolder),
         guide: mountGuide(router, guideFolder),
-        lastFigures: { kept: new LRUCache({ max: MOST_FIGURES }), running: new Map() },
+        lastFigures: { kept: new LRUCache({ max: MAX_FIGURES }), running: new Map() },
       });
   }
   if (document) mountDocument(router, document);

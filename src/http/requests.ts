@@ -1,4 +1,4 @@
-import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/core/keys';
+import { canonicalKey, containsKey, isNativeKey, isKey, keyDigest } from '../licensing/core/keys';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../licensing/core/columns';
 import { InvalidRequestError } from '../base/errors';
 import type { Context } from './context';
@@ -98,7 +98,7 @@ function checkNonce(nonce: string, key: string): void {
 /** Reports whether a text contains the key. Another system's key has no blanks, so a sentence does not count as one. */
 function holdsKey(text: string, key: string): boolean {
   if (containsKey(text)) return true;
-  return isKey(text, key) && (hasOwnShape(key) || !/\s/.test(text.trim()));
+  return isKey(text, key) && (isNativeKey(key) || !/\s/.test(text.trim()));
 }
 
 function requireFields(body: unknown): object {
@@ -220,7 +220,7 @@ export function readDownload({ state, querystring }: Context): NonNullable<Conte
 function readQueryKey(text: string | undefined): string | undefined {
   if (!text?.includes('+')) return text;
   const spaced = canonicalKey(text.replaceAll('+', ' '));
-  return spaced === '' || hasOwnShape(spaced) ? spaced : text;
+  return spaced === '' || isNativeKey(spaced) ? spaced : text;
 }
 
 function decode(text: string): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { sendFailure } from './answers';
-import type { Context, Middleware, State } from './context';
+import type { Context, Middleware, RequestState } from './context';
 
 /** Serves files from memory, compressed with an encoding that the client accepts. */
 
@@ -30,7 +30,7 @@ export function typeOf(name: string): string {
 /** Answers GET and HEAD with the file, or 404 for undefined. @param headers override those of every file */
 export function serveFile(
   load: (ctx: Context) => StaticFile | undefined | Promise<StaticFile>,
-  endpoint: State['endpoint'],
+  endpoint: RequestState['endpoint'],
   headers: Record<string, string> = {},
 ): Middleware {
   return async (ctx) => {
@@ -85,7 +85,7 @@ export function etagOf(plain: Buffer): string {
 }
 
 /** Returns a function that loads a value at its first call. A successful result is kept, a failure is not. */
-export function once<T>(load: () => Promise<T>): () => Promise<T> {
+export function memoizeSuccess<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () =>
     (loading ??= load().catch((error: unknown) => {

@@ -39,6 +39,6 @@ export function requireWebAddress(text: string, what: string, field?: string): U
 }
 
 /** Returns the scheme and host of a URL, without a user name or password. */
-export function siteOf(address: string): string {
+export function schemeAndHostOf(address: string): string {
   return address.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/is, '$1$2');
 }

@@ -17,9 +17,9 @@ export function changesOf(changelog: string): Changes {
 }
 
 /** The maximum number of versions, because sites read the whole file to show one of them. */
-const MOST_VERSIONS = 50;
+const MAX_VERSIONS = 50;
 /** The maximum number of lines, which a parser can read in the memory of a small site. Older versions are left out first. */
-const MOST_LINES = 10_000;
+const MAX_LINES = 10_000;
 
 /** Returns the XML. @param releases the published ones, newest first */
 export function renderChangelog(
@@ -27,8 +27,8 @@ export function renderChangelog(
   releases: { version: string; changelog: string }[],
 ): string {
   const lines: string[] = [];
-  let left = MOST_LINES;
-  for (const { version, changelog } of releases.slice(0, MOST_VERSIONS)) {
+  let left = MAX_LINES;
+  for (const { version, changelog } of releases.slice(0, MAX_VERSIONS)) {
     const changes = changesOf(changelog);
     const lists = CHANGE_KINDS.flatMap((list) => {
       const items = (changes[list] ?? []).slice(0, Math.max(left, 0));

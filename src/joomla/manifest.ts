@@ -18,9 +18,9 @@ const MAX_MANIFEST_BYTES = 5_000_000;
 /** The maximum size of all XML files, which are in memory until the top is known: 5 MB of zip may hold a thousand of 5 MB. */
 const MAX_XML_BYTES = 20_000_000;
 /** The minimum size that is counted for a file, so that a million empty files exceed the limit too. */
-const LEAST_BYTES = 1_000;
+const MIN_BYTES = 1_000;
 /** The message for `findManifest`'s limit, as the end of a sentence. */
-export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
+export const XML_LIMIT_EXCEEDED = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
 
 interface ManifestSnippets {
   /** the lines to paste below the manifest's root element */
@@ -83,7 +83,7 @@ export interface PackageManifest {
 }
 
 /** Returns what customers lack who install a package with this manifest, as ends of sentences. */
-export function describeMisses({ hasDownloadKey, updateServers }: PackageManifest): string[] {
+export function describeMissingEntries({ hasDownloadKey, updateServers }: PackageManifest): string[] {
   return [
     ...(hasDownloadKey
       ? []
@@ -95,11 +95,11 @@ export function describeMisses({ hasDownloadKey, updateServers }: PackageManifes
 }
 
 /** The reason that there is no manifest. `malformed`: an XML file, perhaps the manifest, is not well-formed. */
-export type NoManifest =
+export type ManifestProblem =
   | { none: 'no-xml' | 'no-manifest' | 'too-much-xml' }
   | { none: 'malformed'; path: string; /** the end of a sentence, with the line */ fault: string };
 
-export function isManifest(found: PackageManifest | NoManifest): found is PackageManifest {
+export function isManifest(found: PackageManifest | ManifestProblem): found is PackageManifest {
   return !('none' in found);
 }
 
@@ -111,7 +111,7 @@ export function isManifest(found: PackageManifest | NoManifest): found is Packag
 export async function findManifest(
   zip: string | Buffer,
   signal?: AbortSignal,
-): Promise<PackageManifest | NoManifest> {
+): Promise<PackageManifest | ManifestProblem> {
   const seen = { tops: new Set<string>(), folder: false };
   const contents = new Map<string, Buffer>();
   let bytes = 0;
@@ -124,7 +124,7 @@ export async function findManifest(
       seen.folder ||= path.length > 1;
       if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
         return;
-      bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
+      bytes += Math.max(entry.uncompressedSize, MIN_BYTES);
       if (bytes <= MAX_XML_BYTES)
         contents.set(entry.fileName, await buffer(await file.openReadStreamPromise(entry)));
     },
@@ -136,19 +136,19 @@ export async function findManifest(
   const candidates = [...contents.keys()]
     .filter((name) => name.startsWith(top) && name.slice(top.length).split('/').length <= 2)
     .sort();
-  let malformed: NoManifest | undefined;
+  let malformed: ManifestProblem | undefined;
   for (const path of candidates)
     try {
       const manifest = readManifest(path, contents.get(path) ?? Buffer.alloc(0));
       if (manifest) return manifest;
     } catch (error) {
-      if (!isCoded(error, 'MALFORMED_XML', 'TOO_MUCH_XML')) throw error;
+      if (!isCoded(error, 'MALFORMED_XML', 'XML_LIMIT_EXCEEDED')) throw error;
       malformed ??= { none: 'malformed', path, fault: error.message };
     }
   return malformed ?? { none: candidates.length === 0 ? 'no-xml' : 'no-manifest' };
 }
 
-/** Reads a manifest; undefined for other XML. @throws MALFORMED_XML, TOO_MUCH_XML */
+/** Reads a manifest; undefined for other XML. @throws MALFORMED_XML, XML_LIMIT_EXCEEDED */
 function readManifest(path: string, bytes: Buffer): PackageManifest | undefined {
   const root = parseXml(bytes);
   if (root.tagName !== 'extension') return undefined;

@@ -1,7 +1,13 @@
 import { buffer } from 'node:stream/consumers';
 import type { Entry, ZipFile } from 'yauzl';
 import { eachEntry } from '../packages/zip';
-import { findManifest, isManifest, TOO_MUCH_XML, type NoManifest, type PackageManifest } from './manifest';
+import {
+  findManifest,
+  isManifest,
+  XML_LIMIT_EXCEEDED,
+  type ManifestProblem,
+  type PackageManifest,
+} from './manifest';
 import type { NamedPath } from './manifest-files';
 
 /** Finds files that a package lacks although its manifest, or that of an extension inside it (one level), names them. */
@@ -168,10 +174,12 @@ function abortsPackage(path: string): string {
   return `Package Update: There was an error installing an extension: ${path.split('/').at(-1) ?? ''}`;
 }
 
-function describeNoManifest(found: NoManifest): string {
+function describeNoManifest(found: ManifestProblem): string {
   if (found.none === 'malformed')
     return `has a manifest that is not well-formed: ${found.path}: ${found.fault}`;
-  return found.none === 'too-much-xml' ? `cannot be examined: ${TOO_MUCH_XML}` : 'has no manifest at its top';
+  return found.none === 'too-much-xml'
+    ? `cannot be examined: ${XML_LIMIT_EXCEEDED}`
+    : 'has no manifest at its top';
 }
 
 const MAX_SHOWN = 5;

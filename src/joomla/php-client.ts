@@ -9,7 +9,8 @@ import { isReserved } from './plugin';
 const SHIPPED = 'VendorName\\Licensing';
 
 /** The beginning of each file, by which a later run recognises it. */
-export const BEGINNING = '<?php\n\n// Written by "licensing php", which replaces it when it is run again.\n';
+export const GENERATED_FILE_HEADER =
+  '<?php\n\n// Written by "licensing php", which replaces it when it is run again.\n';
 
 interface PhpFile {
   name: string;
@@ -28,7 +29,10 @@ export async function makePhpClient(namespace: string, root: string): Promise<Ph
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(folder, name), 'utf8');
-      return { name, text: BEGINNING + text.slice('<?php\n'.length).replaceAll(SHIPPED, () => own) };
+      return {
+        name,
+        text: GENERATED_FILE_HEADER + text.slice('<?php\n'.length).replaceAll(SHIPPED, () => own),
+      };
     }),
   );
 }

@@ -3,9 +3,16 @@ import { dirname, join } from 'node:path';
 import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
-import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
+import {
+  replacePlaceholders,
+  pack,
+  readFolder,
+  readProgramVersion,
+  type PackedFile,
+  type PlaceholderValues,
+} from './plugin-files';
 import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
-import { findXmlPlace, type XmlHome } from './update-xml/place';
+import { locateUpdateXml, type XmlLocation } from './update-xml/location';
 
 /** Packs the plugins for customers' sites (docs/joomla-plugin.md), for a product, from the files in php/joomla. */
 
@@ -33,16 +40,16 @@ export interface MadePlugin {
 export async function makePlugin(
   db: Db,
   { productId, vendor, baseUrl }: PluginRequest,
-  home: XmlHome,
+  home: XmlLocation,
   root: string,
 ): Promise<MadePlugin> {
   const name = requireVendor(vendor);
-  const version = await readVersion(root);
+  const version = await readProgramVersion(root);
   const product = await readInstalledProduct(db, productId, baseUrl, home);
   const element = `${name.toLowerCase()}licence${product.id}`;
   const { hostname, port, pathname } = new URL(product.baseUrl);
   const path = `${pathname.replace(/\/$/, '')}${API_PATH}/downloads/${product.id}`;
-  const words: Words = {
+  const words: PlaceholderValues = {
     VendorName: name,
     Licence0: `Licence${product.id}`,
     VENDORLICENCE0: element.toUpperCase(),
@@ -66,7 +73,10 @@ export async function makePlugin(
     ['package.xml', `pkg_${element}.xml`],
     ['script.php', 'script.php'],
   ] as const)
-    files.push([as, Buffer.from(fillIn(await readFile(join(folder, file), 'utf8'), file, words))]);
+    files.push([
+      as,
+      Buffer.from(replacePlaceholders(await readFile(join(folder, file), 'utf8'), file, words)),
+    ]);
   return {
     product,
     element: `pkg_${element}`,
@@ -84,9 +94,9 @@ export async function makePlugin(
 async function updatesAddress(
   db: Db,
   { id, element, baseUrl }: InstalledProduct,
-  home: XmlHome,
+  home: XmlLocation,
 ): Promise<string> {
-  const place = await findXmlPlace(db, { id, element }, { ...home, publicUrl: baseUrl });
+  const place = await locateUpdateXml(db, { id, element }, { ...home, publicUrl: baseUrl });
   return place !== undefined && dirname(place.out) === home.xmlDir ? (place.url ?? '') : '';
 }
 

@@ -1,4 +1,4 @@
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import type { Remark } from '../licensing/remarks';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
@@ -10,18 +10,18 @@ import { findOffered } from '../licensing/updates';
 import { packagePath, pathOfStaged, statPackage, type StagedPackage } from '../packages/package-files';
 import { checkZip, unreadable } from '../packages/zip';
 import {
-  describeMisses,
+  describeMissingEntries,
   findManifest,
   isManifest,
   manifestSnippets,
-  TOO_MUCH_XML,
-  type NoManifest,
+  XML_LIMIT_EXCEEDED,
+  type ManifestProblem,
   type PackageManifest,
 } from './manifest';
 import { findLack } from './package-contents';
 import { folderOf, isFormerXml } from './formerly/addresses';
-import { findXmlPlace, type XmlHome } from './update-xml/place';
-import { requireStaging } from './update-xml/staged';
+import { locateUpdateXml, type XmlLocation } from './update-xml/location';
+import { requireRolloutSupport } from './update-xml/rollout-support';
 
 declare module '../licensing/operator-error' {
   interface Refusals {
@@ -66,14 +66,14 @@ export interface JoomlaPublishRequest extends PublishRequest {
  */
 export async function publish(
   db: Db,
-  { packagesDir, home }: { packagesDir: string; home: XmlHome },
+  { packagesDir, home }: { packagesDir: string; home: XmlLocation },
   { newUpdateServer = false, unchecked = false, signal, ...request }: JoomlaPublishRequest,
   now: Date,
   onProgress?: (bytes: number) => void,
 ): Promise<Published> {
   const { productId, version, date, draft, file, rollout } = request;
   const product = await requireProduct(db, productId);
-  await requireStaging(db, home, productId, draft ? undefined : rollout);
+  await requireRolloutSupport(db, home, productId, draft ? undefined : rollout);
   const found: Remark[] = [];
   const remark = (code: Remark['code'], message: string, ...facts: string[]) =>
     found.push({ code, facts, message });
@@ -94,7 +94,7 @@ export async function publish(
       if (!isManifest(manifest)) return;
       const before = await readBefore(db, packagesDir, productId);
       if (before?.unread !== undefined) remark('before-unread', before.unread, before.version);
-      const url = (await findXmlPlace(db, product, home))?.url ?? null;
+      const url = (await locateUpdateXml(db, product, home))?.url ?? null;
       if (product.element !== null) {
         refuse(await refusalOfLack(path, manifest, signal), unchecked);
         const lines = findMissingLines(product, manifest, url);
@@ -142,7 +142,7 @@ function remarkOn({ message, facts }: OperatorError, before = ''): Remark {
 }
 
 /** Returns the version in a package's manifest; undefined without one. @throws OperatorError if it is not an intact zip */
-export async function versionOf(path: string, signal?: AbortSignal): Promise<string | undefined> {
+export async function readPackageVersion(path: string, signal?: AbortSignal): Promise<string | undefined> {
   const manifest = await findManifest(path, signal).catch(async (error: unknown) => {
     signal?.throwIfAborted();
     throw await unreadable(path, error);
@@ -178,7 +178,7 @@ async function findOtherExtension(
  * manifest's version as the installed one, so a different published version would be offered forever.
  * @throws OperatorError if the manifest belongs to another product or version
  */
-function checkManifest(manifest: PackageManifest | NoManifest, version: string, product: Product): void {
+function checkManifest(manifest: PackageManifest | ManifestProblem, version: string, product: Product): void {
   if (product.element !== null) requireElement(manifest, product.id, product.element);
   if (!isManifest(manifest)) return;
   const { path, version: inside } = manifest;
@@ -213,7 +213,7 @@ function findMissingLines(
   manifest: PackageManifest,
   url: string | null,
 ): OperatorError | undefined {
-  const misses = describeMisses(manifest);
+  const misses = describeMissingEntries(manifest);
   if (misses.length === 0) return undefined;
   const lines =
     url === null
@@ -293,7 +293,7 @@ function findServerFault(manifest: PackageManifest, { version, servers }: Before
 function isElsewhere(
   { updateServers }: PackageManifest,
   url: string,
-  home: XmlHome,
+  home: XmlLocation,
   productId: number,
 ): boolean {
   const hostOf = (address: URL) => address.host.replace(/^www\./, '');
@@ -337,7 +337,7 @@ function describeServers({ updateServers }: PackageManifest): string {
 }
 
 /** Refuses a package of another element, by which sites find the extension, ignoring case. Only Joomla products have one. */
-function requireElement(manifest: PackageManifest | NoManifest, product: number, element: string): void {
+function requireElement(manifest: PackageManifest | ManifestProblem, product: number, element: string): void {
   if (!isManifest(manifest)) throw refuseNoManifest(manifest, product, element);
   if (manifest.element !== undefined && manifest.element.toLowerCase() !== element.toLowerCase())
     throw new OperatorError(
@@ -375,19 +375,22 @@ export async function readNewProduct(
   return { name: isWord ? packageName || (element ?? name) : name, element };
 }
 
-function refuseNoManifest(found: NoManifest, product: number, element: string): OperatorError {
+function refuseNoManifest(found: ManifestProblem, product: number, element: string): OperatorError {
   if (found.none === 'malformed') return malformed(found);
   if (found.none === 'too-much-xml')
-    return new OperatorError(`The package cannot be examined: ${TOO_MUCH_XML}. Nothing was published.`, {
-      facts: { reason: 'too-much-xml', product },
-    });
+    return new OperatorError(
+      `The package cannot be examined: ${XML_LIMIT_EXCEEDED}. Nothing was published.`,
+      {
+        facts: { reason: 'too-much-xml', product },
+      },
+    );
   return new OperatorError(
     `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${product} is for Joomla: its element is "${element}". Nothing was published.`,
     { facts: { reason: 'no-manifest', product } },
   );
 }
 
-function malformed({ path, fault }: Extract<NoManifest, { none: 'malformed' }>): OperatorError {
+function malformed({ path, fault }: Extract<ManifestProblem, { none: 'malformed' }>): OperatorError {
   return new OperatorError(
     `The manifest in the package is not well-formed XML: ${path}: ${fault}. Nothing was published.`,
     { facts: { reason: 'malformed-manifest', path, fault } },

@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { API_PATH } from '../licensing/api';
 import type { PluginKind } from '../store/orders/shops';
-import { pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
+import {
+  pack,
+  readFolder,
+  readProgramVersion,
+  type PackedFile,
+  type PlaceholderValues,
+} from './plugin-files';
 
 /** Packs plugins for Joomla shops, which post their orders (docs/joomla-shops.md): php/shops/shared with a shop's files. */
 
@@ -40,10 +46,10 @@ export async function makeShopPlugin(
   address: string | undefined,
   root: string,
 ): Promise<MadeShopPlugin> {
-  const version = await readVersion(root);
+  const version = await readProgramVersion(root);
   const title = SHOP_TITLES[kind];
   const element = `licensing${kind}`;
-  const words: Words = {
+  const words: PlaceholderValues = {
     ShopClass: title.replaceAll(' ', ''),
     ShopTitle: title,
     ShopName: name,

@@ -6,12 +6,12 @@ import { isUnavailable } from '../store/engine/errors';
 import type { LicenseTerms } from '../store/licenses/licenses';
 import { recordRefusals } from '../store/refusals';
 import { normalizeIdentifier } from './core/identifiers';
-import { hasAboutOwnShape, keyHint, redactKeys, withoutKey } from './core/keys';
-import { createMemory } from './memory';
+import { isAlmostNativeKey, keyHint, redactKeys, redactKey } from './core/keys';
+import { createTtlMap } from './ttl-map';
 import { isVersion } from './versions';
 
 /** An access as a handler reports it; only the hint of its key is stored. */
-export interface AccessEntry {
+export interface ReportedAccess {
   at: Date;
   endpoint: Access['endpoint'];
   outcome: string;
@@ -35,7 +35,7 @@ export interface AccessEntry {
 
 export interface AccessLog {
   /** Queues an entry and returns at once: writing never slows or fails a request. */
-  record(entry: AccessEntry): void;
+  record(entry: ReportedAccess): void;
   /** Writes the queue; for the end of the process. */
   flush(): Promise<void>;
   /** entries lost since the start: the database was unavailable until the queue was full, or it refused them */
@@ -78,8 +78,8 @@ export function createAccessLog(
   onError: (error: unknown, lost: number) => void,
   announce: (accesses: Access[]) => Promise<void> = () => Promise.resolve(),
 ): AccessLog {
-  const rows = createMemory<Row>(MAX_REMEMBERED, WINDOW_MS);
-  const budgets = createMemory<{ at: Date; rows: number }>(MAX_REMEMBERED, MINUTE_MS);
+  const rows = createTtlMap<Row>(MAX_REMEMBERED, WINDOW_MS);
+  const budgets = createTtlMap<{ at: Date; rows: number }>(MAX_REMEMBERED, MINUTE_MS);
   /** rows not yet fully in the database */
   const waiting = new Set<Row>();
   let timer: NodeJS.Timeout | undefined;
@@ -208,9 +208,9 @@ function bare(access: Access): Access {
 /** The length of a site's address with its path. */
 const MAX_TOLD_LENGTH = 1_000;
 
-function toAccess({ key, license, ...entry }: AccessEntry): Access {
+function toAccess({ key, license, ...entry }: ReportedAccess): Access {
   // Some clients send the key as the version, the site or the User-Agent.
-  const redacted = (sent: string) => redactKeys(key === undefined ? sent : withoutKey(sent, key));
+  const redacted = (sent: string) => redactKeys(key === undefined ? sent : redactKey(sent, key));
   const text = (sent: string | undefined, length: number) =>
     sent ? cut(redacted(sent), refused(length)) : null;
   const refused = (length: number) => (entry.outcome === 'ok' ? length : MAX_REFUSED_TEXT_LENGTH);
@@ -240,7 +240,7 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
 
 /** Returns no hint of an unknown key unless it nearly has our format: browsers put passwords into key fields. */
 function hintOf(key: string | undefined, isKnown: boolean): string | null {
-  if (key === undefined || !(isKnown || hasAboutOwnShape(key))) return null;
+  if (key === undefined || !(isKnown || isAlmostNativeKey(key))) return null;
   return keyHint(key);
 }
 

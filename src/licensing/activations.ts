@@ -8,7 +8,7 @@ import {
 } from '../store/licenses/activations';
 import { normalizeIdentifier } from './core/identifiers';
 import { createLedger } from './core/ledger';
-import { followersOf, type SlotAnswer } from './core/slot-changes';
+import { followersOf, type SlotResult } from './core/slot-changes';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { isRefusal } from './core/verdict';
@@ -25,8 +25,14 @@ export async function addActivation(
   { id, keyDigest, plan }: License,
   { identifier, name }: { identifier: string; name?: string | undefined },
   { actor, now }: ChangeContext,
-): Promise<SlotAnswer> {
-  const added = await createLedger(db, recordEvents).override({ keyDigest, identifier, name, actor, now });
+): Promise<SlotResult> {
+  const added = await createLedger(db, recordEvents).override({
+    keyDigest,
+    identifier,
+    name,
+    actor,
+    now,
+  });
   if (!isRefusal(added)) return added;
   if (added.refused === 'INVALID_REQUEST')
     throw new OperatorError(`This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`, {
@@ -73,7 +79,7 @@ export async function removeActivation(
   { id, keyDigest }: License,
   identifier: string,
   { actor, now }: ChangeContext,
-): Promise<SlotAnswer> {
+): Promise<SlotResult> {
   const removed = await createLedger(db, recordEvents).deactivate({
     keyDigest,
     identifier,

@@ -10,11 +10,11 @@ import {
   type LockedLicense,
 } from '../store/licenses/licenses';
 import { inReadCommitted } from '../store/engine/transaction';
-import { includedIn, readCatalogue } from './bundles';
+import { includedProducts, readCatalogue } from './bundles';
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
 import { listKeys, requireKey, type AddedKey } from './license-keys';
-import { changeLicense, moveEnd, reasonOf, type ChangeContext } from './lifecycle';
+import { changeLicense, moveEnd, eventReason, type ChangeContext } from './lifecycle';
 import {
   mergeMetadata,
   metadataDifference,
@@ -23,7 +23,7 @@ import {
   type MetadataChanges,
 } from './metadata';
 import { OperatorError } from './operator-error';
-import { noLicense, noPlan, requirePlan } from './find-or-refuse';
+import { throwLicenseNotFound, throwPlanNotFound, requirePlan } from './find-or-throw';
 import { recordEvents } from './webhook-events';
 
 /** Changes of a licence that keep its state. Each change is an event in its history. */
@@ -64,7 +64,7 @@ export function setLimit(db: Db, id: number, limit: number, context: ChangeConte
 }
 
 /** Sets the limit like `setLimit`, with a check under the lock. @returns false if the limit or plan was changed meanwhile */
-export async function followLimit(
+export async function setLimitIfUnchanged(
   db: Db,
   id: number,
   { planId, from, to }: { planId: number; from: number; to: number },
@@ -127,7 +127,7 @@ export function setMetadata(
  */
 export function changePlan(db: Db, id: number, planId: number, context: PlanContext): Promise<License> {
   return amend(db, id, 'change-plan', context, async (license, trx) => {
-    const plan = (await sharePlan(trx, planId)) ?? noPlan(planId);
+    const plan = (await sharePlan(trx, planId)) ?? throwPlanNotFound(planId);
     await refuseForeignPlan(trx, license, plan, context.otherProduct ?? false);
     return {
       changes: { planId, activationLimit: plan.activationLimit },
@@ -148,10 +148,10 @@ export async function revealKey(
   secret: Buffer | undefined,
   context: ChangeContext,
 ): Promise<AddedKey> {
-  const license = (await findLicense(db, id)) ?? noLicense(id);
+  const license = (await findLicense(db, id)) ?? throwLicenseNotFound(id);
   const stored = requireKey(await listKeys(db, id), license, keyId ?? license.mainKeyId);
   const key = openKey(id, stored, secret);
-  const said = { ...(keyId !== undefined && { key_id: keyId }), ...reasonOf(context) };
+  const said = { ...(keyId !== undefined && { key_id: keyId }), ...eventReason(context) };
   const after = Object.keys(said).length === 0 ? null : said;
   await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after }));
   return { key, stored };
@@ -201,7 +201,7 @@ async function otherProductError(
   from: number,
 ): Promise<OperatorError> {
   const catalogue = await readCatalogue(trx);
-  const isCovered = includedIn(catalogue, plan.productId).some((product) => product.id === from);
+  const isCovered = includedProducts(catalogue, plan.productId).some((product) => product.id === from);
   const nameOf = (product: number) => catalogue.get(product)?.name ?? String(product);
   return new OperatorError(
     `Plan ${plan.id} is of ${nameOf(plan.productId)}, and licence ${id} of ${nameOf(from)}. ${

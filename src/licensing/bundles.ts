@@ -13,7 +13,7 @@ export interface CatalogueProduct extends Product {
 export type Catalogue = Map<number, CatalogueProduct>;
 
 /** The part of a catalogue that the rules of bundles need. */
-export type Rules = ReadonlyMap<number, { includes: Includes }>;
+export type BundleIncludes = ReadonlyMap<number, { includes: Includes }>;
 
 export async function readCatalogue(db: Db): Promise<Catalogue> {
   const inclusions = await listIncludes(db);
@@ -28,7 +28,7 @@ export function withIncludes(product: Product, inclusions: Inclusion[]): Catalog
 }
 
 /** Returns a list without duplicates, in ascending order. */
-export function inOrder(includes: Includes): Includes {
+export function normalizeIncludes(includes: Includes): Includes {
   return includes === 'all' ? includes : [...new Set(includes)].sort((a, b) => a - b);
 }
 
@@ -37,7 +37,7 @@ export function includesNone({ includes }: { includes: Includes }): boolean {
 }
 
 /** Returns the products that a product includes, without itself. */
-export function includedIn(catalogue: Catalogue, id: number): CatalogueProduct[] {
+export function includedProducts(catalogue: Catalogue, id: number): CatalogueProduct[] {
   const includes = catalogue.get(id)?.includes ?? [];
   return [...catalogue.values()].filter((other) =>
     includes === 'all' ? other.id !== id && includesNone(other) : includes.includes(other.id),
@@ -45,15 +45,15 @@ export function includedIn(catalogue: Catalogue, id: number): CatalogueProduct[]
 }
 
 /** The maximum of names in a text for a customer; a club may have hundreds. */
-const MOST_ENTRIES = 20;
+const MAX_ENTRIES = 20;
 
 /**
  * Returns the products whose names Joomla shows for the update sites of a licence. A club without its own extension has
  * no entry there; neither has a product that is not for Joomla.
  */
-export function joomlaEntries(catalogue: Catalogue, id: number): CatalogueProduct[] {
+export function updateSites(catalogue: Catalogue, id: number): CatalogueProduct[] {
   const own = catalogue.get(id);
-  const included = includedIn(catalogue, id);
+  const included = includedProducts(catalogue, id);
   const covered = own === undefined ? included : [own, ...included];
   const entries = covered.filter(({ element }) => element !== null);
   if (entries.length > 0) return entries;
@@ -61,20 +61,20 @@ export function joomlaEntries(catalogue: Catalogue, id: number): CatalogueProduc
 }
 
 /** Returns the names of these entries in a text, such as `Gallery, Forms`. */
-export function namesOfEntries(entries: { name: string }[]): string {
-  const names = entries.slice(0, MOST_ENTRIES).map(({ name }) => name);
-  return `${names.join(', ')}${entries.length > MOST_ENTRIES ? ', ...' : ''}`;
+export function updateSiteNames(entries: { name: string }[]): string {
+  const names = entries.slice(0, MAX_ENTRIES).map(({ name }) => name);
+  return `${names.join(', ')}${entries.length > MAX_ENTRIES ? ', ...' : ''}`;
 }
 
 /** Returns the products that include a product. */
-export function bundlesOf(catalogue: Catalogue, id: number): CatalogueProduct[] {
+export function bundlesContaining(catalogue: Catalogue, id: number): CatalogueProduct[] {
   return [...catalogue.values()].filter((bundle) =>
-    includedIn(catalogue, bundle.id).some((included) => included.id === id),
+    includedProducts(catalogue, bundle.id).some((included) => included.id === id),
   );
 }
 
 /** Returns the first product whose list contains this product. */
-export function listedIn(catalogue: Rules, id: number): number | undefined {
+export function firstBundleListing(catalogue: BundleIncludes, id: number): number | undefined {
   for (const [bundle, { includes }] of catalogue)
     if (includes !== 'all' && includes.includes(id)) return bundle;
   return undefined;
@@ -90,7 +90,7 @@ export function namesOf(products: Product[]): string {
  * lists.
  */
 export function findIncludesFault(
-  catalogue: Rules,
+  catalogue: BundleIncludes,
   id: number,
   includes: Includes,
 ): OperatorError | undefined {
@@ -115,7 +115,7 @@ export function findIncludesFault(
       field: 'includes',
       facts: { reason: 'includes-others', product: bundle },
     });
-  const by = listedIn(catalogue, id);
+  const by = firstBundleListing(catalogue, id);
   if (by !== undefined)
     return new OperatorError(`Product ${id} is included in product ${by}, so it cannot include others.`, {
       code: 'CONFLICT',

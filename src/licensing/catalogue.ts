@@ -1,4 +1,4 @@
-import { quantity } from '../base/quantity';
+import { countOf } from '../base/count-of';
 import { countActivationsOfPlan } from '../store/licenses/activations';
 import {
   deletePlan,
@@ -28,13 +28,13 @@ import { countLicensesOnPlans, listIdsWithLimit, listLicenses } from '../store/l
 import { listPublishedVersions } from '../store/releases';
 import { findShopsSelling } from '../store/orders/shops';
 import { inTransaction } from '../store/engine/transaction';
-import { followLimit } from './amend';
+import { setLimitIfUnchanged } from './amend';
 import {
-  bundlesOf,
+  bundlesContaining,
   findIncludesFault,
-  includedIn,
-  inOrder,
-  listedIn,
+  includedProducts,
+  normalizeIncludes,
+  firstBundleListing,
   readCatalogue,
   type CatalogueProduct,
   type Includes,
@@ -42,7 +42,7 @@ import {
 import type { ActivationType } from './core/identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError, type RefusalFacts } from './operator-error';
-import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
+import { throwPlanNotFound, throwProductNotFound, requirePlan, requireProduct } from './find-or-throw';
 
 export {
   countLicensesOnPlans,
@@ -56,7 +56,7 @@ export {
 };
 
 /** Lists all products by id. */
-export async function listProducts(db: Db): Promise<CatalogueProduct[]> {
+export async function listCatalogue(db: Db): Promise<CatalogueProduct[]> {
   return [...(await readCatalogue(db)).values()];
 }
 
@@ -73,9 +73,15 @@ export interface ProductDetails {
 
 export async function readProduct(db: Db, id: number): Promise<ProductDetails> {
   const catalogue = await readCatalogue(db);
-  const product = catalogue.get(id) ?? noProduct(id);
+  const product = catalogue.get(id) ?? throwProductNotFound(id);
   const [plans, versions] = await Promise.all([listPlans(db, id), listPublishedVersions(db, id)]);
-  return { product, included: includedIn(catalogue, id), bundles: bundlesOf(catalogue, id), plans, versions };
+  return {
+    product,
+    included: includedProducts(catalogue, id),
+    bundles: bundlesContaining(catalogue, id),
+    plans,
+    versions,
+  };
 }
 
 /** @param productId undefined: the plans of all products @throws OperatorError if the product does not exist */
@@ -141,7 +147,7 @@ async function refuseNamesake(
   trx: Transaction,
   { id, productId, name }: { id?: number; productId: number; name: string },
 ): Promise<void> {
-  if (!(await lockProduct(trx, productId))) noProduct(productId);
+  if (!(await lockProduct(trx, productId))) throwProductNotFound(productId);
   const namesake = (await listPlans(trx, productId)).find(
     (other) => other.id !== id && other.name.toLowerCase() === name.toLowerCase(),
   );
@@ -169,7 +175,7 @@ function refuseFreeStaging({
 /** Locks products in the order of their ids, in which all code locks several products. */
 async function lockIncluded(trx: Transaction, includes: Includes, id?: number): Promise<void> {
   const involved = [...(includes === 'all' ? [] : includes), ...(id === undefined ? [] : [id])];
-  for (const one of inOrder(involved)) await lockProduct(trx, one as number);
+  for (const one of normalizeIncludes(involved)) await lockProduct(trx, one as number);
 }
 
 /** Replaces the inclusions of a locked product. @throws OperatorError if the rules of bundles forbid them */
@@ -177,7 +183,7 @@ async function setIncludes(trx: Transaction, id: number, includes: Includes): Pr
   const catalogue = await readCatalogue(trx);
   const fault = findIncludesFault(catalogue, id, includes);
   if (fault !== undefined) throw fault;
-  const wanted = inOrder(includes);
+  const wanted = normalizeIncludes(includes);
   await setProduct(trx, id, { includesAll: wanted === 'all' });
   await replaceIncludes(trx, id, wanted === 'all' ? [] : wanted);
   return { ...(catalogue.get(id) as CatalogueProduct), includesAll: wanted === 'all', includes: wanted };
@@ -191,9 +197,9 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
   return removeUnused(
     db,
     async (trx) => {
-      if (!(await lockProduct(trx, id))) noProduct(id);
+      if (!(await lockProduct(trx, id))) throwProductNotFound(id);
       const catalogue = await readCatalogue(trx);
-      const by = listedIn(catalogue, id);
+      const by = firstBundleListing(catalogue, id);
       if (by !== undefined)
         throw new OperatorError(`Product ${id} is included in product ${by}, and stays.`, {
           code: 'CONFLICT',
@@ -213,7 +219,7 @@ export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
     db,
     async (trx) => {
-      const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+      const plan = (await lockPlan(trx, id)) ?? throwPlanNotFound(id);
       const [shop] = await findShopsSelling(trx, id);
       if (shop !== undefined) throw soldBy(id, shop);
       await deletePlan(trx, id);
@@ -254,7 +260,7 @@ export function editProduct(
 ): Promise<CatalogueProduct> {
   return inTransaction(db, async (trx) => {
     await lockIncluded(trx, includes ?? [], id);
-    if (!(await findProduct(trx, id))) noProduct(id);
+    if (!(await findProduct(trx, id))) throwProductNotFound(id);
     await setProduct(trx, id, changes);
     if (includes !== undefined) return setIncludes(trx, id, includes);
     return (await readCatalogue(trx)).get(id) as CatalogueProduct;
@@ -275,7 +281,7 @@ export async function editPlan(
   // It is also checked before the transaction, so that a plan in use is refused without locking its licences.
   await refuseActivations(db, await requirePlan(db, id), activationType);
   return inTransaction(db, async (trx) => {
-    const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+    const plan = (await lockPlan(trx, id)) ?? throwPlanNotFound(id);
     // A plan that already shares its name with another, from earlier versions, may keep it.
     if (changes.name !== undefined && changes.name !== plan.name)
       await refuseNamesake(trx, { id, productId: plan.productId, name: changes.name });
@@ -296,7 +302,7 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
   const activations = await countActivationsOfPlan(db, plan.id);
   if (activations > 0)
     throw new OperatorError(
-      `Licences on plan ${plan.id} have ${quantity(activations, 'activation')} by ${plan.activationType}. ` +
+      `Licences on plan ${plan.id} have ${countOf(activations, 'activation')} by ${plan.activationType}. ` +
         `Add a new plan that counts by ${wanted} instead.`,
       { code: 'CONFLICT', facts: { reason: 'counts-otherwise' } },
     );
@@ -312,7 +318,7 @@ interface EditedPlan {
   inUse: boolean;
 }
 
-export interface Limits {
+export interface LimitChange {
   from: number;
   to: number;
 }
@@ -326,7 +332,7 @@ export async function editPlanAndLicenses(
   db: Db,
   id: number,
   { activationLimit, ...others }: Partial<Omit<NewPlan, 'productId'>>,
-  decide: (limits: Limits) => Promise<'follow' | 'keep' | undefined>,
+  decide: (limits: LimitChange) => Promise<'follow' | 'keep' | undefined>,
   context: ChangeContext,
   onProgress?: (changed: number) => void,
 ): Promise<EditedPlan> {
@@ -345,13 +351,13 @@ export async function editPlanAndLicenses(
   };
 }
 
-async function hasFollowers(db: Db, planId: number, { from, to }: Limits): Promise<boolean> {
+async function hasFollowers(db: Db, planId: number, { from, to }: LimitChange): Promise<boolean> {
   return from !== to && (await listIdsWithLimit(db, planId, from, { after: 0, limit: 1 })).length > 0;
 }
 
 async function requireDecision(
-  decide: (limits: Limits) => Promise<'follow' | 'keep' | undefined>,
-  limits: Limits,
+  decide: (limits: LimitChange) => Promise<'follow' | 'keep' | undefined>,
+  limits: LimitChange,
 ): Promise<'follow' | 'keep'> {
   const decision = await decide(limits);
   if (decision === undefined)
@@ -373,7 +379,7 @@ const CHUNK = 200;
 export async function changePlanLimit(
   db: Db,
   planId: number,
-  { from, to }: Limits,
+  { from, to }: LimitChange,
   context: ChangeContext,
   onProgress: (changed: number) => void = () => undefined,
 ): Promise<{ changed: number; skipped: number }> {
@@ -383,7 +389,9 @@ export async function changePlanLimit(
       const ids = await listIdsWithLimit(db, planId, from, { after, limit: CHUNK });
       try {
         for (const id of ids)
-          licenses[(await followLimit(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped']++;
+          licenses[
+            (await setLimitIfUnchanged(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped'
+          ]++;
       } finally {
         onProgress(licenses.changed);
       }
@@ -395,7 +403,7 @@ export async function changePlanLimit(
   if (!(await replacePlanLimit(db, planId, { from, to })))
     throw new OperatorError(
       `Plan ${planId} was given another limit by somebody else meanwhile. ` +
-        `${quantity(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
+        `${countOf(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
       { code: 'CONFLICT' },
     );
   // Licences issued meanwhile follow too.

@@ -5,7 +5,7 @@
 export const CHANGE_KINDS = ['security', 'fix', 'addition', 'change', 'remove', 'language', 'note'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-export interface Change {
+export interface ChangelogEntry {
   kind: ChangeKind;
   /** the line without this word and the list mark */
   text: string;
@@ -15,7 +15,7 @@ export interface Change {
 const LINE = /^(?:[-*•]\s+)?(?:(security|fix|add|change|remove|language|note):\s*(?=\S))?([^]*)$/i;
 
 /** Reads the lines of a changelog, without empty ones. A line without a word is a note. */
-export function readChanges(changelog: string): Change[] {
+export function readChanges(changelog: string): ChangelogEntry[] {
   return changelog.split(/\r\n|[\r\n]/).flatMap((line) => {
     const [, word = 'note', text = ''] = LINE.exec(line.trim()) ?? [];
     const kind = CHANGE_KINDS.find((one) => one === word.toLowerCase()) ?? 'addition';
@@ -24,7 +24,7 @@ export function readChanges(changelog: string): Change[] {
 }
 
 /** Returns a line for readers. @param words the word before a line of each kind; empty: none */
-export function writeChange({ kind, text }: Change, words: Record<ChangeKind, string>): string {
+export function writeChange({ kind, text }: ChangelogEntry, words: Record<ChangeKind, string>): string {
   return words[kind] === '' ? text : `${words[kind]}: ${text}`;
 }
 

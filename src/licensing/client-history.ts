@@ -8,8 +8,8 @@ import {
   type RecordedEvent,
 } from '../store/events';
 import type { RecordChanges } from './core/ledger';
-import { createMemory } from './memory';
-import { announceEvents } from './webhook-events';
+import { createTtlMap } from './ttl-map';
+import { enqueueLicenseWebhooks } from './webhook-events';
 
 /** The time for which equal events are counted on the first, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
@@ -30,8 +30,8 @@ type EventRow = LicenseEvent & Pick<RecordedEvent, 'times' | 'lastAt'>;
  * the first "before" and the latest "after". Each process remembers only its own events.
  */
 export function createClientHistory(): RecordChanges {
-  const firsts = createMemory<First>(MAX_REMEMBERED, WINDOW_MS);
-  const budgets = createMemory<{ at: Date; events: number }>(MAX_REMEMBERED, WINDOW_MS);
+  const firsts = createTtlMap<First>(MAX_REMEMBERED, WINDOW_MS);
+  const budgets = createTtlMap<{ at: Date; events: number }>(MAX_REMEMBERED, WINDOW_MS);
 
   function classify(event: LicenseEvent): { key: string; event: LicenseEvent; first: First | undefined } {
     const client = `${event.licenseId} ${clientOf(event.actor)}`;
@@ -71,7 +71,7 @@ export function createClientHistory(): RecordChanges {
       }
     }
     if (added.size > 0) await insertEvents(trx, [...added.values()]);
-    await announceEvents(trx, events);
+    await enqueueLicenseWebhooks(trx, events);
   };
 }
 

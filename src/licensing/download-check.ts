@@ -1,7 +1,7 @@
 import type { Plan, Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import type { DownloadRequest, ReleaseFinder } from './download';
-import { offeredTo, offeredVersion } from './updates';
+import { releasesForBucket, offeredVersion } from './updates';
 import type { LicenseMatch } from './core/lookup';
 import { coversRelease, judgeDownload, judgeNewSite, type RefusalCode } from './core/verdict';
 
@@ -22,7 +22,7 @@ export interface DownloadFacts {
   upgradeUrl: string | null;
 }
 
-export interface Catalogue {
+export interface DownloadCatalogue {
   releases: ReleaseFinder;
   findProduct: (id: number) => Promise<Product | undefined>;
   findPlan: (id: number) => Promise<Pick<Plan, 'upgradeUrl'> | undefined>;
@@ -36,7 +36,7 @@ export async function gatherFacts(
   found: LicenseMatch | undefined,
   { code, release }: { code: RefusalCode | null; release: Release | undefined },
   request: Pick<DownloadRequest, 'productId' | 'version' | 'network'>,
-  { releases, findProduct, findPlan }: Catalogue,
+  { releases, findProduct, findPlan }: DownloadCatalogue,
   now: Date,
 ): Promise<DownloadFacts> {
   const known = code === 'LICENSE_NOT_FOUND' ? undefined : found;
@@ -52,7 +52,7 @@ export async function gatherFacts(
     known && judgeDownload(known, { identifierGiven: false }, now) === undefined
       ? offered(known.license)
       : undefined,
-    releases.choose(productId, (published) => offeredTo(published, 1)),
+    releases.choose(productId, (published) => releasesForBucket(published, 1)),
     known && lacksMore(known, code, now) ? findPlan(known.license.plan.id) : undefined,
   ]);
   return {

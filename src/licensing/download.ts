@@ -1,9 +1,9 @@
 import type { Db } from '../store/engine/database';
 import { findRelease, listPublished, type PublishedVersion, type Release } from '../store/releases';
-import { createBatches, eachOnce } from './core/batches';
+import { createBatches, dedupeInBatch } from './core/batches';
 import type { LicenseMatch } from './core/lookup';
 import { offeredVersion, readChosen } from './updates';
-import { byKey, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
+import { refusalWithKey, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
 import { isVersion } from './versions';
 
 export interface DownloadRequest {
@@ -29,12 +29,12 @@ export interface ReleaseFinder {
 /** Creates a finder whose simultaneous calls share a statement: after a release, all customers ask for one version. */
 export function createReleaseFinder(db: Db): ReleaseFinder {
   const byVersion = createBatches(
-    eachOnce(
+    dedupeInBatch(
       ({ productId, version }: { productId: number; version: string }) => `${productId} ${version}`,
       ({ productId, version }) => findRelease(db, productId, version),
     ),
   );
-  const published = createBatches(eachOnce(String, (productId: number) => listPublished(db, productId)));
+  const published = createBatches(dedupeInBatch(String, (productId: number) => listPublished(db, productId)));
   // MySQL cannot compare the ASCII column with other characters.
   const find: ReleaseFinder['find'] = (productId, version) =>
     isVersion(version) ? byVersion({ productId, version }) : Promise.resolve(undefined);
@@ -77,7 +77,7 @@ export async function decideDownload(
   now: Date,
 ): Promise<DownloadDecision> {
   const refuse = (refusal: Refusal) => {
-    const known = byKey(refusal, found);
+    const known = refusalWithKey(refusal, found);
     return { refusal: known, release: undefined, known };
   };
   const refusal = judgeDownload(found, request, now);

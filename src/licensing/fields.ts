@@ -77,7 +77,7 @@ function invalid(message: string, field: string | undefined): OperatorError {
 }
 
 /** The check for each kind of text (store/columns/kinds.ts). */
-export const JUDGES: Partial<Record<Kind, (text: string, field?: string) => string>> = {
+export const FIELD_JUDGES: Partial<Record<Kind, (text: string, field?: string) => string>> = {
   label: requireLabel,
   element: requireElement,
   address: requireHttpsUrl,

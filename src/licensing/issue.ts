@@ -18,7 +18,7 @@ import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest } from './core/keys';
 import { mergeMetadata, readMetadata, storedMetadata, type MetadataChanges } from './metadata';
 import { OperatorError, type RefusalFacts } from './operator-error';
-import { noPlan } from './find-or-refuse';
+import { throwPlanNotFound } from './find-or-throw';
 import { openSealedKey, SealError, storedKey } from './sealing';
 import { recordEvents } from './webhook-events';
 
@@ -70,12 +70,12 @@ export async function issueLicenses(
     if (earlier) return [asIssued(earlier, request, secret)];
   }
   const keys = Array.from({ length: request.count }, () =>
-    request.key === undefined ? generateKey() : requireKey(request.key),
+    request.key === undefined ? generateKey() : parseNewKey(request.key),
   );
   try {
     return await inTransaction(db, async (trx) => {
       // The plan stays unchanged until the licences are inserted, so that `changePlanLimit` finds them.
-      const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
+      const plan = (await sharePlan(trx, request.planId)) ?? throwPlanNotFound(request.planId);
       const times = { expiresAt: endOf(request, plan, now), createdAt: now };
       const licenses = keys.map((key) => draftLicense(key, request, plan, times, secret));
       const added = await inChunks(licenses, (some) => insertIssued(trx, some, actor));
@@ -107,7 +107,7 @@ export async function issueOrdered(
   secret: Buffer | undefined,
   now: Date,
 ): Promise<IssueResult[]> {
-  const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
+  const plan = (await sharePlan(trx, request.planId)) ?? throwPlanNotFound(request.planId);
   const times = { expiresAt, graceDays, renewsItself, createdAt: now };
   return inChunks(references, async (chunk): Promise<IssueResult[]> => {
     const some = chunk.map((reference) => ({ reference, key: generateKey() }));
@@ -227,7 +227,7 @@ export function openKey(
 const MAX_KEY_BYTES = 350;
 
 /** @throws OperatorError if no client could send the key; the message does not repeat it */
-export function requireKey(text: string): string {
+export function parseNewKey(text: string): string {
   const key = canonicalKey(text);
   if (key === '' || /\p{Cc}/u.test(key) || !key.isWellFormed())
     throw new OperatorError('The key is empty or has characters that cannot be typed.', {

@@ -3,12 +3,12 @@ import { listPlans } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import type { LicenseFilter, LicenseSearchText } from '../store/licenses/license-filters';
 import { numberWord, wordsOf } from '../store/search-words';
-import { bundlesOf, readCatalogue } from './bundles';
+import { bundlesContaining, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';
-import { requirePlan, requireProduct } from './find-or-refuse';
-import { spellings } from './core/identifiers';
-import { asHint } from './core/keys';
+import { requirePlan, requireProduct } from './find-or-throw';
+import { normalizedForms } from './core/identifiers';
+import { parseKeyHint } from './core/keys';
 import { OperatorError } from './operator-error';
 import { STORED_STATUSES } from './core/states';
 import { parseMoment } from './timestamps';
@@ -53,11 +53,11 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
       field: 'status',
     });
   return {
-    planIds: await plansOf(db, query),
+    planIds: await matchingPlans(db, query),
     status: status ?? (suspendedBy === undefined ? undefined : 'suspended'),
     customer: customer === undefined ? undefined : storedCustomer(customer),
     reference,
-    hint: hint === undefined ? undefined : (asHint(hint) ?? hint),
+    hint: hint === undefined ? undefined : (parseKeyHint(hint) ?? hint),
     expiringBefore:
       expiring === undefined
         ? undefined
@@ -75,7 +75,7 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
 const STATUSES = [...STORED_STATUSES, 'expired'];
 
 /** Returns the plans that match these conditions; undefined: any. @throws OperatorError if a named record does not exist */
-export async function plansOf(
+export async function matchingPlans(
   db: Db,
   { productId, covers, planId }: Pick<LicenseQuery, 'productId' | 'covers' | 'planId'>,
 ): Promise<number[] | undefined> {
@@ -83,7 +83,7 @@ export async function plansOf(
   if (covers !== undefined) await named('covers', requireProduct(db, covers));
   const plan = planId === undefined ? undefined : await named('plan_id', requirePlan(db, planId));
   if (productId === undefined && covers === undefined) return plan && [plan.id];
-  const covering = covers === undefined ? undefined : bundlesOf(await readCatalogue(db), covers);
+  const covering = covers === undefined ? undefined : bundlesContaining(await readCatalogue(db), covers);
   const isCovering = (id: number) => id === covers || covering?.some((bundle) => bundle.id === id);
   return (await listPlans(db, productId))
     .filter((one) => (covers === undefined || isCovering(one.productId)) && (plan?.id ?? one.id) === one.id)
@@ -103,7 +103,7 @@ export function readSearch(typed: string): LicenseSearchText | undefined {
   const text = typed.trim();
   if (text === '') return undefined;
   // The domain of an e-mail address would be its provider's.
-  const { domain, ...others } = spellings(text);
+  const { domain, ...others } = normalizedForms(text);
   const identifiers = Object.values({ ...others, domain: text.includes('@') ? undefined : domain });
   return {
     // The longest word comes first, because it is probably the rarest.
@@ -111,7 +111,7 @@ export function readSearch(typed: string): LicenseSearchText | undefined {
     number: numberWord(`:${text}`),
     reference: text,
     id: /^\d{1,15}$/.test(text) ? Number(text) : undefined,
-    hint: asHint(text),
+    hint: parseKeyHint(text),
     identifiers: [...new Set(identifiers)].filter((one) => one !== undefined),
   };
 }

@@ -17,7 +17,7 @@ import { setLicense, type LicenseChanges, type LockedLicense } from '../store/li
 import { addDuration } from './durations';
 import { generateKey } from './core/keys';
 import { removeActivations } from './core/ledger';
-import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
+import { changeLicense, eventReason, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { storedKey } from './sealing';
 import { recordEvents } from './webhook-events';
@@ -32,7 +32,7 @@ export { listKeys, type LicenseKey };
 /** The maximum of open keys of a licence. */
 const MAX_KEYS = 1_000;
 
-export interface KeyTerms {
+export interface NewKeyOptions {
   label?: string | null | undefined;
   /** 1 or more; null: the licence's limit */
   activationLimit?: number | null | undefined;
@@ -69,7 +69,7 @@ export async function keysOf(
 export function addKey(
   db: Db,
   id: number,
-  { label = null, activationLimit = null, endsAt = null }: KeyTerms,
+  { label = null, activationLimit = null, endsAt = null }: NewKeyOptions,
   secret: Buffer | undefined,
   context: ChangeContext,
 ): Promise<AddedKey> {
@@ -87,7 +87,7 @@ export function editKey(
   db: Db,
   id: number,
   keyId: number,
-  changes: KeyTerms,
+  changes: NewKeyOptions,
   context: ChangeContext,
 ): Promise<LicenseKey> {
   return changeKeys(db, id, async (trx, license, keys) => {
@@ -116,7 +116,7 @@ export function endKey(
     const key = requireKey(keys, license, keyId);
     if (!free) refuseEnded(key, context);
     refuseMainKey(license, key);
-    const wasOpen = isOpen(key, context.now);
+    const wasOpen = isKeyActive(key, context.now);
     const ended = { ...key, endsAt: earlier(key.endsAt, context.now) };
     await change(trx, keys, ended);
     if (wasOpen) await record(trx, license, 'end-key', context, termsOf(key), termsOf(ended));
@@ -176,7 +176,7 @@ export function rekey(
         key_id: added.stored.id,
         key_hint: added.stored.keyHint,
         ...(overlap !== undefined && { old_key_ends_at: formatTimestamp(oldEndsAt) }),
-        ...reasonOf(context),
+        ...eventReason(context),
       },
       old.id === license.mainKeyId ? { mainKeyId: added.stored.id } : {},
     );
@@ -246,7 +246,7 @@ function requireOpenKey(
 }
 
 function refuseEnded(key: LicenseKey, { now }: ChangeContext): void {
-  if (!isOpen(key, now))
+  if (!isKeyActive(key, now))
     throw new OperatorError(`Key ${key.id} ended on ${formatTimestampOrNull(key.endsAt) ?? ''}.`, {
       code: 'CONFLICT',
       facts: { reason: 'key-ended' },
@@ -262,7 +262,7 @@ function refuseMainKey(license: LockedLicense, key: LicenseKey): void {
 }
 
 function refuseTooMany(keys: LicenseKey[], { id }: LockedLicense, { now }: ChangeContext): void {
-  if (keys.filter((key) => isOpen(key, now)).length >= MAX_KEYS)
+  if (keys.filter((key) => isKeyActive(key, now)).length >= MAX_KEYS)
     throw new OperatorError(`Licence ${id} has ${MAX_KEYS} keys, the most that a licence can have.`, {
       code: 'CONFLICT',
     });
@@ -277,7 +277,7 @@ function refusePast(endsAt: Date | null | undefined, { now }: ChangeContext): vo
 }
 
 /** Reports whether a key opens its licence. */
-export function isOpen({ endsAt }: Pick<LicenseKey, 'endsAt'>, now: Date): boolean {
+export function isKeyActive({ endsAt }: Pick<LicenseKey, 'endsAt'>, now: Date): boolean {
   return endsAt === null || endsAt > now;
 }
 
@@ -289,7 +289,7 @@ function earlier(end: Date | null, other: Date): Date {
   return end !== null && end < other ? end : other;
 }
 
-function withoutUndefined(changes: KeyTerms): Partial<LicenseKey> {
+function withoutUndefined(changes: NewKeyOptions): Partial<LicenseKey> {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 

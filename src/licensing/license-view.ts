@@ -9,7 +9,7 @@ import { findEvents, listLatestEvents, type EventAction, type RecordedEvent } fr
 import { countSlotsByKey, findKeys, type LicenseKey } from '../store/licenses/license-keys';
 import { findLicense, type License } from '../store/licenses/licenses';
 import { inSnapshot } from '../store/engine/transaction';
-import { noLicense, requirePlan, requireProduct } from './find-or-refuse';
+import { throwLicenseNotFound, requirePlan, requireProduct } from './find-or-throw';
 import type { KeyUse } from './license-keys';
 import { listKeyPage, searchSitePage, type Page, type PageRequest } from './lists';
 
@@ -38,7 +38,7 @@ export function viewLicense(
   { keys, sites, events }: { keys: number; sites: number; events: number },
 ): Promise<LicenseView> {
   return inSnapshot(db, async (trx) => {
-    const license = (await findLicense(trx, id)) ?? noLicense(id);
+    const license = (await findLicense(trx, id)) ?? throwLicenseNotFound(id);
     return {
       license,
       plan: await requirePlan(trx, license.plan.id),

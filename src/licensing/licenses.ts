@@ -9,8 +9,8 @@ import {
   type License,
 } from '../store/licenses/licenses';
 import { inSnapshot } from '../store/engine/transaction';
-import { noLicense, requirePlanNamed, requireProduct } from './find-or-refuse';
-import { canonicalKey, writtenKey } from './core/keys';
+import { throwLicenseNotFound, requirePlanNamed, requireProduct } from './find-or-throw';
+import { canonicalKey, keyDigests } from './core/keys';
 import { keysOf, type KeyUse } from './license-keys';
 import { toLicenseFilter } from './license-filter';
 import { OperatorError } from './operator-error';
@@ -61,7 +61,7 @@ async function findMeanings(db: Db, text: string): Promise<[Meanings[number], ..
   const number = marked ? marked.id : /^\d{1,15}$/.exec(written)?.[0];
   const reference = marked ? marked.reference?.trim() : written;
   const byId = number === undefined ? undefined : await findLicense(db, Number(number));
-  const byKey = marked ? undefined : await findLicenseByKey(db, writtenKey(canonicalKey(written)));
+  const byKey = marked ? undefined : await findLicenseByKey(db, keyDigests(canonicalKey(written)));
   // A known key is not searched as a reference, because the database's query log would show it.
   const byReference =
     reference === undefined || byKey ? undefined : await findLicenseByReference(db, reference);
@@ -99,7 +99,7 @@ export function readLicense(
   id: number,
 ): Promise<{ license: License; keys: KeyUse[]; activations: StoredActivation[] }> {
   return inSnapshot(db, async (trx) => {
-    const license = (await findLicense(trx, id)) ?? noLicense(id);
+    const license = (await findLicense(trx, id)) ?? throwLicenseNotFound(id);
     return { license, keys: await keysOf(trx, license), activations: await listActivations(trx, id) };
   });
 }

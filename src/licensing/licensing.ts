@@ -7,12 +7,12 @@ import { createReleaseFinder, type ReleaseFinder } from './download';
 import { createBatches } from './core/batches';
 import { createLedger, type Ledger } from './core/ledger';
 import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from './signer';
-import { lookUp, type LicenseMatch, type LicenseQuery } from './core/lookup';
-import { createLatestUpdate, rememberBriefly, type Update } from './updates';
+import { lookUp, type LicenseMatch, type LookupQuery } from './core/lookup';
+import { createLatestUpdate, cacheBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './core/validate';
 import type { Refusal, Validation } from './core/verdict';
-import { createTold, SPREAD_FACTOR } from './told';
-import { createRefusalAnnouncer } from './webhook-events';
+import { createSiteRecorder, SPREAD_FACTOR } from './spreading';
+import { createRefusalEnqueuer } from './webhook-events';
 
 export type { Db };
 
@@ -21,7 +21,7 @@ export interface Licensing {
   db: Db;
   now: () => Date;
   ledger: Ledger;
-  lookUp: (request: LicenseQuery) => Promise<LicenseMatch | undefined>;
+  lookUp: (request: LookupQuery) => Promise<LicenseMatch | undefined>;
   /** answers and counts one validate call; simultaneous calls share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
   releases: ReleaseFinder;
@@ -45,9 +45,9 @@ export function createLicensing(
   onAccessLogError: (error: unknown, lost: number) => void,
   settings: SigningSettings & { spreadFactor?: number; onFault?: (reason: string) => void } = NO_SIGNING,
 ): Licensing {
-  const find = createBatches((requests: LicenseQuery[]) => lookUp(db, requests));
-  const announceRefusals = createRefusalAnnouncer(db);
-  const keepTold = createTold(db, settings.spreadFactor ?? SPREAD_FACTOR);
+  const find = createBatches((requests: LookupQuery[]) => lookUp(db, requests));
+  const announceRefusals = createRefusalEnqueuer(db);
+  const keepTold = createSiteRecorder(db, settings.spreadFactor ?? SPREAD_FACTOR);
   const ledger = createLedger(db, createClientHistory(), find, now);
   return {
     db,
@@ -57,8 +57,8 @@ export function createLicensing(
     validate: createBatches(createValidator(db, ledger)),
     releases: createReleaseFinder(db),
     latestUpdate: createLatestUpdate(db),
-    findProduct: rememberBriefly((id) => findProduct(db, id)),
-    findPlan: rememberBriefly((id) => findPlan(db, id)),
+    findProduct: cacheBriefly((id) => findProduct(db, id)),
+    findPlan: cacheBriefly((id) => findPlan(db, id)),
     accessLog: createAccessLog(db, onAccessLogError, async (accesses) => {
       await announceRefusals(accesses);
       await keepTold(accesses);

@@ -10,12 +10,12 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
-import { noLicense } from './find-or-refuse';
+import { throwLicenseNotFound } from './find-or-throw';
 import {
   allowedTransitions,
   endWithGrace,
   liveStatus,
-  paidEnd,
+  paidUntil,
   transitionTarget,
   type EndWithGrace,
   type Transition,
@@ -50,7 +50,7 @@ export function changeState(
         actor: context.actor,
         action: transition,
         before: { status: liveStatus(license, context.now) },
-        after: { status: liveStatus({ ...license, status }, context.now), ...reasonOf(context) },
+        after: { status: liveStatus({ ...license, status }, context.now), ...eventReason(context) },
       },
     ]);
   });
@@ -105,7 +105,7 @@ export function setEnd(
           status: liveStatus({ status, ...end }, now),
           ...endFields(end),
           ...renewing(end.renewsItself),
-          ...reasonOf(context),
+          ...eventReason(context),
         },
       },
     ]);
@@ -133,7 +133,7 @@ function changeEnd(
         actor,
         action: 'renew',
         before: { status: liveStatus(license, now), ...endFields(license) },
-        after: { status, ...endFields(end), ...reasonOf(context) },
+        after: { status, ...endFields(end), ...eventReason(context) },
       },
     ]);
   });
@@ -161,12 +161,12 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field
       code: 'CONFLICT',
       facts: { reason: 'lifetime-license' },
     });
-  return endWithGrace(prolongedUntil(license, renewal.for, now, 'for'), graceDays);
+  return endWithGrace(extendedUntil(license, renewal.for, now, 'for'), graceDays);
 }
 
 /** Returns the paid-through date after a renewal, which counts from the old one until the grace period ends, then from now. */
-export function prolongedUntil(end: EndWithGrace, duration: string, now: Date, field?: string): Date {
-  const paid = paidEnd(end);
+export function extendedUntil(end: EndWithGrace, duration: string, now: Date, field?: string): Date {
+  const paid = paidUntil(end);
   const isOver = paid === null || end.expiresAt === null || end.expiresAt < now;
   return addDuration(isOver ? now : paid, duration, field);
 }
@@ -178,7 +178,7 @@ export async function changeLicense(
   work: (trx: Transaction, license: LockedLicense) => Promise<void>,
 ): Promise<License> {
   return inTransaction(db, async (trx) => {
-    await work(trx, (await lockLicense(trx, id)) ?? noLicense(id));
+    await work(trx, (await lockLicense(trx, id)) ?? throwLicenseNotFound(id));
     // Read before the commit: a failure after it would look as if nothing had changed, and a new key would be lost.
     return (await findLicense(trx, id)) as License;
   });
@@ -201,6 +201,6 @@ function requireTransition(license: LockedLicense, transition: Transition, now: 
 }
 
 /** Returns the reason and the order that an event records in addition to the change. */
-export function reasonOf({ reason, order }: ChangeContext): { reason?: string; order?: number } {
+export function eventReason({ reason, order }: ChangeContext): { reason?: string; order?: number } {
   return { ...(reason !== undefined && { reason }), ...(order !== undefined && { order }) };
 }

@@ -30,9 +30,9 @@ import {
   type Page,
   type PageRequest,
 } from './cursors';
-import { requireProduct } from './find-or-refuse';
+import { requireProduct } from './find-or-throw';
 import { canonicalAddress } from './ip-addresses';
-import { asHint } from './core/keys';
+import { parseKeyHint } from './core/keys';
 import { SORTS, toLicenseFilter, type LicenseQuery } from './license-filter';
 import { columnOf, readSort, sortRows } from './sorting';
 
@@ -151,7 +151,7 @@ export async function listRequestPage(
 ): Promise<Page<LoggedAccess>> {
   const filter: RequestFilter = {
     ...others,
-    keyHint: hint === undefined ? undefined : (asHint(hint) ?? hint),
+    keyHint: hint === undefined ? undefined : (parseKeyHint(hint) ?? hint),
     ip: ip === undefined ? undefined : (canonicalAddress(ip) ?? ip),
   };
   // A column of ASCII cannot be compared with other text.

@@ -88,7 +88,7 @@ function keyId(secret: Buffer): Buffer {
 }
 
 /** Reports whether a key given for one site may be sent to another address. Without an address, nothing is sent. */
-export function isSameOrigin(url: string | null, before: string | null): boolean {
+export function keepsOrigin(url: string | null, before: string | null): boolean {
   return url === null || (before !== null && new URL(url).origin === new URL(before).origin);
 }
 

@@ -4,17 +4,17 @@ import { findCoverage } from '../store/bundles';
 import type { Db } from '../store/engine/database';
 import { listSigningKeys, raiseTokenDays } from '../store/signing-keys';
 import { createBatches } from './core/batches';
-import { createMemory } from './memory';
-import { acceptedKeys, openSigningKey, toJwk, withStates, type PublicJwk } from './signing-keys';
+import { createTtlMap } from './ttl-map';
+import { verificationKeys, openSigningKey, toJwk, withSigningState, type PublicJwk } from './signing-keys';
 import {
-  lastingClaims,
-  tokenEnd,
+  staticClaims,
+  signedTokenExpiry,
   toSeconds,
-  type TokenSubject,
+  type ClaimsSubject,
   type Claims,
   type LastingClaims,
 } from './core/token-claims';
-import { rememberBriefly } from './updates';
+import { cacheBriefly } from './updates';
 
 export interface SigningSettings {
   /** the claim `iss` */
@@ -32,7 +32,7 @@ export const NO_SIGNING: SigningSettings = {
   offlineDays: 30,
 };
 
-export interface Token {
+export interface SignedToken {
   token: string;
   expiresAt: Date;
 }
@@ -47,14 +47,14 @@ export interface Signer {
   canSign(): Promise<boolean>;
   /** @param keyDigest the digest of the request's key @returns undefined if no key to sign with exists */
   signAnswer(
-    subject: TokenSubject,
+    subject: ClaimsSubject,
     request: { keyDigest: string; nonce: string | undefined; now: Date },
-  ): Promise<Token | undefined>;
+  ): Promise<SignedToken | undefined>;
   /** Signs a file whose time and end the ledger has recorded as `file`. @returns undefined if no key to sign with exists */
   signFile(
-    subject: TokenSubject,
+    subject: ClaimsSubject,
     request: { keyDigest: string; file: { madeAt: Date; endsAt: Date } },
-  ): Promise<Token | undefined>;
+  ): Promise<SignedToken | undefined>;
 }
 
 /** The tokens remembered for a minute; about 10 MB. */
@@ -71,7 +71,7 @@ export function createSigner(
   onFault: (reason: string) => void = () => undefined,
 ): Signer {
   const { keySecret } = settings;
-  const remembered = createMemory<Token & { at: Date }>(MAX_REMEMBERED, MINUTE_MS);
+  const remembered = createTtlMap<SignedToken & { at: Date }>(MAX_REMEMBERED, MINUTE_MS);
   const coverageOf = createBatches(async (asked: { licenseId: number; productId: number }[]) => {
     const distinct = (ids: number[]) => [...new Set(ids)];
     const { revisions, included } = await findCoverage(
@@ -86,8 +86,8 @@ export function createSigner(
   });
   let reported: string | undefined;
 
-  const readKeys = rememberBriefly(async () => {
-    const keys = withStates(await listSigningKeys(db));
+  const readKeys = cacheBriefly(async () => {
+    const keys = withSigningState(await listSigningKeys(db));
     const current = keys.find(({ state }) => state === 'current');
     const opened = current && openSigningKey(current, keySecret);
     const fault = typeof opened === 'string' ? opened : undefined;
@@ -102,9 +102,9 @@ export function createSigner(
   });
 
   async function signToken(
-    subject: TokenSubject,
+    subject: ClaimsSubject,
     { keyDigest, nonce, type, at, days, endsAt }: TokenRequest,
-  ): Promise<Token | undefined> {
+  ): Promise<SignedToken | undefined> {
     const { signing, noted } = await readKeys(0);
     if (signing === undefined) return undefined;
     const { license, asked } = subject;
@@ -112,7 +112,7 @@ export function createSigner(
       licenseId: license.id,
       productId: license.product.id,
     });
-    const lasting = lastingClaims(subject, covered, settings.issuer);
+    const lasting = staticClaims(subject, covered, settings.issuer);
     const what = JSON.stringify([
       ...[type, signing.kid, keyDigest, Math.floor(at.getTime() / MINUTE_MS), asked?.productId, revision],
       ...[lasting, subject.keyEndsAt, type === FILE_TYPE && endsAt],
@@ -136,11 +136,11 @@ export function createSigner(
     get offlineDays() {
       return settings.offlineDays;
     },
-    publicKeys: async () => acceptedKeys((await readKeys(0)).keys, now()).map(toJwk),
+    publicKeys: async () => verificationKeys((await readKeys(0)).keys, now()).map(toJwk),
     canSign: async () => (await readKeys(0)).signing !== undefined,
     signAnswer: (subject, { now: at, ...request }) => {
       const { tokenDays: days } = settings;
-      const endsAt = tokenEnd(subject, at, days);
+      const endsAt = signedTokenExpiry(subject, at, days);
       return signToken(subject, { ...request, type: ANSWER_TYPE, at, days, endsAt });
     },
     signFile: (subject, { keyDigest, file: { madeAt, endsAt } }) =>

@@ -35,7 +35,7 @@ export interface PublicJwk {
 /** An instance may sign with a retired key until it has read the keys again. */
 const FOLLOW_MS = 60_000;
 
-export function withStates(keys: SigningKey[]): SigningKeyInUse[] {
+export function withSigningState(keys: SigningKey[]): SigningKeyInUse[] {
   const current = keys.find(({ retiredAt }) => retiredAt === null);
   return keys.map((key) => ({
     ...key,
@@ -44,8 +44,8 @@ export function withStates(keys: SigningKey[]): SigningKeyInUse[] {
 }
 
 /** Lists the keys in the order in which they sign. */
-export async function listSigningKeys(db: Db): Promise<SigningKeyInUse[]> {
-  return withStates(await list(db));
+export async function listKeysInUse(db: Db): Promise<SigningKeyInUse[]> {
+  return withSigningState(await list(db));
 }
 
 export async function listSigningKeyPage(
@@ -53,13 +53,13 @@ export async function listSigningKeyPage(
   { after, limit }: PageRequest,
 ): Promise<Page<SigningKeyInUse>> {
   const [last] = readCursor<[number]>(after, [isCursorId]) ?? [];
-  const keys = await listSigningKeys(db);
+  const keys = await listKeysInUse(db);
   const from = last === undefined ? 0 : keys.findIndex(({ id }) => id === last) + 1;
   return toPage(keys.slice(from, from + limit + 1), limit, ({ id }) => [id]);
 }
 
 /** Returns the keys whose tokens are accepted: those that sign now or later, or whose tokens are still valid. */
-export function acceptedKeys<Key extends SigningKey>(keys: Key[], now: Date): Key[] {
+export function verificationKeys<Key extends SigningKey>(keys: Key[], now: Date): Key[] {
   return keys.filter(
     ({ retiredAt, compromised, tokenDays }) =>
       !compromised &&
@@ -91,7 +91,7 @@ export function addSigningKey(
   return inTransaction(db, async (trx) => {
     const keys = await lockSigningKeys(trx);
     const kid = await insertNew(trx, keys, secret, context);
-    return find(await listSigningKeys(trx), kid);
+    return find(await listKeysInUse(trx), kid);
   });
 }
 
@@ -167,7 +167,7 @@ export function retireSigningKey(
       retiredBy: key.retiredBy ?? actor,
       compromised,
     });
-    return find(await listSigningKeys(trx), kid);
+    return find(await listKeysInUse(trx), kid);
   });
 }
 

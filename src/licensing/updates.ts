@@ -4,12 +4,12 @@ import type { Db } from '../store/engine/database';
 import {
   findRelease,
   listPublished,
-  WHOLE_ROLLOUT,
+  FULL_ROLLOUT,
   type PublishedVersion,
   type Release,
 } from '../store/releases';
 import { coversRelease, entitledUntil, type EndTerms } from './core/verdict';
-import { createCache } from './memory';
+import { createCache } from './ttl-map';
 import { latestRelease } from './versions';
 
 /**
@@ -23,9 +23,9 @@ import { latestRelease } from './versions';
  *
  * @param network as `networkOfClient` returns it, so that a changing IPv6 address stays in its group
  */
-export function rolloutGroup(network: string, productId: number): number {
+export function rolloutBucket(network: string, productId: number): number {
   const digest = createHash('sha256').update(`${productId} ${network}`).digest();
-  return digest.readUInt32BE() % WHOLE_ROLLOUT;
+  return digest.readUInt32BE() % FULL_ROLLOUT;
 }
 
 /** Returns the published versions that all addresses of a share are offered, in percent. */
@@ -37,7 +37,7 @@ export function reaching<T extends Pick<Release, 'rollout'>>(published: readonly
  * Returns the version that addresses are offered: at 10, the 10 percent that get new versions first.
  * @param share by default all addresses, or the largest share that is offered any version
  */
-export function offeredTo<T extends Pick<Release, 'version' | 'rollout'>>(
+export function releasesForBucket<T extends Pick<Release, 'version' | 'rollout'>>(
   published: readonly T[],
   share = Math.max(1, ...published.map(({ rollout }) => rollout)),
 ): T | undefined {
@@ -46,7 +46,7 @@ export function offeredTo<T extends Pick<Release, 'version' | 'rollout'>>(
 
 /** Returns the shares that are offered different versions, smallest first; the last one is all addresses. */
 export function sharesOf(published: readonly Pick<Release, 'rollout'>[]): number[] {
-  return [...new Set([...published.map(({ rollout }) => rollout), WHOLE_ROLLOUT])].sort((a, b) => a - b);
+  return [...new Set([...published.map(({ rollout }) => rollout), FULL_ROLLOUT])].sort((a, b) => a - b);
 }
 
 /**
@@ -64,16 +64,18 @@ export function offeredVersion<T extends PublishedVersion>(
   now: Date,
 ): T | undefined {
   // Most products have no rollout, so a digest for each download would be wasted.
-  const isStaged = network !== undefined && published.some(({ rollout }) => rollout < WHOLE_ROLLOUT);
-  const share = isStaged ? rolloutGroup(network, id) + 1 : undefined;
+  const isStaged = network !== undefined && published.some(({ rollout }) => rollout < FULL_ROLLOUT);
+  const share = isStaged ? rolloutBucket(network, id) + 1 : undefined;
   const isEnded = license !== undefined && entitledUntil(license, now) !== undefined;
   const entitled = isEnded ? published.filter((release) => coversRelease(license, release, now)) : [];
-  return offeredTo(entitled, share) ?? offeredTo(published, share);
+  return releasesForBucket(entitled, share) ?? releasesForBucket(published, share);
 }
 
 /** Returns the versions that only some addresses are offered, by the API and downloads. */
 export function rolloutsOf<T extends Pick<Release, 'version' | 'rollout'>>(published: readonly T[]): T[] {
-  return published.filter((one) => one.rollout < WHOLE_ROLLOUT && offeredTo(published, one.rollout) === one);
+  return published.filter(
+    (one) => one.rollout < FULL_ROLLOUT && releasesForBucket(published, one.rollout) === one,
+  );
 }
 
 /** Reads the release that is chosen from a product's published versions. */
@@ -91,11 +93,11 @@ export async function readChosen<T extends { version: string }>(
   }
 }
 
-/** Reads the version that addresses are offered (`offeredTo`). */
+/** Reads the version that addresses are offered (`releasesForBucket`). */
 export function findOffered(db: Db, productId: number, share?: number): Promise<Release | undefined> {
   return readChosen(
     () => listPublished(db, productId),
-    (published) => offeredTo(published, share),
+    (published) => releasesForBucket(published, share),
     (version) => findRelease(db, productId, version),
   );
 }
@@ -127,17 +129,17 @@ const REMEMBER_MS = 1_000;
 export function createLatestUpdate(
   db: Db,
 ): (productId: number, network: string) => Promise<Update | undefined> {
-  const stagesOf = rememberBriefly((productId) => findStages(db, productId));
+  const stagesOf = cacheBriefly((productId) => findStages(db, productId));
   return async (productId, network) => {
     const stages = await stagesOf(productId);
     if (stages.length === 1) return stages[0]?.update;
-    const group = rolloutGroup(network, productId);
+    const group = rolloutBucket(network, productId);
     return stages.find(({ below }) => group < below)?.update;
   };
 }
 
 /** Caches answers briefly. Requests during a lookup wait for the same answer; failures are not cached. */
-export function rememberBriefly<Answer>(
+export function cacheBriefly<Answer>(
   lookUp: (id: number) => Promise<Answer>,
 ): (id: number) => Promise<Answer> {
   const remembered = createCache<Answer>(REMEMBER_MS);
@@ -146,7 +148,7 @@ export function rememberBriefly<Answer>(
 
 async function findStages(db: Db, productId: number): Promise<StagedUpdate[]> {
   const product = await findProduct(db, productId);
-  if (product === undefined) return [{ below: WHOLE_ROLLOUT, update: undefined }];
+  if (product === undefined) return [{ below: FULL_ROLLOUT, update: undefined }];
   const stages: StagedUpdate[] = [];
   for (const below of sharesOf(await listPublished(db, productId))) {
     const release = await findOffered(db, productId, below);

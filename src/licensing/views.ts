@@ -5,11 +5,11 @@ import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
 import { jsonOf } from '../base/json';
-import type { Token } from '../store/tokens';
+import type { ApiToken } from '../store/tokens';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
-import { liveStatus, paidEnd } from './core/states';
+import { liveStatus, paidUntil } from './core/states';
 
 /** Licences, activations and keys as JSON in snake_case; only `addedKeyJson` shows a key. */
 
@@ -26,7 +26,7 @@ export function licenseJson(license: License, now: Date) {
     ...jsonOf(license, 'activationLimit', 'activationsUsed', 'customer', 'reference'),
     metadata: readMetadata(license.metadata),
     ...jsonOf(license, 'expiresAt'),
-    paid_until: formatTimestampOrNull(paidEnd(license)),
+    paid_until: formatTimestampOrNull(paidUntil(license)),
     ...jsonOf(license, 'renewsItself', 'lastCheckAt', 'lastCheckIp', 'checkCount', 'createdAt', 'revision'),
   };
 }
@@ -92,7 +92,7 @@ export function accessJson(access: LoggedAccess) {
   };
 }
 
-export function tokenJson(token: Token) {
+export function tokenJson(token: ApiToken) {
   return jsonOf(token, 'id', 'name', 'scope', 'createdAt', 'expiresAt', 'lastUsedAt');
 }
 

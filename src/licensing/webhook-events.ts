@@ -7,11 +7,11 @@ import { customerDigest } from '../store/customer-digest';
 import type { Db, Transaction } from '../store/engine/database';
 import { insertEvents, type EventAction, type LicenseEvent } from '../store/events';
 import { findLicensesByIds, lockLicenses, type License } from '../store/licenses/licenses';
-import { insertOutboxRowOnce, insertOutboxRows, type NewOutboxRow } from '../store/outbox';
+import { insertOutboxRowIfNew, insertOutboxRows, type NewOutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import { listSubscribers, type Subscriber } from '../store/webhooks';
-import { createMemory } from './memory';
+import { createTtlMap } from './ttl-map';
 import { readMetadata } from './metadata';
 import { liveStatus } from './core/states';
 
@@ -128,11 +128,11 @@ export function webhookRow(
 /** Writes a licence's history, and notifies receivers. The caller has raised the revision by one for each event. */
 export async function recordEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
   await insertEvents(trx, events);
-  await announceEvents(trx, events);
+  await enqueueLicenseWebhooks(trx, events);
 }
 
 /** Notifies receivers of changes recorded elsewhere. @param events all of the transaction's events since the last call */
-export async function announceEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
+export async function enqueueLicenseWebhooks(trx: Transaction, events: LicenseEvent[]): Promise<void> {
   const subscribers = await listSubscribers(trx);
   if (subscribers.length === 0) return;
   const told = events.map((event) => {
@@ -193,7 +193,7 @@ function publicActor(actor: string): string {
 }
 
 /** Notifies receivers of a release, in the transaction of its change. */
-export async function announceRelease(
+export async function enqueueReleaseWebhook(
   trx: Transaction,
   type: 'release.published' | 'release.withdrawn',
   { id, productId, version }: Pick<Release, 'id' | 'productId' | 'version'>,
@@ -208,13 +208,13 @@ export async function announceRelease(
 }
 
 /** Notifies receivers that a customer was erased, once an hour, because an erasure has several transactions. */
-export async function announceErasure(trx: Transaction, address: string, now: Date): Promise<void> {
+export async function enqueueErasureWebhook(trx: Transaction, address: string, now: Date): Promise<void> {
   const type = 'customer.erased';
   const id = customerDigest(address);
   for (const one of await listSubscribers(trx))
     if (isSubscribed(one, type)) {
       const once = `ce:${one.id}:${id}:${hourOf(now)}`;
-      await insertOutboxRowOnce(trx, webhookRow(one.id, type, { customer: { id } }, now, once));
+      await insertOutboxRowIfNew(trx, webhookRow(one.id, type, { customer: { id } }, now, once));
     }
 }
 
@@ -223,7 +223,12 @@ function hourOf(at: Date): number {
 }
 
 /** Notifies receivers that a key of a licence is in many hands, once a month for each key. */
-export async function announceSpreading(db: Db, licenseId: number, keyId: number, now: Date): Promise<void> {
+export async function enqueueSpreadingWebhook(
+  db: Db,
+  licenseId: number,
+  keyId: number,
+  now: Date,
+): Promise<void> {
   const type = 'key.spreading';
   const subscribers = (await listSubscribers(db)).filter((one) => isSubscribed(one, type));
   if (subscribers.length === 0) return;
@@ -234,7 +239,10 @@ export async function announceSpreading(db: Db, licenseId: number, keyId: number
     if (license === undefined) return;
     for (const { id } of subscribers) {
       const once = `ks:${id}:${keyId}:${now.toISOString().slice(0, 7)}`;
-      await insertOutboxRowOnce(trx, webhookRow(id, type, { license: licenseData(license, now) }, now, once));
+      await insertOutboxRowIfNew(
+        trx,
+        webhookRow(id, type, { license: licenseData(license, now) }, now, once),
+      );
     }
   });
 }
@@ -242,14 +250,14 @@ export async function announceSpreading(db: Db, licenseId: number, keyId: number
 /** The names that a process remembers, so that it does not query the database for each refusal. */
 const MAX_REMEMBERED = 10_000;
 /** The licences locked by one transaction, which blocks their clients. */
-const LOCKED_AT_ONCE = 50;
+const LOCK_BATCH_SIZE = 50;
 
 /**
  * Notifies receivers of refused downloads, once for each licence, reason and hour, and of activations above the limit,
  * once for each licence, identifier and hour.
  */
-export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<void> {
-  const told = createMemory<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
+export function createRefusalEnqueuer(db: Db): (refused: Access[]) => Promise<void> {
+  const told = createTtlMap<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
 
   return async (accesses) => {
     const subscribers = await listSubscribers(db);
@@ -266,7 +274,7 @@ export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<v
     });
     if (news.length === 0) return;
     const ids = [...new Set(news.map(({ access }) => access.licenseId as number))];
-    for (const some of chunksOf(ids, LOCKED_AT_ONCE)) await queue(some);
+    for (const some of chunksOf(ids, LOCK_BATCH_SIZE)) await queue(some);
     for (const { once, access } of news) told.set(once, { at: access.at });
 
     function queue(some: number[]): Promise<void> {
@@ -284,7 +292,7 @@ export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<v
               identifier !== null && { activation: { identifier, name: null } }),
             ...(type === 'download.refused' && { reason: outcome }),
           };
-          await insertOutboxRowOnce(trx, webhookRow(id, type, data, at, once));
+          await insertOutboxRowIfNew(trx, webhookRow(id, type, data, at, once));
         }
       });
     }

@@ -7,11 +7,11 @@ import { openSealedKey, sealKey } from '../licensing/sealing';
 import type { Db } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
-import { mailIsOff, queueMail, type Mail, type MailDetails, type Mailing } from './queue';
+import { mailOffError, queueMail, type Mail, type MailDetails, type Mailing } from './queue';
 
 /** Replies of a seller to a customer, which are sent unchanged. */
 
-export interface Answer {
+export interface SupportReply {
   /** an e-mail address */
   to: string;
   subject: string;
@@ -24,9 +24,9 @@ export interface Answer {
  * key, and is deleted after it was sent or given up.
  * @throws OperatorError if mail is off, a text is missing, or it contains a key that cannot be encrypted
  */
-export async function sendAnswer(
+export async function enqueueReply(
   db: Db,
-  answer: Answer,
+  answer: SupportReply,
   {
     license,
     mailing,
@@ -42,7 +42,7 @@ export async function sendAnswer(
     now: Date;
   },
 ): Promise<Mail> {
-  if (mailing === undefined) throw mailIsOff();
+  if (mailing === undefined) throw mailOffError();
   const to = requireEmail(answer.to);
   const subject = answer.subject.replace(/\s+/g, ' ').trim();
   const body = answer.body.replace(/\r\n?/g, '\n').trim();
@@ -74,7 +74,7 @@ function sealAnswer(text: { subject: string; body: string }, secret: Buffer | un
 }
 
 /** Returns the text of a reply; undefined if it was deleted or there is no secret. @throws SealError for another secret */
-export function openAnswer(
+export function openReply(
   { sealed, subject, body }: MailDetails,
   secret: Buffer | undefined,
 ): { subject: string; body: string } | undefined {

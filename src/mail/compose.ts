@@ -1,19 +1,19 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
-import { inBothForms } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
+import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { openKey } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
+import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Db } from '../store/engine/database';
-import { tellProfile } from '../store/customer-profiles';
+import { saveReportedProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
 import { findOrder } from '../store/orders/orders';
 import type { OutboxRow } from '../store/outbox';
@@ -23,7 +23,7 @@ import { findReleaseById, type Release } from '../store/releases';
 import { inReadCommitted } from '../store/engine/transaction';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
-import { openAnswer } from './answers';
+import { openReply } from './answers';
 import { plainMail, renderMail, type KeyLine, type MailContent, type Values } from './render';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { tellStanding } from '../texts/customers/sentences';
@@ -127,7 +127,7 @@ export async function composeMail(
   if (license === undefined) return { obsolete: true };
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
   // Skip a licence that was revoked or cancelled after the mail was queued.
-  if (type === 'license_key' && isFinal(liveStatus(license, now))) return { obsolete: true };
+  if (type === 'license_key' && isTerminalStatus(liveStatus(license, now))) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
   const spoken = await inTheirLanguage(db, row, to);
@@ -171,7 +171,7 @@ async function composeLink(
   const values = { link: `${pages}/enter/${code}` };
   if (type === 'operator_link') return finish(row, to, type, values, settings);
   // Store the language now instead of at the request, whose duration would reveal known addresses.
-  await inReadCommitted(db, (trx) => tellProfile(trx, to, { language: row.language }, row.createdAt));
+  await inReadCommitted(db, (trx) => saveReportedProfile(trx, to, { language: row.language }, row.createdAt));
   return finish(await inTheirLanguage(db, row, to), to, type, values, settings);
 }
 
@@ -194,7 +194,7 @@ async function composeSecurity(
 }
 
 /** The maximum number of lines from the changelog. A mail is read at a glance; the customer's page has the rest. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 
 /** Returns the values for the notice of a security release. @param publicUrl if undefined, the mail has no link */
 export function securityValues(
@@ -202,7 +202,7 @@ export function securityValues(
   { version, changelog }: Release,
   publicUrl: string | undefined,
 ): Values {
-  const fixed = securityLines(changelog).slice(0, MOST_LINES);
+  const fixed = securityLines(changelog).slice(0, MAX_LINES);
   return {
     product: name,
     version,
@@ -242,7 +242,7 @@ function composeAnswer(
 
 function openAnswerOrNone(details: MailDetails, secret: Buffer | undefined) {
   try {
-    return openAnswer(details, secret);
+    return openReply(details, secret);
   } catch (error) {
     if (error instanceof SealError) return undefined;
     throw error;
@@ -289,7 +289,7 @@ async function composeKeys(
     const key = revealKey(license, settings.keySecret);
     if (key === undefined) return { failed: 'KEY_UNKNOWN' };
     const { product, plan } = license;
-    const endsAt = paidEnd(license);
+    const endsAt = paidUntil(license);
     const hasEnded = liveStatus(license, now) === 'expired';
     const end =
       endsAt !== null && (hasEnded || endsAt > now) ? `, ${sentences.runs({ endsAt, hasEnded })}` : '';
@@ -312,7 +312,7 @@ async function composeFailedPayment(
   const billingUrl = order && (await findShop(db, order.shop))?.billingUrl;
   const licenses = (await findLicensesByIds(db, ids)).filter(({ status }) => !STOPPED.includes(status));
   const unpaid = licenses
-    .filter((license) => (formatTimestampOrNull(paidEnd(license)) ?? '') <= (end ?? ''))
+    .filter((license) => (formatTimestampOrNull(paidUntil(license)) ?? '') <= (end ?? ''))
     .sort((a, b) => a.id - b.id);
   const [first] = unpaid;
   if (order === undefined || !billingUrl || first === undefined) return { obsolete: true };
@@ -321,7 +321,7 @@ async function composeFailedPayment(
   const spoken = await inTheirLanguage(db, row, to);
   const { day } = CUSTOMERS[spoken.language as CustomerLanguage].language;
   const { support_url, my_url } = await valuesOf(db, first, spoken, settings);
-  const paid = paidEnd(first);
+  const paid = paidUntil(first);
   const values = {
     products: [...new Set(unpaid.map(({ product }) => product.name))].join(', '),
     billing_url: billingUrl,
@@ -345,7 +345,7 @@ async function contentOf(
   db: Db,
   type: Extract<MailRequest['type'], 'license_key' | 'reminder' | 'key_changed' | 'site_removed'>,
   license: License,
-  { days_before: days, key_id: keyId, site }: MailDetails,
+  { days_before: days, key_id: keyId, site, test_sites: testSites = [] }: MailDetails,
   { secret, language, now }: { secret: Buffer | undefined; language: CustomerLanguage; now: Date },
 ): Promise<{ text: TextName | undefined; values?: Values }> {
   const { day } = CUSTOMERS[language].language;
@@ -353,8 +353,8 @@ async function contentOf(
     case 'license_key': {
       const key = revealKey(license, secret);
       if (key === undefined) return { text: undefined };
-      const entries = joomlaEntries(await readCatalogue(db), license.product.id);
-      const names = namesOfEntries(entries);
+      const entries = updateSites(await readCatalogue(db), license.product.id);
+      const names = updateSiteNames(entries);
       return {
         text: type,
         values: {
@@ -387,7 +387,11 @@ async function contentOf(
     case 'site_removed':
       return {
         text: type,
-        values: { ...validityOf(license, language, now), site: inBothForms(site ?? '-') },
+        values: {
+          ...validityOf(license, language, now),
+          site: withAsciiForm(site ?? '-'),
+          test_sites: testSites.length === 0 ? undefined : testSites.map(withAsciiForm).join(', '),
+        },
       };
   }
 }
@@ -396,7 +400,7 @@ async function contentOf(
 function validityOf(license: License, language: CustomerLanguage, now: Date): Values {
   const { language: written, sentences } = CUSTOMERS[language];
   const { activationType } = license.plan;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   switch (liveStatus(license, now)) {
     case 'active':
       // A subscription that awaits its renewal continues after its paid-through date.
@@ -438,7 +442,7 @@ async function valuesOf(
   settings: ComposerSettings,
 ): Promise<Values> {
   const { product, plan } = license;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const { renewUrl, supportUrl } = await requireProduct(db, product.id);
   return {
     product: product.name,

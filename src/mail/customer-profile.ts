@@ -8,13 +8,13 @@ export { findProfile };
 
 type Profile = Pick<CustomerProfile, 'name' | 'language' | 'chosenName' | 'chosenLanguage'>;
 
-export interface Person {
+export interface Recipient {
   name: string | null;
   /** null for the default (LICENSING_MAIL_LANGUAGE) */
   language: CustomerLanguage | null;
 }
 
-export function personOf(profile: Profile | undefined): Person {
+export function personOf(profile: Profile | undefined): Recipient {
   return {
     name: profile?.chosenName ?? profile?.name ?? null,
     language: asCustomerLanguage(profile?.chosenLanguage ?? profile?.language) ?? null,
@@ -22,6 +22,6 @@ export function personOf(profile: Profile | undefined): Person {
 }
 
 /** Returns the name and language for an address. @param address null if unknown */
-export async function readPerson(db: Db, address: string | null): Promise<Person> {
+export async function readPerson(db: Db, address: string | null): Promise<Recipient> {
   return personOf(address === null ? undefined : await findProfile(db, address));
 }

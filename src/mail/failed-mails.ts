@@ -12,9 +12,9 @@ import {
   type OutboxRow,
 } from '../store/outbox';
 import {
-  mailIsOff,
+  mailOffError,
   reportMails,
-  stateOf,
+  mailStateOf,
   type Mail,
   type Mailing,
   type MailReport,
@@ -62,7 +62,7 @@ export async function sendMailAgain(
       code: 'CONFLICT',
       facts: { reason: 'mail-only-once', mail: id },
     });
-  if (mailing === undefined) throw mailIsOff('no mail can be sent');
+  if (mailing === undefined) throw mailOffError('no mail can be sent');
   const isOwn = OWN_RECIPIENT.includes(type as MailType);
   const address = isOwn ? row.recipient : await requireAddress(db, row);
   // Leave the recipient of other mails empty: it is looked up when they are sent.
@@ -102,7 +102,7 @@ async function requireFailed(db: Db, id: number): Promise<OutboxRow> {
       code: 'NOT_FOUND',
       facts: { reason: 'no-mail', mail: id },
     });
-  if (stateOf(row) !== 'failed')
+  if (mailStateOf(row) !== 'failed')
     throw new OperatorError('This mail was not given up.', {
       code: 'CONFLICT',
       facts: { reason: 'mail-not-failed', mail: id },

@@ -40,6 +40,7 @@ export function previewMail(
     entry: 'Gallery Pro',
     days: '30',
     site: 'client.example',
+    test_sites: 'staging.client.example',
     name: 'client.example',
   };
   return renderMail(text, values, [{ what: 'Gallery Pro (Developer)', key: KEY }]);

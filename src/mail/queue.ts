@@ -1,13 +1,13 @@
 import { formatTimestampOrNull } from '../base/days';
 import { findEmail, requireEmail } from '../licensing/customer-email';
 import { readCursor, isCursorId, toPage, type Page, type PageRequest } from '../licensing/cursors';
-import { noLicense } from '../licensing/find-or-refuse';
+import { throwLicenseNotFound } from '../licensing/find-or-throw';
 import { issueLicenses, openKey, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { rekey, type Rekeying } from '../licensing/license-keys';
 import { findLicense, type License } from '../licensing/licenses';
 import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
-import { isFinal, type LiveStatus } from '../licensing/core/states';
+import { isTerminalStatus, type LiveStatus } from '../licensing/core/states';
 import { jsonOf } from '../base/json';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds, findLicensesOfCustomers } from '../store/licenses/licenses';
@@ -45,7 +45,8 @@ export type MailRequest =
   | { type: 'operator_link'; email: string }
   /** Without a key's id, it is about the main key. */
   | { type: 'key_changed'; licenseId: number; keyId?: number | undefined }
-  | { type: 'site_removed'; licenseId: number; site: string }
+  /** With the test sites that were removed together with it. */
+  | { type: 'site_removed'; licenseId: number; site: string; testSites?: string[] }
   /** Mails to a customer's present address and to the former one. The licence is one of the customer's, if there is any. */
   | { type: 'address_new' | 'address_old'; email: string; licenseId: number | null }
   /** A seller's reply (answers.ts). */
@@ -82,6 +83,8 @@ export interface MailDetails {
   end?: string | null;
   key_id?: number;
   site?: string;
+  /** the test sites that were removed together with the site */
+  test_sites?: string[] | undefined;
   webhook_id?: number;
   /** the licences whose keys an order's mail contains, or that a failed payment was for */
   license_ids?: number[];
@@ -164,7 +167,7 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
     }
     case 'reminder': {
       const { licenseId, daysBefore } = request;
-      const license = (await findLicense(db, licenseId)) ?? noLicense(licenseId);
+      const license = (await findLicense(db, licenseId)) ?? throwLicenseNotFound(licenseId);
       return { ...row, licenseId, ...reminderOf(license, daysBefore) };
     }
     case 'key_changed': {
@@ -177,14 +180,18 @@ async function draft(db: Db, request: MailRequest, context: QueueContext): Promi
       return { ...row, address, recipient: address, licenseId: request.licenseId };
     }
     case 'site_removed':
-      return { ...row, licenseId: request.licenseId, details: { site: request.site } };
+      return {
+        ...row,
+        licenseId: request.licenseId,
+        details: { site: request.site, test_sites: request.testSites },
+      };
     case 'license_key':
       return { ...row, licenseId: request.licenseId };
   }
 }
 
 /** Returns the deduplication key of a reminder, so that each step before a licence's end has at most one. */
-export function reminderName(
+export function reminderDedupKey(
   { id, expiresAt }: Pick<License, 'id' | 'expiresAt'>,
   daysBefore: DaysBefore,
 ): string {
@@ -193,10 +200,10 @@ export function reminderName(
 
 function reminderOf(license: License, daysBefore: DaysBefore): Pick<NewOutboxRow, 'details' | 'once'> {
   const details: MailDetails = { days_before: daysBefore, end: formatTimestampOrNull(license.expiresAt) };
-  return { details, once: reminderName(license, daysBefore) };
+  return { details, once: reminderDedupKey(license, daysBefore) };
 }
 
-export function mailIsOff(effect = 'no key can be sent'): OperatorError {
+export function mailOffError(effect = 'no key can be sent'): OperatorError {
   return new OperatorError(`Mail is not set up, so ${effect}.`, {
     code: 'CONFLICT',
     facts: { reason: 'mail-off' },
@@ -209,13 +216,13 @@ function requireMailable(
   mailing: Mailing | undefined,
   secret: Buffer | undefined,
 ): Mailing {
-  if (mailing === undefined) throw mailIsOff();
+  if (mailing === undefined) throw mailOffError();
   if (license.customer === null || findEmail(license.customer) === undefined)
     throw new OperatorError(`Licence ${license.id} has no customer to whom its key could be sent.`, {
       code: 'CONFLICT',
       facts: { reason: 'no-customer', license: license.id },
     });
-  if (isFinal(license.status as LiveStatus))
+  if (isTerminalStatus(license.status as LiveStatus))
     throw new OperatorError(`Licence ${license.id} is ${license.status}, so its key opens nothing.`, {
       code: 'CONFLICT',
       facts: { reason: 'license-final', license: license.id },
@@ -354,10 +361,10 @@ export function reportJson({ mail, ...report }: MailReport) {
 
 function toMail(row: OutboxRow): Mail {
   const { id, type, createdAt, sentAt } = row;
-  return { id, type, state: stateOf(row), createdAt, sentAt };
+  return { id, type, state: mailStateOf(row), createdAt, sentAt };
 }
 
-export function stateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
+export function mailStateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
   if (sentAt !== null) return 'sent';
   return failedAt === null ? 'queued' : 'failed';
 }

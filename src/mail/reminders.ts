@@ -1,14 +1,14 @@
 import { DAY_MS } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { lockLease, type Lease } from '../store/leases';
-import { findQueuedOnce } from '../store/outbox';
-import { listEnds, listPlansToRemind, type End } from '../store/reminders';
+import { findByDedupKeys } from '../store/outbox';
+import { listEnds, listPlansToRemind, type EndingLicense } from '../store/reminders';
 import { inTransaction } from '../store/engine/transaction';
-import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
+import { queueMail, REMINDER_DAYS, reminderDedupKey, type DaysBefore, type Mailing } from './queue';
 
 /** The time in which a reminder must be queued. Later ones are skipped, so that switching reminders on causes no flood. */
 const WINDOW_MS = DAY_MS;
-const AT_ONCE = 100;
+const BATCH_SIZE = 100;
 /** The time between two reminders. A thousand at once would delay customers' links, and look like spam to the mail server. */
 const APART_MS = 1_000;
 
@@ -32,12 +32,12 @@ export async function queueReminders(db: Db, context: ReminderContext): Promise<
   for (const daysBefore of REMINDER_DAYS) {
     const upTo = new Date(context.now.getTime() + daysBefore * DAY_MS);
     const window = { after: new Date(upTo.getTime() - WINDOW_MS), upTo };
-    for (let ends: End[] = []; ;) {
-      ends = await listEnds(db, planIds, window, ends.at(-1), AT_ONCE);
+    for (let ends: EndingLicense[] = []; ;) {
+      ends = await listEnds(db, planIds, window, ends.at(-1), BATCH_SIZE);
       const queuedNow = await queuePortion(db, ends, daysBefore, queued, context);
       if (queuedNow === undefined) return queued;
       queued += queuedNow;
-      if (ends.length < AT_ONCE) break;
+      if (ends.length < BATCH_SIZE) break;
       if (!(await context.goesOn())) return queued;
     }
   }
@@ -47,17 +47,17 @@ export async function queueReminders(db: Db, context: ReminderContext): Promise<
 /** @param earlier the number that was queued before @returns the number; undefined if another instance has the lease */
 async function queuePortion(
   db: Db,
-  ends: End[],
+  ends: EndingLicense[],
   daysBefore: DaysBefore,
   earlier: number,
   { lease, mailing: { language }, now }: ReminderContext,
 ): Promise<number | undefined> {
   const known = ends.filter(({ expiresAt, createdAt }) => +createdAt < +expiresAt - daysBefore * DAY_MS);
-  const done = await findQueuedOnce(
+  const done = await findByDedupKeys(
     db,
-    known.map((end) => reminderName(end, daysBefore)),
+    known.map((end) => reminderDedupKey(end, daysBefore)),
   );
-  const open = known.filter((end) => !done.has(reminderName(end, daysBefore)));
+  const open = known.filter((end) => !done.has(reminderDedupKey(end, daysBefore)));
   if (open.length === 0) return 0;
   return inTransaction(db, async (trx) => {
     if (!(await lockLease(trx, lease, now))) return undefined;

@@ -1,7 +1,7 @@
-import { bundlesOf, readCatalogue } from '../licensing/bundles';
+import { bundlesContaining, readCatalogue } from '../licensing/bundles';
 import { coversRelease } from '../licensing/core/verdict';
 import { findEmail } from '../licensing/customer-email';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-throw';
 import { forEach } from '../base/for-each';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions } from '../licensing/versions';
@@ -9,8 +9,8 @@ import { recordEvents } from '../licensing/webhook-events';
 import { listPlans, type Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
-import { lockLicenses, raiseRevisions } from '../store/licenses/licenses';
-import { findQueuedOnce, insertOutboxRows } from '../store/outbox';
+import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
+import { findByDedupKeys, insertOutboxRows } from '../store/outbox';
 import { findReleaseById, type Release } from '../store/releases';
 import {
   advanceNotice,
@@ -19,14 +19,14 @@ import {
   insertNotice,
   latestNoticeDue,
   listNoticeLicenses,
-  listToldVersions,
+  listReportedVersions,
   listUnfinishedNotices,
   type SecurityNotice,
 } from '../store/security-notices';
 import { inTransaction } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { securityValues, type Letterhead } from './compose';
-import { mailIsOff, queueRow, type MailDetails, type Mailing } from './queue';
+import { mailOffError, queueRow, type MailDetails, type Mailing } from './queue';
 import { renderMail, type MailContent } from './render';
 import { readMailText } from './texts';
 
@@ -37,9 +37,9 @@ import { readMailText } from './texts';
  */
 
 /** The licences in one transaction, which blocks their clients for about 0.1 s. */
-const LICENSES_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 /** The licences that are counted at once; counting locks nothing. */
-const COUNTED_AT_ONCE = 500;
+const COUNT_BATCH_SIZE = 500;
 /** The rate of these mails. It is 300 a minute, which a usual mail server accepts from one sender. */
 export const NOTICES_A_SECOND = 5;
 const APART_MS = 1_000 / NOTICES_A_SECOND;
@@ -57,7 +57,7 @@ interface Concerned {
 
 /** Lists the plans whose licences cover a product, by id. */
 async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
-  const bundles = bundlesOf(await readCatalogue(db), productId);
+  const bundles = bundlesContaining(await readCatalogue(db), productId);
   const products = new Set([productId, ...bundles.map(({ id }) => id)]);
   return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
@@ -74,7 +74,7 @@ async function readPortion(
   if (plan === undefined) return { concerned: [], next: undefined };
   const licenses = await listNoticeLicenses(db, plan.id, plan.id === planId ? licenseId : 0, limit);
   const covering = licenses.filter((one) => coversRelease({ ...one, plan }, release, now));
-  const told = await listToldVersions(
+  const told = await listReportedVersions(
     db,
     release.productId,
     covering.map(({ id }) => id),
@@ -95,7 +95,7 @@ async function countConcerned(db: Db, release: Release, now: Date): Promise<numb
   const plans = await plansCovering(db, release.productId);
   const customers = new Set<string>();
   for (let place: Place | undefined = BEGINNING; place !== undefined;) {
-    const portion = await readPortion(db, { release, plans }, place, COUNTED_AT_ONCE, now);
+    const portion = await readPortion(db, { release, plans }, place, COUNT_BATCH_SIZE, now);
     for (const { address } of portion.concerned) customers.add(customerDigest(address));
     place = portion.next;
   }
@@ -155,7 +155,7 @@ export async function startNotice(
   const { id, version } = release;
   if (release.notifiedAt !== null) throw notifiedAlready(version);
   requireSecurityRelease(release);
-  if (mailing === undefined) throw mailIsOff('no customer can be told');
+  if (mailing === undefined) throw mailOffError('no customer can be told');
   await inTransaction(db, async (trx) => {
     if (!(await claimNotice(trx, id, now))) throw notifiedAlready(version);
     // Queue behind the mails of another release, so that both together keep the rate.
@@ -211,13 +211,13 @@ async function queuePortion(
   const { concerned, next } =
     release === undefined
       ? { concerned: [], next: undefined }
-      : await readPortion(db, { release, plans }, notice, LICENSES_AT_ONCE, now);
+      : await readPortion(db, { release, plans }, notice, BATCH_SIZE, now);
   const first = new Map<string, Concerned>();
   for (const one of concerned) {
     const name = noticeName(releaseId, one.address);
     if (!first.has(name)) first.set(name, one);
   }
-  const queued = await findQueuedOnce(db, [...first.keys()]);
+  const queued = await findByDedupKeys(db, [...first.keys()]);
   const mails = [...first].filter(([name]) => !queued.has(name));
   const from = latest(now, notice.dueAt).getTime();
   const place = {
@@ -237,7 +237,7 @@ async function queuePortion(
         )
       ).keys(),
     ];
-    await raiseRevisions(trx, new Map(ids.map((id) => [id, 1])));
+    await incrementRevisions(trx, new Map(ids.map((id) => [id, 1])));
     await recordEvents(
       trx,
       ids.map((id) => ({

@@ -5,12 +5,12 @@ import { createPool } from '../runner/pool';
 import type { Db } from '../store/engine/database';
 import { reasonCode } from '../store/engine/errors';
 import {
-  changeClaimed,
+  updateClaimedRow,
   claimOutboxRow,
   deleteOutboxRow,
-  noteOnDueRows,
-  onQueued,
-  untilRecorded,
+  setErrorOnDueRows,
+  onEnqueued,
+  retryUntilRecorded,
   type OutboxRow,
 } from '../store/outbox';
 import { NOTICES_A_SECOND } from './security-release';
@@ -103,7 +103,7 @@ export function startMailSender(
     async work(row) {
       const outcome = postponed(row, now()) ?? (await attempt(row));
       if (outcome === 'obsolete') await deleteOutboxRow(db, row.id);
-      else if (!(await untilRecorded(() => changeClaimed(db, row, outcome), row, { now, stopping })))
+      else if (!(await retryUntilRecorded(() => updateClaimedRow(db, row, outcome), row, { now, stopping })))
         log.warn({ mail: row.id }, 'another instance has taken this mail over, or it was erased meanwhile');
       return undefined;
     },
@@ -178,7 +178,7 @@ export function startMailSender(
     if (!isOfServer || isResting()) return;
     restsUntil = now().getTime() + (RESTS_MS[Math.min(rests++, RESTS_MS.length - 1)] as number);
     // Store the reason with the waiting mails, for `why` and the licence's page.
-    await noteOnDueRows(db, 'mail', now(), stored, NOTED).catch(() => undefined);
+    await setErrorOnDueRows(db, 'mail', now(), stored, NOTED).catch(() => undefined);
   }
 
   /** Extends the claims. If the database is unavailable, a claim expires, and the mail may arrive twice. */
@@ -187,7 +187,7 @@ export function startMailSender(
     for (const row of sending) {
       if (end - (row.nextAttemptAt as Date).getTime() < CLAIM_MS / 2) continue;
       row.nextAttemptAt = new Date(end);
-      changeClaimed(db, row, { nextAttemptAt: row.nextAttemptAt }).catch(() => undefined);
+      updateClaimedRow(db, row, { nextAttemptAt: row.nextAttemptAt }).catch(() => undefined);
     }
   }
 
@@ -195,7 +195,7 @@ export function startMailSender(
     prolongClaims();
     wake();
   });
-  const forget = onQueued(db, 'mail', wake);
+  const forget = onEnqueued(db, 'mail', wake);
   const stop = () => {
     forget();
     return loop.stop();

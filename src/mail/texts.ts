@@ -21,7 +21,7 @@ export const PLACEHOLDERS = {
   customer_link: ['link'],
   operator_link: ['link'],
   key_changed: [...OF_LICENSE, 'key_hint', 'old_key_ends'],
-  site_removed: [...OF_LICENSE, 'site'],
+  site_removed: [...OF_LICENSE, 'site', 'test_sites'],
   security_release: ['product', 'version', 'fixed', 'my_url', 'support_url'],
   address_new: ['my_url', 'support_url'],
   address_old: ['support_url'],

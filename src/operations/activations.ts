@@ -4,13 +4,13 @@ import { requireIdentifierText, requireLabel } from '../licensing/fields';
 import { listActivationPage } from '../licensing/lists';
 import { activationJson } from '../licensing/views';
 import { notFound } from './kit/failures';
-import { list, post, remove, type Call } from './kit/operation';
-import { pageOf, readId, requireLicense } from './kit/reading';
-import { exactly, Paging, Text } from './kit/schemas';
-import { Activation } from './kit/things';
+import { list, post, remove, type OperationCall } from './kit/operation';
+import { pageOf, readId, requireLicense } from './kit/request-params';
+import { strictObject, PageQuery, Text } from './kit/schemas';
+import { Activation } from './kit/response-schemas';
 
 /** Returns the activation in the path, with its licence. */
-async function requireActivation(call: Pick<Call, 'db' | 'path' | 'caller'>) {
+async function requireActivation(call: Pick<OperationCall, 'db' | 'path' | 'caller'>) {
   const license = await requireLicense(call);
   const id = readId(call, 'activation_id', 'activation');
   const activation = await findActivation(call.db, license.id, { id });
@@ -24,7 +24,7 @@ export const activationOperations = {
     {
       summary: 'List the activations of a licence',
       forShops: true,
-      query: exactly(Paging),
+      query: strictObject(PageQuery),
       data: Activation,
     },
     async (call) => {
@@ -36,9 +36,9 @@ export const activationOperations = {
   addLicenseActivation: post(
     '/licenses/{id}/activations',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Activate an identifier, over the limit too, and in every state of the licence',
-      body: exactly({
+      body: strictObject({
         identifier: Text,
         name: Type.Optional(Type.String({ description: 'A label for people.' })),
       }),
@@ -65,7 +65,7 @@ export const activationOperations = {
   ),
   removeLicenseActivation: remove(
     '/licenses/{id}/activations/{activation_id}',
-    { goesOn: true, summary: 'Free the slot of an identifier' },
+    { needsNoRecentSignIn: true, summary: 'Free the slot of an identifier' },
     async (call) => {
       const { license, activation } = await requireActivation(call);
       await removeActivation(call.db, license, activation.identifier, call.context);

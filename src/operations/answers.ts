@@ -3,15 +3,15 @@ import { myPageUrl } from '../licensing/api';
 import { readPerson } from '../mail/customer-profile';
 import { findEmail } from '../licensing/customer-email';
 import { findLicense } from '../licensing/licenses';
-import { sendAnswer } from '../mail/answers';
+import { enqueueReply } from '../mail/answers';
 import { mailJson } from '../mail/queue';
 import { readyAnswer } from '../support/ready-answer';
 import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
 import { invalid } from './kit/failures';
 import { get, post } from './kit/operation';
-import { requireLicense } from './kit/reading';
-import { exactly, IdGiven, oneOf, Text, TextOrNull, wordOf } from './kit/schemas';
-import { Mail } from './kit/things';
+import { requireLicense } from './kit/request-params';
+import { strictObject, IdGiven, enumOf, Text, TextOrNull, enumAsText } from './kit/schemas';
+import { Mail } from './kit/response-schemas';
 
 /** The number of latest requests that an answer considers. */
 const LATEST = 50;
@@ -22,12 +22,12 @@ export const answerOperations = {
     {
       summary: 'Write the ready answer to the customer of a licence',
       description: "By what holds now and what happened, in the customer's language or the one asked for.",
-      query: exactly({ language: Type.Optional(oneOf(CUSTOMER_LANGUAGES)) }),
-      data: exactly(
+      query: strictObject({ language: Type.Optional(enumOf(CUSTOMER_LANGUAGES)) }),
+      data: strictObject(
         {
           case: Text,
           to: TextOrNull,
-          language: wordOf(CUSTOMER_LANGUAGES),
+          language: enumAsText(CUSTOMER_LANGUAGES),
           subject: Text,
           body: Text,
           may_send: Type.Boolean({ description: 'Whether mail is set up.' }),
@@ -66,10 +66,10 @@ export const answerOperations = {
       summary: 'Mail an answer to a customer, as it is written here',
       description:
         '409 when mail is not set up. With a licence, it stands in its history and its mails, and goes to its customer unless `to` says otherwise.',
-      body: exactly({
+      body: strictObject({
         license_id: Type.Optional(Type.Integer({ ...IdGiven, maximum: 2 ** 53 - 1 })),
         to: Type.Optional(Type.String({ description: 'An e-mail address.' })),
-        language: Type.Optional(oneOf(CUSTOMER_LANGUAGES)),
+        language: Type.Optional(enumOf(CUSTOMER_LANGUAGES)),
         subject: Type.String({ maxLength: 200 }),
         body: Type.String({ maxLength: 20_000, description: 'Plain text.' }),
       }),
@@ -85,7 +85,7 @@ export const answerOperations = {
       if (to === '') throw invalid('to', 'Say to whom it goes: there is no customer.');
       const { mailing, keySecret: secret } = settings;
       const language = sent.language ?? mailing?.language ?? 'en';
-      const mail = await sendAnswer(
+      const mail = await enqueueReply(
         db,
         { to, subject, body, language },
         { license, mailing, secret, actor: caller.actor, now },

@@ -1,14 +1,14 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
-import { followUpdateXml } from '../joomla/follow-xml';
-import { listProducts } from '../licensing/catalogue';
-import { isGiven, withStored, type Config } from '../settings/config';
+import { regenerateUpdateXml } from '../joomla/regenerate-update-xml';
+import { listCatalogue } from '../licensing/catalogue';
+import { isSetExternally, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
 import { describeRoute, withStoredPassword } from '../mail/settings';
 import { sendTestMail, tryMailServer } from '../mail/test-mail';
 import { requireEmail } from '../licensing/customer-email';
-import { MOST_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
+import { MAX_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
 import {
   EDITABLE,
   EDITABLE_NAMES,
@@ -26,18 +26,18 @@ import {
   MAIL_TEXT,
   PICTURE,
   readEffective,
-  readStored,
+  readStoredSettings,
   SETTING_SOURCES,
   sourceOf,
   storeRow,
   storeSetting,
   type StoredSetting,
 } from '../settings/stored';
-import { invalid, ManageError, notFound } from './kit/failures';
+import { invalid, OperationError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
-import { list, patch, post, put, remove, type Call } from './kit/operation';
+import { list, patch, post, put, remove, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
-import { exactly, oneOf, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './kit/schemas';
+import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
 import type { UploadRules } from './kit/upload';
 
 /** The operations on settings. A seller may change some; those of the environment are only shown. */
@@ -84,7 +84,7 @@ function describeListen(listen: Config['listen']): string {
   return 'path' in listen ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
 }
 
-const Setting = exactly(
+const Setting = strictObject(
   {
     name: Text,
     variable: Type.String({ description: 'Of the environment, where it wins over what is stored.' }),
@@ -93,7 +93,7 @@ const Setting = exactly(
       type: ['string', 'integer', 'null'],
       description: 'As it counts now. A password or secret is `***`.',
     }),
-    source: wordOf(SETTING_SOURCES),
+    source: enumAsText(SETTING_SOURCES),
     changed_by: TextOrNull,
     changed_at: TimeOrNull,
   },
@@ -103,9 +103,9 @@ const Setting = exactly(
 const PICTURE_SOURCES = [...SETTING_SOURCES, 'none'] as const;
 
 /** Lists the current settings from the database and not from memory, so that a change shows at once. */
-async function listAll({ db, settings }: Pick<Call, 'db' | 'settings'>) {
+async function listAll({ db, settings }: Pick<OperationCall, 'db' | 'settings'>) {
   const config = await readEffective(db, settings.config);
-  const { rows } = await readStored(db, settings.keySecret);
+  const { rows } = await readStoredSettings(db, settings.keySecret);
   const stored = new Map(rows.map((row) => [row.name, row]));
   return [
     ...EDITABLE_NAMES.map((name) => toThing(config, name, stored.get(name))),
@@ -114,7 +114,7 @@ async function listAll({ db, settings }: Pick<Call, 'db' | 'settings'>) {
       variable: variableOf(name as SettingName),
       editable: false,
       value: value(config),
-      source: isGiven(config, variableOf(name as SettingName)) ? 'environment' : 'default',
+      source: isSetExternally(config, variableOf(name as SettingName)) ? 'environment' : 'default',
       changed_by: null,
       changed_at: null,
     })),
@@ -138,11 +138,11 @@ function toThing(config: Config, name: EditableName, row: StoredSetting | undefi
 function schemaOf(of: Editable): TSchema {
   switch (of.kind) {
     case 'text':
-      return orNull(Type.String({ maxLength: of.most }));
+      return nullable(Type.String({ maxLength: of.most }));
     case 'url':
-      return orNull(Type.String({ maxLength: 255 }));
+      return nullable(Type.String({ maxLength: 255 }));
     case 'mail':
-      return orNull(
+      return nullable(
         Type.String({
           maxLength: 1000,
           description:
@@ -150,15 +150,15 @@ function schemaOf(of: Editable): TSchema {
         }),
       );
     case 'choice':
-      return orNull(oneOf(of.of));
+      return nullable(enumOf(of.of));
     case 'number':
-      return orNull(Type.Integer({ minimum: of.min, maximum: of.max }));
+      return nullable(Type.Integer({ minimum: of.min, maximum: of.max }));
   }
 }
 
 type Changes = Partial<Record<EditableName, string | number | null>> & { untried?: boolean };
 
-const Changed = exactly(
+const Changed = strictObject(
   {
     ...Object.fromEntries(EDITABLE_NAMES.map((name) => [name, Type.Optional(schemaOf(EDITABLE[name]))])),
     untried: Type.Optional(
@@ -171,7 +171,7 @@ const Changed = exactly(
 const readChanged = bodyReader(Changed);
 
 /** Stores settings if the service could start with them. A new address is also written into every update XML. */
-async function change(call: Call<unknown, Changes>): Promise<void> {
+async function change(call: OperationCall<unknown, Changes>): Promise<void> {
   const { db, body, settings, context } = call;
   const { untried = false, ...given } = body;
   const changes = Object.entries(given).map(([name, value]): [EditableName, string | null] => [
@@ -179,7 +179,7 @@ async function change(call: Call<unknown, Changes>): Promise<void> {
     readValue(value),
   ]);
   for (const [name] of changes) refuseGiven(settings.config, name);
-  const { stored } = await readStored(db, settings.keySecret);
+  const { stored } = await readStoredSettings(db, settings.keySecret);
   for (const change of changes)
     if (change[0] === 'mail_url' && change[1] !== null)
       change[1] = withStoredPassword(change[1], stored.values.mail_url);
@@ -191,8 +191,8 @@ async function change(call: Call<unknown, Changes>): Promise<void> {
   await settings.refresh();
   if (given.public_url === undefined) return;
   const home = await readEffective(db, settings.config);
-  for (const { id } of await listProducts(db))
-    await followUpdateXml(db, home, id, { own: settings.ownFiles });
+  for (const { id } of await listCatalogue(db))
+    await regenerateUpdateXml(db, home, id, { own: settings.ownFiles });
 }
 
 function readValue(value: string | number | null): string | null {
@@ -201,14 +201,14 @@ function readValue(value: string | number | null): string | null {
 
 function refuseGiven(config: Config, name: EditableName): void {
   const variable = variableOf(name);
-  if (isGiven(config, variable))
+  if (isSetExternally(config, variable))
     throw new OperatorError(
       `${name} is set by ${variable} in the environment or in the settings file, which wins. Remove it there and restart the service to set it here.`,
       { code: 'CONFLICT', field: name, facts: { reason: 'in-environment', variable } },
     );
 }
 
-/** Checks the changed settings. @throws ManageError with the field whose value cannot be used */
+/** Checks the changed settings. @throws OperationError with the field whose value cannot be used */
 function tryOut(
   config: Config,
   stored: StoredSettings,
@@ -228,7 +228,11 @@ function tryOut(
   return withStored(config, tried);
 }
 
-async function tryMail({ mail }: Config, untried: boolean, settings: Call['settings']): Promise<void> {
+async function tryMail(
+  { mail }: Config,
+  untried: boolean,
+  settings: OperationCall['settings'],
+): Promise<void> {
   if (mail === undefined) return;
   // Refuse a file or folder of the machine, which a user of a browser must not choose.
   if (mail.route.kind !== 'smtp' || mail.route.ca !== undefined)
@@ -247,7 +251,7 @@ async function tryMail({ mail }: Config, untried: boolean, settings: Call['setti
 export function fileSettingFault(config: Config, name: string, value: string): string | undefined {
   if (name === PICTURE) {
     const bytes = Buffer.from(value, 'base64');
-    return bytes.length <= MOST_UPLOADED_BYTES && uploadedPicture(bytes)
+    return bytes.length <= MAX_UPLOADED_BYTES && uploadedPicture(bytes)
       ? undefined
       : 'It must be a PNG, JPEG or WebP picture of at most 256 KiB.';
   }
@@ -260,24 +264,28 @@ export function fileSettingFault(config: Config, name: string, value: string): s
     tryOut(config, NOTHING_STORED, [[name, value]]);
     return undefined;
   } catch (error) {
-    if (error instanceof ManageError) return error.message;
+    if (error instanceof OperationError) return error.message;
     throw error;
   }
 }
 
-const PictureThing = exactly(
-  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: wordOf(PICTURE_SOURCES) },
+const PictureThing = strictObject(
+  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: enumAsText(PICTURE_SOURCES) },
   { title: 'ShopPicture' },
 );
 
 function pictureThing(config: Config) {
   const { shopLogo } = config;
-  const source = isGiven(config, 'LICENSING_SHOP_LOGO') ? 'environment' : shopLogo ? 'stored' : 'none';
+  const source = isSetExternally(config, 'LICENSING_SHOP_LOGO')
+    ? 'environment'
+    : shopLogo
+      ? 'stored'
+      : 'none';
   return { type: shopLogo?.type ?? null, bytes: shopLogo?.bytes.length ?? 0, source };
 }
 
 function refusePictureGiven(config: Config): void {
-  if (isGiven(config, 'LICENSING_SHOP_LOGO'))
+  if (isSetExternally(config, 'LICENSING_SHOP_LOGO'))
     throw new OperatorError(
       'The picture is set by LICENSING_SHOP_LOGO in the environment or in the settings file, which wins.',
       { code: 'CONFLICT', facts: { reason: 'in-environment', variable: 'LICENSING_SHOP_LOGO' } },
@@ -319,7 +327,7 @@ export const configurationOperations = {
       upload: {
         types: [...UPLOADED_TYPES],
         rules: (): UploadRules<Buffer> => ({
-          limit: MOST_UPLOADED_BYTES,
+          limit: MAX_UPLOADED_BYTES,
           take: readAll,
           digest: (bytes) => bytes.toString('base64'),
           discard: () => Promise.resolve(),
@@ -327,7 +335,7 @@ export const configurationOperations = {
       },
       data: PictureThing,
     },
-    async (call: Call<unknown, { file?: Buffer }>) => {
+    async (call: OperationCall<unknown, { file?: Buffer }>) => {
       const { db, body, settings, context } = call;
       refusePictureGiven(settings.config);
       if (body.file === undefined) throw invalid('file', 'The picture is missing: the part "file".');
@@ -351,8 +359,8 @@ export const configurationOperations = {
     '/settings/test-mail',
     {
       summary: 'Send a test mail at once, and tell what the mail server said',
-      body: exactly({ to: Type.String({ description: 'An e-mail address.' }) }),
-      data: exactly({ to: Text, from: Text, answer: Text }, { title: 'TestMail' }),
+      body: strictObject({ to: Type.String({ description: 'An e-mail address.' }) }),
+      data: strictObject({ to: Text, from: Text, answer: Text }, { title: 'TestMail' }),
       hasDeadline: false,
     },
     async ({ db, body, settings }) => {

@@ -3,14 +3,14 @@ import { changeCustomer } from '../privacy/change-customer';
 import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } from '../privacy/customer-list';
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './kit/failures';
-import { get, list, patch, remove, type Call } from './kit/operation';
-import { pageOf } from './kit/reading';
+import { get, list, patch, remove, type OperationCall } from './kit/operation';
+import { pageOf } from './kit/request-params';
 import {
-  exactly,
+  strictObject,
   Id,
-  oneOf,
-  orNull,
-  Paging,
+  enumOf,
+  nullable,
+  PageQuery,
   sortBy,
   Text,
   TextOrNull,
@@ -18,9 +18,9 @@ import {
   TimeOrNull,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/things';
+import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/response-schemas';
 
-const Summary = exactly(
+const Summary = strictObject(
   {
     id: Type.String({ description: 'Hex digits of a digest of the address, which names nobody in a log.' }),
     customer: Text,
@@ -31,13 +31,13 @@ const Summary = exactly(
   { title: 'Customer' },
 );
 
-const Seat = exactly(
+const Seat = strictObject(
   {
     license_id: Id,
     identifier: Text,
     name: TextOrNull,
     ip: TextOrNull,
-    key_id: orNull(Id),
+    key_id: nullable(Id),
     free: Type.Boolean(),
     site: TextOrNull,
     activated_at: Time,
@@ -67,19 +67,19 @@ const sections: Record<Section, TSchema> = {
   operators: records('An operator with the same address.'),
 };
 
-const Language = oneOf(['en', 'de']);
+const Language = enumOf(['en', 'de']);
 const person = {
   name: TextOrNull,
-  language: orNull({ ...Language, description: 'null: as LICENSING_MAIL_LANGUAGE says.' }),
+  language: nullable({ ...Language, description: 'null: as LICENSING_MAIL_LANGUAGE says.' }),
 };
 
-const ChangedCustomer = exactly(
+const ChangedCustomer = strictObject(
   {
     id: Type.String({ description: 'Another one after a change of the address.' }),
     customer: Text,
     ...person,
-    note: orNull(Type.String({ description: "The seller's own; nobody outside sees it." })),
-    moved: exactly(
+    note: nullable(Type.String({ description: "The seller's own; nobody outside sees it." })),
+    moved: strictObject(
       { licenses: Type.Integer({ minimum: 0 }), orders: Type.Integer({ minimum: 0 }) },
       { description: 'That have another address now.' },
     ),
@@ -87,7 +87,7 @@ const ChangedCustomer = exactly(
   { title: 'ChangedCustomer' },
 );
 
-const CustomerData = exactly(
+const CustomerData = strictObject(
   {
     id: Text,
     customer: Text,
@@ -96,7 +96,7 @@ const CustomerData = exactly(
     }),
     ...person,
     licenses: Type.Array(
-      exactly({
+      strictObject({
         ...licenseFields,
         keys: Type.Array(Key),
         activations: Type.Array(Activation),
@@ -112,13 +112,13 @@ const CustomerData = exactly(
     shortened: Type.Array(Text, {
       description: 'Lists that are longer than shown; `licensing customer export` writes them whole.',
     }),
-    next: orNull(Type.Integer({ description: 'The `after` of the next page of licences.' })),
+    next: nullable(Type.Integer({ description: 'The `after` of the next page of licences.' })),
   },
   { title: 'CustomerData' },
 );
 
 /** Returns the id or the address in the path. */
-function customerOf({ path }: Pick<Call, 'path'>): string {
+function customerOf({ path }: Pick<OperationCall, 'path'>): string {
   return path.customer ?? '';
 }
 
@@ -127,12 +127,12 @@ export const customerOperations = {
     '/customers',
     {
       summary: 'List customers by their e-mail address',
-      query: exactly({
+      query: strictObject({
         q: Type.Optional(
           Type.String({ description: 'What `q` of `GET /licenses` finds: the customers of those licences.' }),
         ),
         sort: sortBy(CUSTOMER_SORTS, 'By address. Without it from A to Z.'),
-        ...Paging,
+        ...PageQuery,
       }),
       data: Summary,
     },
@@ -153,7 +153,7 @@ export const customerOperations = {
       description:
         '`customer` is the id, which keeps the address out of logs, or the address. Looks through whole tables. Later pages have further licences, with what belongs to them.',
       hasDeadline: false,
-      query: exactly({ limit: Paging.limit, after: Type.Optional(Id) }),
+      query: strictObject({ limit: PageQuery.limit, after: Type.Optional(Id) }),
       data: CustomerData,
     },
     async (call) => {
@@ -164,17 +164,19 @@ export const customerOperations = {
   updateCustomer: patch(
     '/customers/{customer}',
     {
-      goesOnWith: 'nothing but `note`',
+      noRecentSignInWith: 'nothing but `note`',
       summary: "Change a customer's address, language, name or note",
       description:
         "A new address takes along licences, orders, the mails that wait, name and language, in one transaction; both addresses are mailed, and pages opened by a link to the old one end. 409 with the field `email` when the address is another customer's: with `join` both become one.",
       hasDeadline: false,
-      body: exactly({
+      body: strictObject({
         email: Type.Optional(Type.String({ description: 'The new address.' })),
-        language: Type.Optional(orNull({ ...Language, description: 'null: as orders and links said last.' })),
-        name: Type.Optional(orNull(Type.String({ description: 'null: as orders said last.' }))),
+        language: Type.Optional(
+          nullable({ ...Language, description: 'null: as orders and links said last.' }),
+        ),
+        name: Type.Optional(nullable(Type.String({ description: 'null: as orders said last.' }))),
         note: Type.Optional(
-          orNull(
+          nullable(
             Type.String({
               description: "The seller's own, at most 1,000 characters; nobody outside sees it. null: none.",
             }),

@@ -1,14 +1,14 @@
 import { doctor as english } from '../texts/operators/en/doctor';
 import { list } from './kit/operation';
-import { oneOf, exactly, Text } from './kit/schemas';
+import { enumOf, strictObject, Text } from './kit/schemas';
 
 export const doctorOperations = {
   examine: list(
     '/doctor',
     {
       summary: 'Examine the installation, as far as the service can look',
-      data: exactly(
-        { id: Text, state: oneOf(['ok', 'warning', 'problem']), message: Text },
+      data: strictObject(
+        { id: Text, state: enumOf(['ok', 'warning', 'problem']), message: Text },
         { title: 'Finding' },
       ),
       hasDeadline: false,

@@ -3,9 +3,9 @@ import { listRequestPage, listEventPage } from '../licensing/lists';
 import { parseMoment } from '../licensing/timestamps';
 import { accessJson, eventJson } from '../licensing/views';
 import { list } from './kit/operation';
-import { pageOf, requireLicense } from './kit/reading';
-import { exactly, IdGiven, Paging, Text, TimeGiven } from './kit/schemas';
-import { Access, LicenseEvent } from './kit/things';
+import { pageOf, requireLicense } from './kit/request-params';
+import { strictObject, IdGiven, PageQuery, Text, TimeInput } from './kit/schemas';
+import { Access, LicenseEvent } from './kit/response-schemas';
 
 const NEWEST_FIRST = 'The newest first.';
 
@@ -16,7 +16,7 @@ export const historyOperations = {
       summary: 'The history of a licence',
       description: NEWEST_FIRST,
       forShops: true,
-      query: exactly(Paging),
+      query: strictObject(PageQuery),
       data: LicenseEvent,
     },
     async (call) => {
@@ -34,7 +34,7 @@ export const historyOperations = {
       summary: "The access log's entries of a licence",
       description: NEWEST_FIRST,
       forShops: true,
-      query: exactly(Paging),
+      query: strictObject(PageQuery),
       data: Access,
     },
     async (call) => {
@@ -48,13 +48,13 @@ export const historyOperations = {
     {
       summary: "The access log's entries: downloads, and what was refused",
       description: NEWEST_FIRST,
-      query: exactly({
+      query: strictObject({
         outcome: Type.Optional(Type.String({ description: '`ok`, or the code of a refusal.' })),
         product_id: Type.Optional(IdGiven),
         hint: Type.Optional(Type.String({ description: 'The end of a key.' })),
         ip: Type.Optional(Text),
-        since: Type.Optional(TimeGiven),
-        ...Paging,
+        since: Type.Optional(TimeInput),
+        ...PageQuery,
       }),
       data: Access,
     },

@@ -1,36 +1,36 @@
 import { createHash } from 'node:crypto';
 import { Type, type Static } from '@sinclair/typebox';
-import { countAfterImport } from '../figures/statistics';
+import { recountAfterImport } from '../figures/statistics';
 import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { listMoves } from '../transfer/moving/list';
-import { moveIn } from '../transfer/moving/run';
+import { moveLicensesIn } from '../transfer/moving/run';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
-import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
+import { importJson, moveJson, undoResultJson } from '../transfer/moving/views';
 import { invalid } from './kit/failures';
-import { list, post, type Call } from './kit/operation';
-import { isSet, pageOf, readId } from './kit/reading';
+import { list, post, type OperationCall } from './kit/operation';
+import { isSet, pageOf, readId } from './kit/request-params';
 import {
-  exactly,
-  Flag,
+  strictObject,
+  QueryFlag,
   Id,
-  oneOf,
-  orNull,
-  Paging,
+  enumOf,
+  nullable,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  wordOf,
+  enumAsText,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-const Fields = exactly({
-  dry_run: Type.Optional(Flag),
+const Fields = strictObject({
+  dry_run: Type.Optional(QueryFlag),
   from: Type.Optional(
     Type.String({
       description: `The former system: ${SOURCES.map(({ name }) => name).join(', ')}. csv is any table, as without it. Those that read the site's tables take no body.`,
@@ -43,15 +43,15 @@ const Fields = exactly({
     }),
   ),
   make_plans: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'Makes products and plans by their names there, where `plans` says nothing: as with `new`, with the limit and the period that most of their licences have.',
   }),
   dates: Type.Optional(
-    oneOf(DATE_FORMS, { description: 'How dates are written in a file; asked for where two forms fit.' }),
+    enumOf(DATE_FORMS, { description: 'How dates are written in a file; asked for where two forms fit.' }),
   ),
   confirm_columns: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description:
       'The columns that a dry run has shown are right, of a system whose tables are not known for certain.',
   }),
@@ -72,7 +72,7 @@ const Fields = exactly({
   product: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
   plan: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
   skip_bad_rows: Type.Optional({
-    ...Flag,
+    ...QueryFlag,
     description: 'Of csv: imports the other rows. Otherwise one row that does not fit refuses the import.',
   }),
 });
@@ -85,32 +85,32 @@ const Hints = Type.Array(TextOrNull, {
     'The ends of the keys; null: a new key; an empty text: a key that is kept, and too short to show its end.',
 });
 
-const Moved = exactly(
+const Moved = strictObject(
   {
-    id: orNull({ ...Id, description: 'Of the run; null: a dry run.' }),
+    id: nullable({ ...Id, description: 'Of the run; null: a dry run.' }),
     dry_run: Type.Boolean(),
     source: Text,
     plans: Type.Array(
-      exactly({
+      strictObject({
         key: Type.String({ description: 'As `plans` names it.' }),
         name: Text,
         product: Text,
         licenses: Count,
         left_out: Type.Boolean(),
-        target: orNull(
-          exactly({
-            plan_id: orNull({ ...Id, description: 'null: a plan that would be made.' }),
+        target: nullable(
+          strictObject({
+            plan_id: nullable({ ...Id, description: 'null: a plan that would be made.' }),
             plan: Text,
             product: Text,
             new: Type.Boolean(),
             activation_limit: Count,
-            duration: orNull({ ...Text, description: 'null: for life.' }),
+            duration: nullable({ ...Text, description: 'null: for life.' }),
           }),
         ),
       }),
       { description: 'Of that system; without `target` and not left out: somebody has to say it.' },
     ),
-    counts: Type.Array(exactly({ product: Text, plan: Text, state: Text, licenses: Count })),
+    counts: Type.Array(strictObject({ product: Text, plan: Text, state: Text, licenses: Count })),
     new: Count,
     changed: Count,
     same: Type.Integer({ minimum: 0, description: 'Here already, as they are there.' }),
@@ -118,10 +118,10 @@ const Moved = exactly(
       minimum: 0,
       description: 'With something that was changed here since the last run, which stays.',
     }),
-    kept_licenses: Type.Array(exactly({ license: Id, reference: Text, fields: Type.Array(Text) })),
-    left_out: Type.Array(exactly({ code: Text, facts: Facts, reason: Text, count: Count, rows: Rows })),
+    kept_licenses: Type.Array(strictObject({ license: Id, reference: Text, fields: Type.Array(Text) })),
+    left_out: Type.Array(strictObject({ code: Text, facts: Facts, reason: Text, count: Count, rows: Rows })),
     warnings: Type.Array(
-      exactly({
+      strictObject({
         code: Text,
         facts: Facts,
         message: Text,
@@ -132,8 +132,8 @@ const Moved = exactly(
       { description: 'What changes its meaning, by kind.' },
     ),
     samples: Type.Array(
-      exactly({
-        before: exactly({
+      strictObject({
+        before: strictObject({
           id: Text,
           plan: Text,
           customer: TextOrNull,
@@ -143,7 +143,7 @@ const Moved = exactly(
           key_hints: Hints,
           sites: Type.Array(Text),
         }),
-        after: exactly({
+        after: strictObject({
           reference: Text,
           product: Text,
           plan: Text,
@@ -157,23 +157,23 @@ const Moved = exactly(
       }),
       { description: 'Ten licences there and here.' },
     ),
-    columns: orNull(
+    columns: nullable(
       Type.Array(Text, {
         description:
           'Those that were found, of a system whose tables are not known for certain, until somebody confirms them.',
       }),
     ),
-    read_as: orNull(
-      Type.Array(exactly({ column: Text, field: TextOrNull }), {
+    read_as: nullable(
+      Type.Array(strictObject({ column: Text, field: TextOrNull }), {
         description: 'Of csv: what each column was read as; null: it is left out.',
       }),
     ),
-    made: exactly({ products: Count, plans: Count }),
+    made: strictObject({ products: Count, plans: Count }),
   },
   { title: 'MovedIn' },
 );
 
-const Run = exactly(
+const Run = strictObject(
   {
     id: Id,
     source: Text,
@@ -184,18 +184,18 @@ const Run = exactly(
     same: Count,
     kept: Count,
     left_out: Count,
-    made: exactly({ products: Count, plans: Count }),
+    made: strictObject({ products: Count, plans: Count }),
     undone_at: TimeOrNull,
   },
   { title: 'ImportRun' },
 );
 
-const Undone = exactly(
+const Undone = strictObject(
   {
     id: Id,
-    removed: exactly({ licenses: Count, products: Count, plans: Count }),
+    removed: strictObject({ licenses: Count, products: Count, plans: Count }),
     left: Type.Array(
-      exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
+      strictObject({ kind: enumAsText(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
       {
         description: 'What somebody has used or changed since, and stays.',
       },
@@ -204,7 +204,7 @@ const Undone = exactly(
   { title: 'UndoneImport' },
 );
 
-type ImportCall = Call<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
+type ImportCall = OperationCall<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
 
 async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof Moved> }> {
   const { db, query, body, settings, caller, now, onProgress } = call;
@@ -214,14 +214,15 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
   if (foreign !== undefined) throw invalid(foreign, `"${foreign}" goes with from=csv only.`);
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
-  const report = await moveIn(db, {
+  const report = await moveLicensesIn(db, {
     source,
     plans: query.plans,
     makePlans: isSet(query.make_plans),
     dryRun,
     // Treat an empty file as missing, because a request without a body has one.
-    file: body.file && (body.file.length > 0 || source.reads !== 'tables') ? oneChunk(body.file) : undefined,
-    users: body.users && body.users.length > 0 ? oneChunk(body.users) : undefined,
+    file:
+      body.file && (body.file.length > 0 || source.reads !== 'tables') ? asSingleChunk(body.file) : undefined,
+    users: body.users && body.users.length > 0 ? asSingleChunk(body.users) : undefined,
     readsAgain: false,
     dates: query.dates,
     confirmed: isSet(query.confirm_columns),
@@ -238,14 +239,14 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
     now,
     onProgress: (done) => onProgress?.(done),
   });
-  if (!dryRun) await countAfterImport(db, now);
+  if (!dryRun) await recountAfterImport(db, now);
   return { data: moveJson(report) };
 }
 
 const CSV_ALONE = ['map', 'ignore', 'product', 'plan', 'skip_bad_rows'] as const;
 
 /** Yields a whole file, for readers of streams. */
-export async function* oneChunk(file: Buffer): AsyncIterable<Buffer> {
+export async function* asSingleChunk(file: Buffer): AsyncIterable<Buffer> {
   yield await Promise.resolve(file);
 }
 
@@ -267,7 +268,7 @@ export const importOperations = {
   importLicenses: post(
     '/imports',
     {
-      goesOnWith: 'a dry run',
+      noRecentSignInWith: 'a dry run',
       summary: 'Move in from another system, or from any CSV file',
       description:
         'All licences of the former system. The same call again takes what is new or has changed there. The body is the file, or a form with the part `file`. The other fields are in the query or in the form.',
@@ -287,7 +288,11 @@ export const importOperations = {
   ),
   listImports: list(
     '/imports',
-    { summary: 'List the moves from other systems, the latest first', query: exactly(Paging), data: Run },
+    {
+      summary: 'List the moves from other systems, the latest first',
+      query: strictObject(PageQuery),
+      data: Run,
+    },
     async ({ db, query }) => {
       const { items, next } = await listMoves(db, pageOf(query));
       return { data: items.map(importJson), next };
@@ -299,15 +304,15 @@ export const importOperations = {
       summary: 'Take a move back',
       description:
         'Removes what the run made and nobody has used or changed since, and says what stays. A check of a key is no use. 409 when it was undone before.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Undone,
       hasDeadline: false,
     },
     async (call) => {
       const { db, now } = call;
       const undone = await undoMove(db, readId(call, 'id', 'import'), { now });
-      await countAfterImport(db, now);
-      return { data: undoneJson(undone) };
+      await recountAfterImport(db, now);
+      return { data: undoResultJson(undone) };
     },
   ),
 };

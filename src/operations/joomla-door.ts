@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { makeDoor } from '../joomla/door';
 import { get } from './kit/operation';
-import { exactly, Text } from './kit/schemas';
+import { strictObject, Text } from './kit/schemas';
 
 export const joomlaDoorOperations = {
   getJoomlaDoor: get(
@@ -10,7 +10,7 @@ export const joomlaDoorOperations = {
       summary: "Make the component for the site's own Joomla",
       description:
         'It signs administrators of the site in to the pages: *Components > Licensing*. The same zip as `licensing joomla-door` writes, for every site; it has no secret.',
-      data: exactly(
+      data: strictObject(
         {
           file_name: Text,
           element: Type.String({ description: "Joomla's name of the component." }),

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { makePlugin } from '../joomla/plugin';
 import { get } from './kit/operation';
-import { readId } from './kit/reading';
-import { exactly, orNull, Text } from './kit/schemas';
+import { readId } from './kit/request-params';
+import { strictObject, nullable, Text } from './kit/schemas';
 
 export const joomlaPluginOperations = {
   getProductJoomlaPlugin: get(
@@ -11,7 +11,7 @@ export const joomlaPluginOperations = {
       summary: "Make the Joomla package for customers' sites",
       description:
         'When an update is refused it says why, and it keeps the Download Key. The same zip as `licensing joomla-plugin` writes. The address of the downloads is that of `LICENSING_PUBLIC_URL`, or else that of the update XML.',
-      query: exactly({
+      query: strictObject({
         vendor: Type.String({
           description: 'Letters and digits, such as Acme. It begins the names of the plugins.',
         }),
@@ -22,13 +22,13 @@ export const joomlaPluginOperations = {
           }),
         ),
       }),
-      data: exactly(
+      data: strictObject(
         {
           file_name: Text,
           element: Type.String({ description: "Joomla's name of the package." }),
           version: Text,
           address: Type.String({ description: 'The downloads that it acts for.' }),
-          xml_site: orNull(
+          xml_site: nullable(
             Type.String({
               description: 'The other site that the update XML sends sites to, where the plugins do nothing.',
             }),

@@ -10,26 +10,26 @@ import { addedKeyJson, keyJson } from '../licensing/views';
 import { rekeyAndSend } from '../mail/queue';
 import { notFound } from './kit/failures';
 import { list, patch, post, remove } from './kit/operation';
-import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/reading';
+import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/request-params';
 import {
-  DurationGiven,
-  exactly,
-  Flag,
+  DurationInput,
+  strictObject,
+  QueryFlag,
   Id,
-  orNull,
-  Paging,
-  Reason,
+  nullable,
+  PageQuery,
+  ReasonField,
   TextOrNull,
-  TimeGiven,
+  TimeInput,
 } from './kit/schemas';
-import { AddedKey, Key } from './kit/things';
+import { AddedKey, Key } from './kit/response-schemas';
 
-const Terms = exactly({
+const Terms = strictObject({
   label: Type.Optional(TextOrNull),
   activation_limit: Type.Optional(
-    orNull(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
+    nullable(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
   ),
-  ends_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: with the licence.' }))),
+  ends_at: Type.Optional(nullable(Type.String({ ...TimeInput, description: 'null: with the licence.' }))),
 });
 
 function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
@@ -51,7 +51,11 @@ const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key un
 export const licenseKeyOperations = {
   listLicenseKeys: list(
     '/licenses/{id}/keys',
-    { summary: "List a licence's keys, those that have ended too", query: exactly(Paging), data: Key },
+    {
+      summary: "List a licence's keys, those that have ended too",
+      query: strictObject(PageQuery),
+      data: Key,
+    },
     async (call) => {
       const { items, next } = await listKeyPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
       return { data: items.map(keyJson), next };
@@ -85,8 +89,8 @@ export const licenseKeyOperations = {
     '/licenses/{id}/keys/{key_id}',
     {
       summary: 'End a key now; with `free` its sites lose their slots too',
-      query: exactly({
-        free: Type.Optional(Flag),
+      query: strictObject({
+        free: Type.Optional(QueryFlag),
       }),
     },
     async (call) => {
@@ -104,17 +108,17 @@ export const licenseKeyOperations = {
     '/licenses/{id}/rekey',
     {
       summary: 'Put a new key in the place of one; it is shown only now',
-      body: exactly({
+      body: strictObject({
         key_id,
         overlap: Type.Optional(
-          Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
+          Type.String({ ...DurationInput, description: 'How long the old key still works.' }),
         ),
         mail: Type.Optional(
           Type.Boolean({
             description: 'Mails the new key to the customer: of the main key alone, else 409.',
           }),
         ),
-        ...Reason,
+        ...ReasonField,
       }),
       data: AddedKey,
     },
@@ -137,7 +141,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/reveal',
     {
       summary: 'Show a kept key',
-      body: exactly({ key_id, ...Reason }),
+      body: strictObject({ key_id, ...ReasonField }),
       data: AddedKey,
     },
     async (call) => {

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { amendLicense } from '../licensing/amend';
 import { requireDuration } from '../licensing/durations';
 import { requireLabel } from '../licensing/fields';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { issueLicenses, MAX_ISSUED, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { SORTS } from '../licensing/license-filter';
 import { listLicensePage } from '../licensing/lists';
@@ -15,24 +15,24 @@ import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { invalid } from './kit/failures';
 import { mailOwedKeys } from '../privacy/order-customer';
-import { get, list, patch, post, type Call } from './kit/operation';
-import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
+import { get, list, patch, post, type OperationCall } from './kit/operation';
+import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/request-params';
 import {
-  DurationGiven,
-  exactly,
+  DurationInput,
+  strictObject,
   IdGiven,
   Limit,
-  oneOf,
-  orNull,
-  Paging,
-  Reason,
+  enumOf,
+  nullable,
+  PageQuery,
+  ReasonField,
   Text,
   TextOrNull,
-  TimeGiven,
+  TimeInput,
   sortBy,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './kit/things';
+import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './kit/response-schemas';
 
 const Filters = {
   product_id: Type.Optional(IdGiven),
@@ -40,25 +40,25 @@ const Filters = {
     Type.Integer({ ...IdGiven, description: 'Licences that cover this product, by a bundle too.' }),
   ),
   plan_id: Type.Optional(IdGiven),
-  status: Type.Optional(oneOf(STATUSES)),
+  status: Type.Optional(enumOf(STATUSES)),
   customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
   reference: Type.Optional(Text),
   hint: Type.Optional(Type.String({ description: 'The end of the key.' })),
   expiring: Type.Optional(
     Type.String({
-      ...DurationGiven,
+      ...DurationInput,
       description:
         'Active ones that end within this time, such as 30d, and do not renew themselves; soonest first.',
     }),
   ),
   refused: Type.Optional(
-    Type.String({ ...DurationGiven, description: 'Those that were refused within this time, such as 7d.' }),
+    Type.String({ ...DurationInput, description: 'Those that were refused within this time, such as 7d.' }),
   ),
   issued_since: Type.Optional(
-    Type.String({ ...TimeGiven, description: 'Issued at this time or later, and not imported.' }),
+    Type.String({ ...TimeInput, description: 'Issued at this time or later, and not imported.' }),
   ),
   suspended_by: Type.Optional(
-    oneOf(ORDER_EVENTS, { description: 'Suspended by this event of their order, such as charged_back.' }),
+    enumOf(ORDER_EVENTS, { description: 'Suspended by this event of their order, such as charged_back.' }),
   ),
   q: Type.Optional(
     Type.String({
@@ -72,13 +72,13 @@ const MetadataGiven = Type.Record(Type.String(), TextOrNull, {
   description: 'Changes by name; null removes a name.',
 });
 
-const IssueBody = exactly({
+const IssueBody = strictObject({
   plan_id: IdGiven,
   customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
   reference: Type.Optional(
     Type.String({ description: "The shop's order; the same one again gives the same licence." }),
   ),
-  expires_at: Type.Optional(TimeGiven),
+  expires_at: Type.Optional(TimeInput),
   lifetime: Type.Optional(Type.Boolean({ description: "No end, whatever the plan's duration is." })),
   activation_limit: Type.Optional(Limit),
   count: Type.Optional(
@@ -91,7 +91,7 @@ const IssueBody = exactly({
   ),
 });
 
-async function issue({ db, body, caller, now, settings }: Call<unknown, typeof IssueBody.static>) {
+async function issue({ db, body, caller, now, settings }: OperationCall<unknown, typeof IssueBody.static>) {
   const { count, reference, key, send = false, lifetime = false, expires_at } = body;
   if (send && count !== undefined) throw invalid('send', 'It cannot go with "count".');
   if (lifetime && expires_at !== undefined) throw invalid('lifetime', 'It cannot go with "expires_at".');
@@ -128,11 +128,11 @@ function issuedView({ license, key }: IssueResult, now: Date) {
 /** Declares the operation that ends, stops or reinstates a licence. */
 const stateChange = (
   transition: Exclude<Transition, 'renew'>,
-  terms: { summary: string; forShops?: true; goesOn?: true },
+  terms: { summary: string; forShops?: true; needsNoRecentSignIn?: true },
 ) =>
   post(
     `/licenses/{id}/${transition}`,
-    { ...terms, body: exactly(Reason), data: LicenseSchema },
+    { ...terms, body: strictObject(ReasonField), data: LicenseSchema },
     async (call) => {
       const { id } = await requireLicense(call);
       const changed = await changeState(call.db, id, transition, withReason(call));
@@ -140,15 +140,15 @@ const stateChange = (
     },
   );
 
-const RenewBody = exactly({
-  for: Type.Optional(DurationGiven),
-  until: Type.Optional(TimeGiven),
+const RenewBody = strictObject({
+  for: Type.Optional(DurationInput),
+  until: Type.Optional(TimeInput),
   lifetime: Type.Optional(Type.Boolean()),
-  ...Reason,
+  ...ReasonField,
 });
 
 async function renewalOf(
-  { db, body }: Call<unknown, typeof RenewBody.static>,
+  { db, body }: OperationCall<unknown, typeof RenewBody.static>,
   { plan }: License,
 ): Promise<Renewal> {
   const { for: time, until, lifetime = false } = body;
@@ -172,13 +172,13 @@ export const licenseOperations = {
       summary: 'List licences, the newest first',
       description: 'A token of the scope `issue` sees those that it issued.',
       forShops: true,
-      query: exactly({
+      query: strictObject({
         ...Filters,
         sort: sortBy(
           SORTS,
           'By id, customer or end. Without it the newest first, or with `expiring` the soonest end. Upwards those without a customer or an end come last.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: LicenseSchema,
     },
@@ -199,7 +199,7 @@ export const licenseOperations = {
   issueLicense: post(
     '/licenses',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Issue a licence',
       forShops: true,
       body: IssueBody,
@@ -227,21 +227,21 @@ export const licenseOperations = {
   updateLicense: patch(
     '/licenses/{id}',
     {
-      goesOnWith: 'nothing but `metadata`',
+      noRecentSignInWith: 'nothing but `metadata`',
       summary: 'Change a licence',
       description:
         'A new plan brings its limit; keys, activations and end stay. Where the order of the licence had no address, a customer is its customer too, and its keys are mailed by the rule of its shop: `key_mailed`. 409 with the field `plan_id` when the plan is of another product: with `other_product` the licence moves to it.',
-      body: exactly({
+      body: strictObject({
         activation_limit: Type.Optional(Limit),
         customer: Type.Optional(Text),
         plan_id: Type.Optional(IdGiven),
         other_product: Type.Optional(
           Type.Boolean({ description: 'Lets `plan_id` be a plan of another product.' }),
         ),
-        expires_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: for life.' }))),
+        expires_at: Type.Optional(nullable(Type.String({ ...TimeInput, description: 'null: for life.' }))),
         metadata: Type.Optional(MetadataGiven),
       }),
-      data: exactly(
+      data: strictObject(
         {
           ...LicenseSchema.properties,
           key_mailed: Type.Boolean({
@@ -272,12 +272,12 @@ export const licenseOperations = {
   suspendLicense: stateChange('suspend', {
     summary: 'Stop a licence for a while',
     forShops: true,
-    goesOn: true,
+    needsNoRecentSignIn: true,
   }),
   reinstateLicense: stateChange('reinstate', {
     summary: 'Make a suspended licence active again',
     forShops: true,
-    goesOn: true,
+    needsNoRecentSignIn: true,
   }),
   revokeLicense: stateChange('revoke', { summary: 'End a licence for good, for abuse or a charge-back' }),
   cancelLicense: stateChange('cancel', {
@@ -287,7 +287,7 @@ export const licenseOperations = {
   renewLicense: post(
     '/licenses/{id}/renew',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Prolong a licence, or set its end',
       description:
         "Without `for`, `until` or `lifetime` by the plan's duration, from the later of now and its end. A suspended licence becomes active again.",

@@ -18,18 +18,18 @@ import { deleteSetting, MAIL_TEXT, readEffective, storeRow } from '../settings/s
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';
 import { notFound } from './kit/failures';
-import { get, list, post, put, remove, type Call } from './kit/operation';
-import { exactly, Text, wordOf } from './kit/schemas';
+import { get, list, post, put, remove, type OperationCall } from './kit/operation';
+import { strictObject, Text, enumAsText } from './kit/schemas';
 
 /** The operations on mails' texts: our own, the seller's in the database, and files of the machine, which win. */
 
 const textFields = {
-  name: wordOf(TEXT_NAMES),
-  language: wordOf(CUSTOMER_LANGUAGES),
-  source: wordOf(TEXT_SOURCES),
+  name: enumAsText(TEXT_NAMES),
+  language: enumAsText(CUSTOMER_LANGUAGES),
+  source: enumAsText(TEXT_SOURCES),
 };
 
-const MailTextThing = exactly(
+const MailTextThing = strictObject(
   {
     ...textFields,
     text: Type.String({ description: 'The subject in the first line.' }),
@@ -39,10 +39,10 @@ const MailTextThing = exactly(
   { title: 'MailText' },
 );
 
-const MOST_TEXT = 20_000;
+const MAX_TEXT_LENGTH = 20_000;
 
-const Written = exactly({
-  text: Type.String({ maxLength: MOST_TEXT, description: 'The subject in the first line.' }),
+const Written = strictObject({
+  text: Type.String({ maxLength: MAX_TEXT_LENGTH, description: 'The subject in the first line.' }),
 });
 
 interface Named {
@@ -57,13 +57,13 @@ export const MAIL_TEXTS: Named[] = TEXT_NAMES.flatMap((name) =>
   ).map((language) => ({ name, language })),
 );
 
-function namedBy({ path }: Pick<Call, 'path'>): Named {
+function namedBy({ path }: Pick<OperationCall, 'path'>): Named {
   const named = MAIL_TEXTS.find(({ name, language }) => name === path.name && language === path.language);
   if (named === undefined) throw notFound('mail text');
   return named;
 }
 
-async function readOne({ db, settings }: Pick<Call, 'db' | 'settings'>, { name, language }: Named) {
+async function readOne({ db, settings }: Pick<OperationCall, 'db' | 'settings'>, { name, language }: Named) {
   const { mailTexts } = await readEffective(db, settings.config);
   const { written, source } = findMailText(mailTexts, name, language);
   const built_in = builtInText(mailTexts, name, language);
@@ -75,7 +75,7 @@ export function mailTextFault(id: string, text: string): string | undefined {
   const named = MAIL_TEXTS.find(({ name, language }) => textId(name, language) === id);
   if (named === undefined) return 'There is no such text of a mail.';
   // Do not count the line end with which it is stored.
-  if (text.trimEnd().length > MOST_TEXT) return `It has more than ${MOST_TEXT} characters.`;
+  if (text.trimEnd().length > MAX_TEXT_LENGTH) return `It has more than ${MAX_TEXT_LENGTH} characters.`;
   const parsed = parseMailText(text, named.name);
   return 'code' in parsed ? `The text cannot be used: ${describeTextFault(parsed)}` : undefined;
 }
@@ -91,7 +91,7 @@ function refuse(fault: MailTextFault): never {
 export const mailTextOperations = {
   listMailTexts: list(
     '/mail-texts',
-    { summary: 'List the texts of mails', data: exactly(textFields, { title: 'ListedMailText' }) },
+    { summary: 'List the texts of mails', data: strictObject(textFields, { title: 'ListedMailText' }) },
     async ({ db, settings }) => {
       const { mailTexts } = await readEffective(db, settings.config);
       const data = MAIL_TEXTS.map(({ name, language }) => ({
@@ -153,8 +153,8 @@ export const mailTextOperations = {
       scope: 'read',
       summary: 'Fill in a text for a customer who does not exist',
       description: 'Without `text`, the one that is sent now.',
-      body: exactly({ text: Type.Optional(Written.properties.text) }),
-      data: exactly({ subject: Text, text: Text, html: Text }, { title: 'MailPreview' }),
+      body: strictObject({ text: Type.Optional(Written.properties.text) }),
+      data: strictObject({ subject: Text, text: Text, html: Text }, { title: 'MailPreview' }),
     },
     async (call) => {
       const { name, language } = namedBy(call);

@@ -2,20 +2,20 @@ import { Type } from '@sinclair/typebox';
 import { dismissMail, sendMailAgain } from '../mail/failed-mails';
 import { listAllMails, listMailPage, mailJson, reportJson, sendKey } from '../mail/queue';
 import { get, list, post } from './kit/operation';
-import { pageOf, readId, requireLicense } from './kit/reading';
-import { exactly, Id, oneOf, orNull, Paging, TextOrNull } from './kit/schemas';
-import { Mail } from './kit/things';
+import { pageOf, readId, requireLicense } from './kit/request-params';
+import { strictObject, Id, enumOf, nullable, PageQuery, TextOrNull } from './kit/schemas';
+import { Mail } from './kit/response-schemas';
 
 const MOST = 500;
 
-const MailReport = exactly(
+const MailReport = strictObject(
   {
     ...Mail.properties,
-    license_id: orNull(Id),
-    order_id: orNull(Id),
+    license_id: nullable(Id),
+    order_id: nullable(Id),
     recipient: TextOrNull,
     attempts: Type.Integer({ minimum: 0 }),
-    error: orNull(
+    error: nullable(
       Type.String({ description: 'Why the latest attempt failed, such as `ADDRESS_REFUSED 550`.' }),
     ),
   },
@@ -28,7 +28,7 @@ export const mailOperations = {
     {
       summary: 'List the mails about a licence',
       description: 'The newest first.',
-      query: exactly(Paging),
+      query: strictObject(PageQuery),
       data: Mail,
     },
     async (call) => {
@@ -42,9 +42,9 @@ export const mailOperations = {
     {
       summary: 'List the latest mails of all licences',
       description: 'The newest first.',
-      query: exactly({
+      query: strictObject({
         state: Type.Optional(
-          oneOf(['failed'], {
+          enumOf(['failed'], {
             description:
               'Only mails that are tried again after a failure, or were given up and not sent again or dismissed since.',
           }),
@@ -60,11 +60,11 @@ export const mailOperations = {
   sendMailAgain: post(
     '/mails/{id}/again',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Send a mail again that was given up',
       description:
         'To the address that its order or licence has now. 409 when it was not given up, mail is not set up, there is no address, or it is a link or an answer.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Mail,
       status: 201,
     },
@@ -77,9 +77,9 @@ export const mailOperations = {
   dismissMail: post(
     '/mails/{id}/dismiss',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Take a mail that was given up off the lists of what needs you',
-      body: exactly({}),
+      body: strictObject({}),
       data: MailReport,
     },
     async (call) => ({
@@ -89,11 +89,11 @@ export const mailOperations = {
   sendLicenseMail: post(
     '/licenses/{id}/mails',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Mail the key to the customer, again too',
       description:
         '409 when mail is not set up, there is no customer, the licence is revoked or cancelled, or the key cannot be revealed. The mail is queued, and tried for two days.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Mail,
       status: 201,
     },

@@ -1,8 +1,8 @@
 import { SCOPES } from '../access/caller';
 import { get } from './kit/operation';
-import { exactly, oneOf, Text } from './kit/schemas';
+import { strictObject, enumOf, Text } from './kit/schemas';
 
-const Me = exactly({ name: Text, scope: oneOf(SCOPES), actor: Text }, { title: 'Me' });
+const Me = strictObject({ name: Text, scope: enumOf(SCOPES), actor: Text }, { title: 'Me' });
 
 export const meOperations = {
   getMe: get(

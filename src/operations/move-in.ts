@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
 import { readMoveIn, type MoveIn, type SitesAsked } from '../overview/move-in';
 import { get } from './kit/operation';
-import { exactly, Id, oneOf, Text, TextOrNull, Time } from './kit/schemas';
+import { strictObject, Id, enumOf, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -14,23 +14,26 @@ const asked = {
   }),
   answered: Type.Integer({ minimum: 0, description: 'Those whose latest request was.' }),
   refused: Count,
-  refusals: Type.Array(exactly({ code: Text, sites: Count }), {
+  refusals: Type.Array(strictObject({ code: Text, sites: Count }), {
     description: 'Why; the most frequent first. A former system does not say.',
   }),
 };
 
-const MoveInSchema = exactly(
+const MoveInSchema = strictObject(
   {
     days: Count,
-    now: exactly({
+    now: strictObject({
       ...asked,
       more: Type.Boolean({ description: 'There were more sites than are counted.' }),
     }),
-    before: Type.Array(exactly({ source: oneOf(['ars', 'membershippro']), from: Time, to: Time, ...asked }), {
-      description: "The last days of a former system's own log, where the service may read one.",
-    }),
+    before: Type.Array(
+      strictObject({ source: enumOf(['ars', 'membershippro']), from: Time, to: Time, ...asked }),
+      {
+        description: "The last days of a former system's own log, where the service may read one.",
+      },
+    ),
     unknown_keys: Type.Array(
-      exactly({
+      strictObject({
         key_hint: Type.String({
           description: 'The end of a key that was asked for and that no licence has.',
         }),
@@ -38,7 +41,7 @@ const MoveInSchema = exactly(
         sites: Count,
         at: Time,
         nearest: Type.Array(
-          exactly({
+          strictObject({
             license_id: Id,
             customer: TextOrNull,
             slip: Type.String({ description: 'How the key that was sent differs from that of the licence.' }),

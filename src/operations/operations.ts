@@ -26,7 +26,7 @@ import { shopPluginOperations } from './shop-plugin';
 import { shopOperations } from './shops';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
-import { toldSiteOperations } from './told-sites';
+import { reportedSiteOperations } from './reported-sites';
 import { unmatchedOperations } from './unmatched';
 import { updateXmlOperations } from './update-xml';
 import { webhookOperations } from './webhooks';
@@ -42,7 +42,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Products: { ...productOperations, ...joomlaPluginOperations },
   Plans: planOperations,
   Releases: { ...releaseOperations, ...releaseNoticeOperations, ...updateXmlOperations },
-  Support: { ...whyOperations, ...answerOperations, ...toldSiteOperations },
+  Support: { ...whyOperations, ...answerOperations, ...reportedSiteOperations },
   Orders: { ...orderOperations, ...shopOperations, ...shopPluginOperations, ...unmatchedOperations },
   Customers: customerOperations,
   Imports: { ...importOperations, ...moveInOperations },

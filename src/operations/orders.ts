@@ -3,7 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 import { ORDER_EVENTS } from '../orders/order-events';
 import { MAX_AMOUNT, MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
-import { noOrder, type ProcessedOrder as Processed } from '../orders/process';
+import { orderNotFoundError, type ProcessedOrder as Processed } from '../orders/process';
 import { recordOrder } from '../orders/record';
 import { confirmOrder } from '../orders/retry';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
@@ -18,27 +18,27 @@ import {
   shownOrderJson,
   type OrderDetails,
 } from '../orders/views';
-import { get, list, patch, post, type Call } from './kit/operation';
+import { get, list, patch, post, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import {
-  exactly,
+  strictObject,
   Id,
   IdGiven,
-  oneOf,
-  orNull,
-  Paging,
+  enumOf,
+  nullable,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
-  TimeGiven,
+  TimeInput,
   TimeOrNull,
-  wordOf,
+  enumAsText,
   sortBy,
 } from './kit/schemas';
-import { STATUSES } from './kit/things';
+import { STATUSES } from './kit/response-schemas';
 
-const LineGiven = exactly(
+const LineGiven = strictObject(
   {
     line: Type.String({ description: "The line's name within the order." }),
     plan_id: Type.Optional(IdGiven),
@@ -51,7 +51,7 @@ const LineGiven = exactly(
         description: 'At most 100 licences. Above that, only of an article whose quantity are slots.',
       }),
     ),
-    paid_until: Type.Optional(TimeGiven),
+    paid_until: Type.Optional(TimeInput),
     renews: Type.Optional(
       Type.Union([Id, Text], {
         description:
@@ -63,10 +63,10 @@ const LineGiven = exactly(
 );
 
 /** An order's event in the message of a shop or an inbound webhook. */
-const OrderGiven = exactly({
+const OrderGiven = strictObject({
   shop: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
   order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
-  event: oneOf(ORDER_EVENTS),
+  event: enumOf(ORDER_EVENTS),
   at: Type.String({
     description: 'When it happened; at most five minutes ahead.',
     examples: ['2026-11-23T10:00:00Z'],
@@ -75,7 +75,7 @@ const OrderGiven = exactly({
     Type.String({ description: 'Unique within the order; without it, `event` and `at` tell events apart.' }),
   ),
   kind: Type.Optional(
-    oneOf(PLUGIN_KINDS, {
+    enumOf(PLUGIN_KINDS, {
       description:
         'The plugin that posts, which mails the keys itself: the kind of a shop that nobody added.',
     }),
@@ -111,7 +111,7 @@ const OrderGiven = exactly({
     }),
   ),
   customer: Type.Optional(
-    exactly({
+    strictObject({
       email: Type.String({ description: 'An e-mail address.' }),
       name: Type.Optional(Text),
       language: Type.Optional(
@@ -130,7 +130,7 @@ const OrderGiven = exactly({
 
 const readOrderGiven = bodyReader(OrderGiven);
 
-/** Reads an order's event in this API's form from another source. @throws ManageError, OperatorError */
+/** Reads an order's event in this API's form from another source. @throws OperationError, OperatorError */
 export function readOrderBody(body: object): OrderMessage {
   return readOrderMessage(readOrderGiven(body) as Static<typeof OrderGiven>);
 }
@@ -172,25 +172,25 @@ export const ORDER_ACTIONS = [
 ] as const;
 
 const STATES = ['done', 'waiting', 'failed'] as const;
-const state = wordOf(STATES);
+const state = enumAsText(STATES);
 const outcome = {
   line: Text,
-  action: wordOf(ORDER_ACTIONS),
-  reason: orNull(Type.String({ description: 'Why nothing was done, or why the line waits.' })),
+  action: enumAsText(ORDER_ACTIONS),
+  reason: nullable(Type.String({ description: 'Why nothing was done, or why the line waits.' })),
 };
-const standing = { status: wordOf(STATUSES), expires_at: TimeOrNull };
+const standing = { status: enumAsText(STATUSES), expires_at: TimeOrNull };
 const orderFields = { id: Id, shop: Text, order: Text, state };
 
-const RecordedOrder = exactly(
+const RecordedOrder = strictObject(
   {
     ...orderFields,
     lines: Type.Array(
-      exactly({
+      strictObject({
         ...outcome,
         licenses: Type.Array(
-          exactly({
+          strictObject({
             id: Id,
-            license_key: orNull(Type.String({ description: 'Whole for `paid`, when it can be revealed.' })),
+            license_key: nullable(Type.String({ description: 'Whole for `paid`, when it can be revealed.' })),
             ...standing,
           }),
         ),
@@ -203,19 +203,19 @@ const RecordedOrder = exactly(
 const lineFields = {
   line: Text,
   sku: TextOrNull,
-  plan_id: orNull(Id),
+  plan_id: nullable(Id),
   quantity: Type.Integer({ minimum: 1 }),
   renews: Type.Union([Id, TextOrNull]),
-  waits_for: orNull(Type.String({ description: 'Why the line waits; null: it does not.' })),
-  licenses: Type.Array(exactly({ id: Id, ...standing })),
+  waits_for: nullable(Type.String({ description: 'Why the line waits; null: it does not.' })),
+  licenses: Type.Array(strictObject({ id: Id, ...standing })),
 };
 
-const Amount = orNull(
+const Amount = nullable(
   Type.Integer({ minimum: 0, description: 'In minor units of the currency; null: not told.' }),
 );
 const Currency = Type.String({ description: 'By ISO 4217.', examples: ['EUR'] });
 const Amounts = Type.Array(
-  exactly({
+  strictObject({
     currency: Currency,
     paid: Type.Integer({ description: 'In minor units of the currency.' }),
     refunded: Type.Integer({ description: 'Refunds and chargebacks, less those that were undone.' }),
@@ -229,9 +229,9 @@ const fields = {
   test: Type.Boolean(),
   customer: TextOrNull,
   customer_name: TextOrNull,
-  language: orNull(Type.String({ description: "The customer's, as the shop told it." })),
+  language: nullable(Type.String({ description: "The customer's, as the shop told it." })),
   created_at: Time,
-  failure: orNull(
+  failure: nullable(
     Type.String({
       description:
         'Why processing it failed, which is tried again; `too_many`: it names more than 100 lines, and waits until it is confirmed.',
@@ -240,15 +240,15 @@ const fields = {
   failed_at: TimeOrNull,
   retry_at: TimeOrNull,
   confirmed_at: TimeOrNull,
-  lines: Type.Array(exactly(lineFields)),
+  lines: Type.Array(strictObject(lineFields)),
 };
 
-const OrderMail = exactly(
+const OrderMail = strictObject(
   {
-    state: wordOf(['queued', 'sent', 'failed', 'none']),
+    state: enumAsText(['queued', 'sent', 'failed', 'none']),
     to: TextOrNull,
-    at: orNull(Type.String({ ...Time, description: 'When it was sent or given up, else queued.' })),
-    reason: orNull(
+    at: nullable(Type.String({ ...Time, description: 'When it was sent or given up, else queued.' })),
+    reason: nullable(
       Type.String({
         description:
           'Why there is none (`test`, `nothing_issued`, `off`, `no_address`, `mail_off`, `not_sent`), or why it was refused, such as `ADDRESS_REFUSED 550`.',
@@ -258,13 +258,13 @@ const OrderMail = exactly(
   { title: 'OrderMail', description: "The latest mail of the order's keys." },
 );
 
-const Details = exactly(
+const Details = strictObject(
   {
     ...fields,
     lines: Type.Array(
-      exactly({
+      strictObject({
         ...lineFields,
-        paid_until: orNull(
+        paid_until: nullable(
           Type.String({
             ...Time,
             description: 'The end that payments of the first licence gave; null: none, or for life.',
@@ -275,24 +275,24 @@ const Details = exactly(
     ),
     mail: OrderMail,
     events: Type.Array(
-      exactly(
+      strictObject(
         {
           id: Id,
-          event: wordOf(ORDER_EVENTS),
+          event: enumAsText(ORDER_EVENTS),
           event_id: TextOrNull,
           at: Time,
           received_at: Time,
           actor: Text,
           partial: Type.Boolean(),
-          payment: orNull(Type.String({ description: "The shop's name of the payment that it is about." })),
+          payment: nullable(Type.String({ description: "The shop's name of the payment that it is about." })),
           amount: Amount,
-          currency: orNull(Currency),
-          renews_itself: orNull(Type.Boolean({ description: 'null: the event does not say.' })),
+          currency: nullable(Currency),
+          renews_itself: nullable(Type.Boolean({ description: 'null: the event does not say.' })),
           test: Type.Boolean(),
           lines: Type.Union([Type.Array(Type.Object({}, { additionalProperties: true })), Type.Null()], {
             description: "As they came; null: all of the order's.",
           }),
-          outcomes: Type.Array(exactly(outcome)),
+          outcomes: Type.Array(strictObject(outcome)),
         },
         { title: 'OrderEvent' },
       ),
@@ -301,10 +301,10 @@ const Details = exactly(
   { title: 'OrderDetails' },
 );
 
-export const ProcessedOrder = exactly(
+export const ProcessedOrder = strictObject(
   {
     ...orderFields,
-    reason: orNull(Type.String({ description: 'Why it waits or failed; null: it is done.' })),
+    reason: nullable(Type.String({ description: 'Why it waits or failed; null: it is done.' })),
   },
   { title: 'ProcessedOrder' },
 );
@@ -313,16 +313,17 @@ export function processedJson({ id, shop, number: order, state: became, reason }
   return { id, shop, order, state: became, reason };
 }
 
-/** Returns the order in the path. @throws ManageError (404) if it is missing or has another owner */
-async function requireOrder(call: Call): Promise<OrderDetails> {
+/** Returns the order in the path. @throws OperationError (404) if it is missing or has another owner */
+async function requireOrder(call: OperationCall): Promise<OrderDetails> {
   const { db, caller } = call;
   const found = await readOrder(db, readId(call, 'id', 'order'));
-  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name)) throw noOrder();
+  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
+    throw orderNotFoundError();
   return found;
 }
 
 /** Returns the owner of the caller's orders. */
-function ownerOf({ caller }: Pick<Call, 'caller'>) {
+function ownerOf({ caller }: Pick<OperationCall, 'caller'>) {
   return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
 }
 
@@ -333,20 +334,20 @@ export const orderOperations = {
       summary: 'List orders, the newest first',
       description: 'A token of the scope `issue` sees those that it posted.',
       forShops: true,
-      query: exactly({
+      query: strictObject({
         shop: Type.Optional(Text),
         order: Type.Optional(Text),
-        state: Type.Optional(oneOf(STATES)),
+        state: Type.Optional(enumOf(STATES)),
         without_address: Type.Optional(
-          oneOf(['true'], {
+          enumOf(['true'], {
             description:
               'Only orders of shops that mail keys, with a licence in force and no e-mail address: no key was sent.',
           }),
         ),
         sort: sortBy(ORDER_SORTS, 'By when they came. Without it the newest first.'),
-        ...Paging,
+        ...PageQuery,
       }),
-      data: exactly(fields, { title: 'Order' }),
+      data: strictObject(fields, { title: 'Order' }),
     },
     async ({ db, query, caller, now }) => {
       const { shop, order: number, state: wanted, sort, without_address: without } = query;
@@ -391,8 +392,8 @@ export const orderOperations = {
       summary: "Set the address of an order's customer",
       description:
         'Also of the licences that it issued. If the order had none, its keys are mailed by the rule of its shop, and `mail` of the answer says so. If it had another, send them again with `POST /orders/{id}/mails`.',
-      body: exactly({
-        customer: exactly({
+      body: strictObject({
+        customer: strictObject({
           email: Type.String({ description: 'An e-mail address.' }),
           name: Type.Optional(Text),
         }),
@@ -421,7 +422,7 @@ export const orderOperations = {
       summary: "Mail the order's keys to its customer, again too",
       description:
         '409 when mail is not set up, the order has no address or issued nothing, or a key cannot be revealed. The mail is queued, and tried for two days.',
-      body: exactly({}),
+      body: strictObject({}),
       data: OrderMail,
       status: 201,
     },
@@ -437,7 +438,7 @@ export const orderOperations = {
     {
       summary: 'Confirm that an order has as many lines as it names, and run it',
       description: 'An order that names more than 100 lines waits until then.',
-      body: exactly({}),
+      body: strictObject({}),
       data: ProcessedOrder,
     },
     async (call) => {

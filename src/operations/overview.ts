@@ -4,12 +4,12 @@ import { subtractDuration } from '../licensing/durations';
 import { countFailedMails } from '../mail/queue';
 import { countRefused } from '../orders/refused-messages';
 import { countUnmatched } from '../orders/unmatched-views';
-import { countWaiting, countWithoutAddress } from '../orders/views';
+import { countWaitingOrders, countWithoutAddress } from '../orders/views';
 import { get } from './kit/operation';
-import { exactly, orNull } from './kit/schemas';
+import { strictObject, nullable } from './kit/schemas';
 
 /** The maximum count, because counting more would keep the caller waiting. */
-const MOST_WITHOUT_ADDRESS = 1_000;
+const MAX_WITHOUT_ADDRESS = 1_000;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -20,7 +20,7 @@ export const overviewOperations = {
       summary: 'What needs the seller',
       description:
         'For monitoring, and for the component in Joomla, which sends a ticket in `X-Licensing-Ticket` instead of a token.',
-      data: exactly(
+      data: strictObject(
         {
           orders_waiting: count('Orders that wait.'),
           orders_without_address: count(
@@ -31,7 +31,7 @@ export const overviewOperations = {
             'Messages of shops that were refused for their signature, in seven days.',
           ),
           mails_failed: count('Mails that failed, in seven days.'),
-          enter_url: orNull(
+          enter_url: nullable(
             Type.String({
               description:
                 'Where the component posts who signs in; null: at the site itself. It is given with `LICENSING_PAGES_HOST`.',
@@ -43,12 +43,12 @@ export const overviewOperations = {
     },
     async ({ db, now, settings: { config } }) => {
       const { pagesHost, operatorUrl } = config;
-      const waiting = await countWaiting(db);
+      const waiting = await countWaitingOrders(db);
       const unmatched = await countUnmatched(db);
       return {
         data: {
           orders_waiting: waiting.reduce((sum, { orders }) => sum + orders, 0),
-          orders_without_address: await countWithoutAddress(db, MOST_WITHOUT_ADDRESS),
+          orders_without_address: await countWithoutAddress(db, MAX_WITHOUT_ADDRESS),
           payments_unmatched: unmatched.reduce((sum, one) => sum + one.count, 0),
           signatures_refused: await countRefused(db, now),
           mails_failed: await countFailedMails(db, subtractDuration(now, '7d')),

@@ -2,16 +2,16 @@ import { Type } from '@sinclair/typebox';
 import { fieldsOf } from '../base/json';
 import { addPlan, editPlanAndLicenses, removePlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { listPlanPage } from '../licensing/lists';
 import { planJson, PlanSchema } from '../licensing/schemas/catalogue';
-import { followPlan } from './kit/follow';
+import { regenerateAfterPlan } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
-import { exactly, IdGiven, oneOf, Paging } from './kit/schemas';
+import { pageOf, readId } from './kit/request-params';
+import { strictObject, IdGiven, enumOf, PageQuery } from './kit/schemas';
 
 const { id: _id, product_id, created_at: _createdAt, ...terms } = PlanSchema.properties;
-const activation_type = oneOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' });
+const activation_type = enumOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' });
 const { name, activation_type: _activationType, activation_limit, ...options } = terms;
 
 const Follows = Type.Integer({ minimum: 0, description: 'Licences that follow the new limit.' });
@@ -26,7 +26,7 @@ export const planOperations = {
     {
       summary: 'List plans',
       forShops: true,
-      query: exactly({ product_id: Type.Optional(IdGiven), ...Paging }),
+      query: strictObject({ product_id: Type.Optional(IdGiven), ...PageQuery }),
       data: PlanSchema,
     },
     async ({ db, query }) => {
@@ -38,7 +38,7 @@ export const planOperations = {
     '/plans',
     {
       summary: 'Add a plan to a product',
-      body: exactly({
+      body: strictObject({
         product_id,
         name,
         activation_type,
@@ -47,7 +47,7 @@ export const planOperations = {
       }),
       data: PlanSchema,
       status: 201,
-      afterCommit: followPlan('Plan'),
+      afterCommit: regenerateAfterPlan('Plan'),
     },
     async ({ db, body, now }) => ({
       data: planJson(await addPlan(db, { duration: null, ...fieldsOf(body) }, now)),
@@ -62,17 +62,17 @@ export const planOperations = {
       summary: 'Change a plan',
       description:
         'Licences keep their end. When licences have the old limit, `licenses` must say whether they follow the new one.',
-      body: exactly({
+      body: strictObject({
         ...Type.Partial(Type.Object({ ...terms, activation_type })).properties,
-        licenses: Type.Optional(oneOf(['follow', 'keep'])),
+        licenses: Type.Optional(enumOf(['follow', 'keep'])),
       }),
-      data: exactly(
+      data: strictObject(
         { ...PlanSchema.properties, licenses_changed: Follows, licenses_skipped: Skipped },
         { title: 'EditedPlan' },
       ),
       // Each licence that follows the plan needs its own transaction.
       hasDeadline: false,
-      afterCommit: followPlan('EditedPlan'),
+      afterCommit: regenerateAfterPlan('EditedPlan'),
     },
     async (call) => {
       const { db, context, onProgress } = call;

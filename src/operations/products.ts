@@ -3,10 +3,10 @@ import { fieldsOf } from '../base/json';
 import { addProduct, editProduct, readProduct, removeProduct } from '../licensing/catalogue';
 import { listProductPage, PRODUCT_SORTS } from '../licensing/lists';
 import { planJson, PlanSchema, productJson, ProductSchema } from '../licensing/schemas/catalogue';
-import { follow } from './kit/follow';
+import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
-import { exactly, Id, IdGiven, Label, Paging, sortBy, Text } from './kit/schemas';
+import { pageOf, readId } from './kit/request-params';
+import { strictObject, Id, IdGiven, Label, PageQuery, sortBy, Text } from './kit/schemas';
 
 const { id: _id, created_at: _createdAt, ...given } = Type.Partial(ProductSchema).properties;
 
@@ -16,12 +16,12 @@ export const productOperations = {
     {
       summary: 'List products',
       forShops: true,
-      query: exactly({
+      query: strictObject({
         sort: sortBy(
           PRODUCT_SORTS,
           'By id, name or how many licences they have, as counted at most a minute ago. Without it by id.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: ProductSchema,
     },
@@ -34,7 +34,7 @@ export const productOperations = {
     '/products',
     {
       summary: 'Add a product',
-      body: exactly({
+      body: strictObject({
         ...given,
         name: Label,
         id: Type.Optional(
@@ -51,7 +51,7 @@ export const productOperations = {
     {
       summary: 'Read a product with its plans and published versions',
       forShops: true,
-      data: exactly(
+      data: strictObject(
         {
           ...ProductSchema.properties,
           included_in: Type.Array(Id, { description: 'Products whose licences cover this one too.' }),
@@ -77,9 +77,9 @@ export const productOperations = {
     '/products/{id}',
     {
       summary: 'Change a product',
-      body: exactly(given),
+      body: strictObject(given),
       data: ProductSchema,
-      afterCommit: follow('ProductWithXml', 'id'),
+      afterCommit: regenerateAfterCommit('ProductWithXml', 'id'),
     },
     async (call) => ({
       data: productJson(await editProduct(call.db, readId(call, 'id', 'product'), fieldsOf(call.body))),

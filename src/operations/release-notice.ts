@@ -3,9 +3,9 @@ import { formatTimestampOrNull } from '../base/days';
 import { previewNotice, queueNotice, startNotice } from '../mail/security-release';
 import { findReleaseById, type Release } from '../packages/releases';
 import { notFound } from './kit/failures';
-import { get, post, type AfterCommit, type Call } from './kit/operation';
-import { readId } from './kit/reading';
-import { exactly, Text, TimeOrNull } from './kit/schemas';
+import { get, post, type AfterCommit, type OperationCall } from './kit/operation';
+import { readId } from './kit/request-params';
+import { strictObject, Text, TimeOrNull } from './kit/schemas';
 
 const MAILS = Type.Integer({ minimum: 0, description: 'One for each customer.' });
 
@@ -24,7 +24,7 @@ const QUEUE: AfterCommit<{ mails: typeof MAILS }> = {
   },
 };
 
-async function requireRelease(call: Pick<Call, 'db' | 'path'>): Promise<Release> {
+async function requireRelease(call: Pick<OperationCall, 'db' | 'path'>): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call, 'id', 'release'));
   if (release === undefined) throw notFound('release');
   return release;
@@ -37,7 +37,7 @@ export const releaseNoticeOperations = {
       summary: 'Preview the mails about a security release',
       description:
         'One goes to each customer with a licence that may have the version, of which a site told an older one, or none told any. Once they are sent, `mails` says how many there were.',
-      data: exactly(
+      data: strictObject(
         { mails: MAILS, subject: Text, text: Text, notified_at: TimeOrNull },
         { title: 'NoticePreview' },
       ),
@@ -56,7 +56,7 @@ export const releaseNoticeOperations = {
       summary: 'Tell customers of a security release by mail, once',
       description:
         'At most 300 mails a minute are sent, each in the language of its customer. It is 409 when the customers were told already, when the version is no published security release, and when mail is not set up.',
-      data: exactly({}, { title: 'Notice' }),
+      data: strictObject({}, { title: 'Notice' }),
       hasDeadline: false,
       afterCommit: QUEUE,
     },

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
-import { publish, versionOf } from '../joomla/publish';
-import { requireStaging, stageRelease } from '../joomla/update-xml/staged';
+import { publish, readPackageVersion } from '../joomla/publish';
+import { requireRolloutSupport, stageRelease } from '../joomla/update-xml/rollout-support';
 import { listReleasePage, RELEASE_SORTS } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { REMARKS } from '../licensing/remarks';
@@ -16,13 +16,13 @@ import {
 } from '../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
 import { invalid, notFound } from './kit/failures';
-import { follow } from './kit/follow';
-import { file, get, list, patch, post, type Call } from './kit/operation';
-import { isSet, pageOf, readId } from './kit/reading';
-import { exactly, Flag, Paging, sortBy, Text, wordOf } from './kit/schemas';
+import { regenerateAfterCommit } from './kit/regenerate-xml';
+import { file, get, list, patch, post, type OperationCall } from './kit/operation';
+import { isSet, pageOf, readId } from './kit/request-params';
+import { strictObject, QueryFlag, PageQuery, sortBy, Text, enumAsText } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
-import { Release } from './kit/things';
+import { Release } from './kit/response-schemas';
 
 const Rollout = Type.Integer({
   minimum: 1,
@@ -30,26 +30,26 @@ const Rollout = Type.Integer({
   description: 'The share of addresses that are offered it, in percent; 100 is everybody.',
 });
 
-const UploadFields = exactly({
+const UploadFields = strictObject({
   version: Type.Optional(
     Type.String({ description: "Such as 2.1.0; else the package's own. Both must agree." }),
   ),
   changelog: Type.Optional(Type.String({ description: 'What is new.' })),
-  draft: Type.Optional(Flag),
+  draft: Type.Optional(QueryFlag),
   rollout: Type.Optional(Rollout),
   security: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({ ...Flag, description: 'It closes a security hole.' }),
+    Type.Unsafe<Static<typeof QueryFlag>>({ ...QueryFlag, description: 'It closes a security hole.' }),
   ),
   unchecked: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({
-      ...Flag,
+    Type.Unsafe<Static<typeof QueryFlag>>({
+      ...QueryFlag,
       description:
         'Publishes a package that lacks what its manifest names, or a first one without the lines for updates.',
     }),
   ),
   new_update_server: Type.Optional(
-    Type.Unsafe<Static<typeof Flag>>({
-      ...Flag,
+    Type.Unsafe<Static<typeof QueryFlag>>({
+      ...QueryFlag,
       description:
         'Allows other update servers in the manifest than the version before had, or than the address of the update XML in a first package. Joomla up to 5.3.0 drops the Download Key when the address changes.',
     }),
@@ -57,7 +57,7 @@ const UploadFields = exactly({
 });
 
 /** Returns the release in the path. */
-async function requireRelease(call: Pick<Call, 'db' | 'path'>) {
+async function requireRelease(call: Pick<OperationCall, 'db' | 'path'>) {
   return (await findReleaseById(call.db, readId(call, 'id', 'release'))) ?? notThere();
 }
 
@@ -65,13 +65,16 @@ function notThere(): never {
   throw notFound('release');
 }
 
-const FOLLOW = follow('ReleaseWithXml', 'product_id');
+const FOLLOW = regenerateAfterCommit('ReleaseWithXml', 'product_id');
 
-const Published = exactly(
+const Published = strictObject(
   {
     ...Release.properties,
     remarks: Type.Array(
-      exactly({ code: wordOf([...REMARKS]), facts: Type.Array(Text), message: Text }, { title: 'Remark' }),
+      strictObject(
+        { code: enumAsText([...REMARKS]), facts: Type.Array(Text), message: Text },
+        { title: 'Remark' },
+      ),
       {
         description:
           'What is unusual about the package, what a draft will be refused for, and which check was skipped. `facts` are the names and addresses of the sentence.',
@@ -80,9 +83,9 @@ const Published = exactly(
   },
   { title: 'Published' },
 );
-const FOLLOW_PUBLISHED = follow('PublishedWithXml', 'product_id');
+const FOLLOW_PUBLISHED = regenerateAfterCommit('PublishedWithXml', 'product_id');
 
-async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
+async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) {
   const { db, path, query, body, settings, now, gone: signal } = call;
   const { file } = body;
   if (!isSet(query.draft)) requireRecentSignIn(call);
@@ -90,7 +93,9 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   // Ignore an empty version, because a form also sends its empty fields.
   const version =
     query.version?.trim() ||
-    (await versionOf(await pathOfStaged(settings.packagesDir, file), signal).catch(refuseThePackage));
+    (await readPackageVersion(await pathOfStaged(settings.packagesDir, file), signal).catch(
+      refuseThePackage,
+    ));
   if (version === undefined)
     throw new OperatorError('The package does not say its version: give "version".', {
       code: 'INVALID_REQUEST',
@@ -118,7 +123,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   return { data: { ...releaseJson(release), remarks } };
 }
 
-function placesOf({ packagesDir, updateXml }: Call['settings']) {
+function placesOf({ packagesDir, updateXml }: OperationCall['settings']) {
   return { packagesDir, home: updateXml };
 }
 
@@ -140,12 +145,12 @@ export const releaseOperations = {
     '/products/{id}/releases',
     {
       summary: "List a product's versions, the newest first",
-      query: exactly({
+      query: strictObject({
         sort: sortBy(
           RELEASE_SORTS,
           'By version or by when they were published. Without it the highest version first. Upwards drafts come last.',
         ),
-        ...Paging,
+        ...PageQuery,
       }),
       data: Release,
     },
@@ -162,7 +167,7 @@ export const releaseOperations = {
   uploadRelease: post(
     '/products/{id}/releases',
     {
-      goesOnWith: 'a draft',
+      noRecentSignInWith: 'a draft',
       summary: 'Publish a version by its package',
       description:
         'The body is the package, or a form with the part `file`. The other fields stand in the query or in the form. A published package never changes.',
@@ -176,7 +181,7 @@ export const releaseOperations = {
           discard: removeStaged,
         }),
         before: ({ db, path, query, settings }) =>
-          requireStaging(
+          requireRolloutSupport(
             db,
             settings.updateXml,
             readId({ path }, 'id', 'product'),
@@ -211,12 +216,12 @@ export const releaseOperations = {
   updateRelease: patch(
     '/releases/{id}',
     {
-      goesOnWith: 'a draft',
+      noRecentSignInWith: 'a draft',
       summary:
         "Change a version's changelog, or the share of addresses that are offered it, or mark it as a security release",
       description:
         'Its package never changes. Raising `rollout` never takes the version away from a site; to stop a rollout, withdraw the version.',
-      body: exactly({
+      body: strictObject({
         changelog: Type.Optional(Text),
         rollout: Type.Optional(Rollout),
         security: Type.Optional(Type.Boolean({ description: 'It closes a security hole.' })),
@@ -243,7 +248,7 @@ export const releaseOperations = {
     '/releases/{id}/publish',
     {
       summary: 'Publish a draft',
-      body: exactly({
+      body: strictObject({
         new_update_server: Type.Optional(Type.Boolean()),
         unchecked: Type.Optional(Type.Boolean()),
         rollout: Type.Optional(Rollout),
@@ -277,7 +282,7 @@ export const releaseOperations = {
       summary: 'Take a version back, for good',
       description:
         'The update XML then offers no version below it, because a site that still lists it would install that one, and go back.',
-      body: exactly({
+      body: strictObject({
         allow_downgrade: Type.Optional(
           Type.Boolean({ description: 'The update XML may offer lower versions all the same.' }),
         ),

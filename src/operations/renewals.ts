@@ -3,10 +3,10 @@ import { formatTimestampOrNull } from '../base/days';
 import { jsonOf } from '../base/json';
 import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
 import { readMoney } from '../figures/money';
-import { readRenewals, type Counted } from '../figures/renewals';
+import { readRenewals, type RenewalCounts } from '../figures/renewals';
 import { get, list } from './kit/operation';
-import { pageOf } from './kit/reading';
-import { exactly, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
+import { pageOf } from './kit/request-params';
+import { strictObject, Id, IdGiven, PageQuery, TextOrNull, Time, TimeOrNull } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 const Month = Type.String({ pattern: '^\\d{4}-\\d\\d$', examples: ['2026-11'] });
@@ -18,14 +18,19 @@ const counted = {
   lost: Type.Integer({ minimum: 0, description: 'Neither, so far.' }),
 };
 
-const countedJson = ({ ended, inTime, late, lost }: Counted) => ({ ended, in_time: inTime, late, lost });
+const countedJson = ({ ended, inTime, late, lost }: RenewalCounts) => ({
+  ended,
+  in_time: inTime,
+  late,
+  lost,
+});
 
 const filters = { product_id: Type.Optional(IdGiven), plan_id: Type.Optional(IdGiven) };
 
-const Renewals = exactly(
+const Renewals = strictObject(
   {
     months: Type.Array(
-      exactly({
+      strictObject({
         month: Month,
         ...counted,
         final: Type.Boolean({ description: 'Its last day is 30 days ago: nothing of it changes any more.' }),
@@ -35,12 +40,12 @@ const Renewals = exactly(
           'Twelve by the month of the end, the oldest first; the last is this one, up to yesterday.',
       },
     ),
-    final: exactly(counted, { description: 'The final ones of these months together.' }),
-    plans: Type.Array(exactly({ plan_id: Id, ...counted }), {
+    final: strictObject(counted, { description: 'The final ones of these months together.' }),
+    plans: Type.Array(strictObject({ plan_id: Id, ...counted }), {
       description: 'The twelve months by plan, the most ends first.',
     }),
     due: Type.Array(
-      exactly({
+      strictObject({
         days: Count,
         without_subscription: Count,
         with_subscription: Type.Integer({
@@ -51,7 +56,7 @@ const Renewals = exactly(
       { description: 'Ends from today on, in 7, 30 and 90 days, that were not renewed yet.' },
     ),
     states: Type.Array(
-      exactly({
+      strictObject({
         month: Month,
         active: Count,
         expired: Count,
@@ -64,19 +69,19 @@ const Renewals = exactly(
       },
     ),
     ends: Type.Array(
-      exactly({ day: Type.String({ format: 'date', examples: ['2026-11-27'] }), licenses: Count }),
+      strictObject({ day: Type.String({ format: 'date', examples: ['2026-11-27'] }), licenses: Count }),
       {
         description: 'The days of the next 366 on which licences end, without those that were renewed since.',
       },
     ),
-    money: exactly(
+    money: strictObject(
       {
         since: {
           ...TimeOrNull,
           description: 'When the first amount was received: earlier payments are missing.',
         },
         sums: Type.Array(
-          exactly({
+          strictObject({
             month: Month,
             currency: Type.String({ description: 'By ISO 4217.', examples: ['EUR'] }),
             paid: Type.Integer({ description: 'In minor units of the currency.' }),
@@ -93,7 +98,7 @@ const Renewals = exactly(
   { title: 'Renewals' },
 );
 
-const NotRenewed = exactly(
+const NotRenewed = strictObject(
   {
     license_id: Id,
     product_id: Id,
@@ -126,7 +131,7 @@ export const renewalOperations = {
     {
       summary: 'How many licences that ended were renewed, what is due, and licences by state over time',
       description: 'At most a minute old. docs/renewals.md defines what counts as an end and as renewed.',
-      query: exactly(filters),
+      query: strictObject(filters),
       data: Renewals,
     },
     async ({ db, query: { product_id: productId, plan_id: planId }, now }) => {
@@ -159,10 +164,10 @@ export const renewalOperations = {
       summary: 'Licences that ended and were not renewed',
       description:
         'Those that were refused since their end come first, the latest first; then the others, the latest end first.',
-      query: exactly({
+      query: strictObject({
         ...filters,
         month: Type.Optional({ ...Month, description: 'In which the paid end fell, such as 2026-11.' }),
-        ...Paging,
+        ...PageQuery,
       }),
       data: NotRenewed,
     },

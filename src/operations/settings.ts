@@ -2,9 +2,9 @@ import type { RecordContext } from '../orders/record';
 import type { Config } from '../settings/config';
 import type { Letterhead } from '../mail/compose';
 import type { Mailing } from '../mail/queue';
-import type { XmlHome } from '../joomla/update-xml/place';
+import type { XmlLocation } from '../joomla/update-xml/location';
 import type { Examined } from '../doctor/finding';
-import type { OwnFile } from '../packages/replace-file';
+import type { ProtectedFile } from '../packages/replace-file';
 
 /** The parts of the installation that the operator's API needs. The seller's settings are read at each use. */
 export interface ManageSettings {
@@ -25,11 +25,11 @@ export interface ManageSettings {
   onFailed?: RecordContext['onFailed'];
   /** the values that mails use */
   letterhead: Letterhead;
-  updateXml: XmlHome;
+  updateXml: XmlLocation;
   /** the external address of the API; undefined if it is unknown */
   operatorUrl: string | undefined;
   /** files that no update XML replaces */
-  ownFiles?: OwnFile[];
+  ownFiles?: ProtectedFile[];
   /** this program's own folder, which contains php */
   programFolder: string;
   /** see LICENSING_SPREAD_FACTOR */

@@ -4,7 +4,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { isPlugin } from '../orders/shop-kinds';
 import { requireShop } from '../orders/shops';
 import { get } from './kit/operation';
-import { exactly, Text, TextOrNull } from './kit/schemas';
+import { strictObject, Text, TextOrNull } from './kit/schemas';
 
 export const shopPluginOperations = {
   getShopPlugin: get(
@@ -14,7 +14,7 @@ export const shopPluginOperations = {
       description:
         "For a shop of the kinds `hikashop`, `membershippro` and `j2commerce`; 409 for another. Its settings begin with the shop's name and the address of this service. It has no token: make one of the scope `issue` with the shop's name, and paste it into the plugin's settings. Another shop's name apart, it is the zip that `licensing shop plugin` writes.",
       scope: 'write',
-      data: exactly(
+      data: strictObject(
         {
           file_name: Text,
           element: Type.String({ description: "Joomla's name of the plugin, in the group `system`." }),

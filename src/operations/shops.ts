@@ -21,44 +21,55 @@ import {
   unmapSku,
 } from '../orders/shops';
 import { MAX_GRACE_DAYS, SHOP_KINDS, SHOP_MAILS, type ShopKind, type ShopMail } from '../orders/shop-kinds';
-import { countWaiting, listMessages, messageJson } from '../orders/views';
+import { countWaitingOrders, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { faultOfMessage } from './kit/failures';
-import { get, list, patch, post, remove, type Call } from './kit/operation';
+import { get, list, patch, post, remove, type OperationCall } from './kit/operation';
 import { ProcessedOrder, processedJson, readOrderBody } from './orders';
-import { pageOf } from './kit/reading';
-import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './kit/schemas';
+import { pageOf } from './kit/request-params';
+import {
+  strictObject,
+  Id,
+  IdGiven,
+  enumOf,
+  nullable,
+  PageQuery,
+  Text,
+  TextOrNull,
+  Time,
+  enumAsText,
+} from './kit/schemas';
 
 const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 
-const Rules = exactly(Object.fromEntries(RULES.map((rule) => [rule, wordOf(effectsOf(rule))])), {
+const Rules = strictObject(Object.fromEntries(RULES.map((rule) => [rule, enumAsText(effectsOf(rule))])), {
   title: 'ShopRules',
 });
 
 const shopFields = {
   id: Id,
   name: Text,
-  kind: wordOf(SHOP_KINDS),
+  kind: enumAsText(SHOP_KINDS),
   verifies: Type.Boolean({
     description: 'Whether it has what its sender signs with. Until then a receiver refuses every message.',
   }),
   test: Type.Boolean(),
-  test_plan_id: orNull(Id),
-  token: orNull(
+  test_plan_id: nullable(Id),
+  token: nullable(
     Type.String({ description: 'The name of the tokens of the scope `issue` that its orders belong to.' }),
   ),
   rules: Rules,
-  mail: wordOf(SHOP_MAILS),
+  mail: enumAsText(SHOP_MAILS),
   has_api_key: Type.Boolean({ description: "Whether it has a key that reads its sender's list." }),
   site_url: TextOrNull,
-  catch_up: orNull(
-    exactly(
+  catch_up: nullable(
+    strictObject(
       {
-        state: wordOf(CATCH_UP_STATES),
-        at: orNull(Time),
-        until: orNull(Time),
-        tried_at: orNull(Time),
+        state: enumAsText(CATCH_UP_STATES),
+        at: nullable(Time),
+        until: nullable(Time),
+        tried_at: nullable(Time),
         failure: TextOrNull,
       },
       {
@@ -68,21 +79,21 @@ const shopFields = {
       },
     ),
   ),
-  grace: orNull(Type.Integer({ minimum: 0, description: 'Days; null: as LICENSING_GRACE_DAYS says.' })),
+  grace: nullable(Type.Integer({ minimum: 0, description: 'Days; null: as LICENSING_GRACE_DAYS says.' })),
   billing_url: TextOrNull,
   created_at: Time,
 };
 
-const Shop = exactly(shopFields, { title: 'Shop' });
+const Shop = strictObject(shopFields, { title: 'Shop' });
 
-const ListedShop = exactly(
+const ListedShop = strictObject(
   { ...shopFields, waiting: Type.Integer({ minimum: 0, description: 'Orders that wait.' }) },
   { title: 'ListedShop' },
 );
 
 const settings = {
   kind: Type.Optional(
-    oneOf(SHOP_KINDS, {
+    enumOf(SHOP_KINDS, {
       description: '`api`: it posts orders with a token; the others send signed messages to `hooks/{name}`.',
     }),
   ),
@@ -93,13 +104,13 @@ const settings = {
     }),
   ),
   mail: Type.Optional(
-    oneOf(SHOP_MAILS, {
+    enumOf(SHOP_MAILS, {
       description:
         '`key`: customers are mailed the keys of their orders. `none` is the default of kinds that hand out keys themselves.',
     }),
   ),
   grace: Type.Optional(
-    orNull(
+    nullable(
       Type.Integer({
         minimum: 0,
         maximum: MAX_GRACE_DAYS,
@@ -109,7 +120,7 @@ const settings = {
     ),
   ),
   billing_url: Type.Optional(
-    orNull(
+    nullable(
       Type.String({
         description:
           'An https address where customers change how they pay. They are mailed it when a payment failed; null: they are not.',
@@ -118,7 +129,7 @@ const settings = {
   ),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
   api_key: Type.Optional(
-    orNull(
+    nullable(
       Type.String({
         description:
           "Reads the sender's list of what it told, to catch up: of `stripe`, `paddle` and `woocommerce`, where it is `ck_...:cs_...`. It may only read. It is kept sealed and never shown. null removes it.",
@@ -126,12 +137,12 @@ const settings = {
     ),
   ),
   site_url: Type.Optional(
-    orNull(
+    nullable(
       Type.String({ description: "A `woocommerce` shop's own site (https), to catch up. null removes it." }),
     ),
   ),
   test_plan_id: Type.Optional(
-    orNull(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
+    nullable(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
   ),
   token: Type.Optional(
     Type.String({
@@ -140,24 +151,24 @@ const settings = {
     }),
   ),
   rules: Type.Optional(
-    Type.Record(Type.String(), oneOf(EFFECTS), {
+    Type.Record(Type.String(), enumOf(EFFECTS), {
       description: 'What an event does, such as {"refunded":"cancel"}; the others stay.',
     }),
   ),
 };
 
-const Sku = exactly(
-  { id: Id, sku: Text, plan_id: Id, quantity: wordOf(SKU_QUANTITIES), created_at: Time },
+const Sku = strictObject(
+  { id: Id, sku: Text, plan_id: Id, quantity: enumAsText(SKU_QUANTITIES), created_at: Time },
   { title: 'ShopSku' },
 );
 
-const Message = exactly(
+const Message = strictObject(
   {
     id: Id,
     type: Type.String({ description: "The sender's name of what it tells." }),
-    result: wordOf(MESSAGE_RESULTS),
+    result: enumAsText(MESSAGE_RESULTS),
     reason: TextOrNull,
-    order_id: orNull(Id),
+    order_id: nullable(Id),
     received_at: Time,
   },
   { title: 'ShopMessage' },
@@ -175,7 +186,7 @@ const ran = {
   orders: Type.Array(ProcessedOrder, { description: 'What became of each, the first 100.' }),
 };
 
-function shopName({ path }: Pick<Call, 'path'>): string {
+function shopName({ path }: Pick<OperationCall, 'path'>): string {
   return path.name ?? '';
 }
 
@@ -204,9 +215,9 @@ function readSettings({
   return { ...others, testPlanId, apiKey, siteUrl, graceDays, billingUrl };
 }
 
-const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context, keySecret });
+const contextOf = ({ context, settings: { keySecret } }: OperationCall) => ({ ...context, keySecret });
 
-async function run(call: Call) {
+async function run(call: OperationCall) {
   const { db, context, settings: of } = call;
   const { orders, ...counts } = await runWaiting(db, shopName(call), {
     ...context,
@@ -217,12 +228,12 @@ async function run(call: Call) {
   return { ...counts, orders: orders.map(processedJson) };
 }
 
-async function requireAsked({ db, path, body, now }: Call<unknown, { since?: string }>) {
+async function requireAsked({ db, path, body, now }: OperationCall<unknown, { since?: string }>) {
   const shop = await requireCatchable(db, shopName({ path }));
   return { shop, since: body.since === undefined ? undefined : requireSince(shop, body.since, now) };
 }
 
-async function caughtUp(call: Call<unknown, { since?: string }>) {
+async function caughtUp(call: OperationCall<unknown, { since?: string }>) {
   const { db, settings: of, gone, onProgress } = call;
   const { shop, since } = await requireAsked(call);
   const done = await catchUp(db, shop, since, {
@@ -253,7 +264,7 @@ async function caughtUp(call: Call<unknown, { since?: string }>) {
 export const shopOperations = {
   listShops: list(
     '/shops',
-    { summary: 'List shops', scope: 'write', query: exactly(Paging), data: ListedShop },
+    { summary: 'List shops', scope: 'write', query: strictObject(PageQuery), data: ListedShop },
     async ({ db, query }) => {
       const { limit, after } = pageOf(query);
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
@@ -262,7 +273,7 @@ export const shopOperations = {
         limit,
         ({ id }) => [id],
       );
-      const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
+      const waiting = new Map((await countWaitingOrders(db)).map(({ shop, orders }) => [shop, orders]));
       return {
         data: items.map((shop) => ({ ...shopJson(shop), waiting: waiting.get(shop.name) ?? 0 })),
         next,
@@ -273,7 +284,10 @@ export const shopOperations = {
     '/shops',
     {
       summary: 'Add a shop',
-      body: exactly({ name: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.' }), ...settings }),
+      body: strictObject({
+        name: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.' }),
+        ...settings,
+      }),
       data: Shop,
       status: 201,
     },
@@ -289,7 +303,7 @@ export const shopOperations = {
     '/shops/{name}',
     {
       summary: 'Change a shop or its rules',
-      body: exactly(settings),
+      body: strictObject(settings),
       data: Shop,
     },
     async (call) => ({
@@ -305,7 +319,12 @@ export const shopOperations = {
   ),
   listShopMap: list(
     '/shops/{name}/map',
-    { summary: "List what a shop's articles mean", scope: 'write', query: exactly(Paging), data: Sku },
+    {
+      summary: "List what a shop's articles mean",
+      scope: 'write',
+      query: strictObject(PageQuery),
+      data: Sku,
+    },
     async (call) => {
       const { limit, after } = pageOf(call.query);
       const { name } = await requireShop(call.db, shopName(call));
@@ -320,11 +339,11 @@ export const shopOperations = {
     {
       summary: 'Let an article mean a plan, besides those it means already',
       description: 'Orders that waited for it run at once. Several plans: several licences.',
-      body: exactly({
+      body: strictObject({
         sku: Text,
         plan_id: IdGiven,
         quantity: Type.Optional(
-          oneOf(SKU_QUANTITIES, {
+          enumOf(SKU_QUANTITIES, {
             default: 'licenses',
             description: "`slots`: one licence with the plan's limit times the quantity.",
           }),
@@ -336,7 +355,7 @@ export const shopOperations = {
       hasDeadline: false,
       afterCommit: {
         title: 'MappedSku',
-        adds: { ran: exactly(ran) },
+        adds: { ran: strictObject(ran) },
         perform: async (call) => ({ ran: await run(call) }),
       },
     },
@@ -362,7 +381,7 @@ export const shopOperations = {
       description:
         '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, `queued` while a job works on it, and `unreadable` for what has no order in it (`refused`: by an earlier version).',
       scope: 'write',
-      query: exactly({ result: Type.Optional(oneOf(MESSAGE_RESULTS)), ...Paging }),
+      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...PageQuery }),
       data: Message,
     },
     async (call) => {
@@ -377,9 +396,9 @@ export const shopOperations = {
   runShop: post(
     '/shops/{name}/run',
     {
-      goesOn: true,
+      needsNoRecentSignIn: true,
       summary: 'Run the orders that wait',
-      data: exactly(ran, { title: 'Ran' }),
+      data: strictObject(ran, { title: 'Ran' }),
       hasDeadline: false,
     },
     async (call) => {
@@ -393,7 +412,7 @@ export const shopOperations = {
       summary: 'Take what a shop told while it was not heard',
       description:
         "Reads the sender's own list, and takes each entry as if it had come as a message. What was taken before changes nothing. A run ends after 100 pages or 40 seconds; with `done` false the next call goes on there. It also runs once a night.",
-      body: exactly({
+      body: strictObject({
         since: Type.Optional(
           Type.String({
             description:
@@ -401,7 +420,7 @@ export const shopOperations = {
           }),
         ),
       }),
-      data: exactly({ shop: Text }),
+      data: strictObject({ shop: Text }),
       hasDeadline: false,
       afterCommit: {
         title: 'CaughtUp',
@@ -413,14 +432,14 @@ export const shopOperations = {
           caught_up: Type.Integer({ minimum: 0, description: 'Those that had not come.' }),
           refused: Type.Integer({ minimum: 0, description: 'Those that cannot be stored.' }),
           done: Type.Boolean(),
-          failure: orNull(
+          failure: nullable(
             Type.String({
               description: 'Why the run ended early, such as `KEY_REFUSED 401`. What was taken stays.',
             }),
           ),
-          message: orNull(Type.String({ description: 'The same in words.' })),
+          message: nullable(Type.String({ description: 'The same in words.' })),
         },
-        perform: (call) => caughtUp(call as Call<unknown, { since?: string }>),
+        perform: (call) => caughtUp(call as OperationCall<unknown, { since?: string }>),
       },
     },
     async (call) => {

@@ -7,14 +7,14 @@ import {
 } from '../licensing/signing-keys';
 import { signingKeyJson } from '../licensing/views';
 import { list, post } from './kit/operation';
-import { pageOf } from './kit/reading';
-import { exactly, Id, Paging, Time, TimeOrNull, wordOf } from './kit/schemas';
+import { pageOf } from './kit/request-params';
+import { strictObject, Id, PageQuery, Time, TimeOrNull, enumAsText } from './kit/schemas';
 
-const SigningKey = exactly(
+const SigningKey = strictObject(
   {
     id: Id,
     kid: Type.String({ description: 'Its name, in the header of what it signs.' }),
-    state: wordOf(['current', 'next', 'retired']),
+    state: enumAsText(['current', 'next', 'retired']),
     x: Type.String({
       description: 'The public key (Ed25519), as a JWK has it.',
       pattern: '^[A-Za-z0-9_-]{43}$',
@@ -32,7 +32,11 @@ function toThing(key: SigningKeyInUse) {
 export const signingKeyOperations = {
   listSigningKeys: list(
     '/signing-keys',
-    { summary: 'List the keys that sign answers, oldest first', query: exactly(Paging), data: SigningKey },
+    {
+      summary: 'List the keys that sign answers, oldest first',
+      query: strictObject(PageQuery),
+      data: SigningKey,
+    },
     async ({ db, query }) => {
       const { items, next } = await listSigningKeyPage(db, pageOf(query));
       return { data: items.map(toThing), next };
@@ -42,7 +46,7 @@ export const signingKeyOperations = {
     '/signing-keys',
     {
       summary: 'Make a key; the first signs at once, a further one when the current one is retired',
-      body: exactly({}),
+      body: strictObject({}),
       data: SigningKey,
       status: 201,
     },
@@ -56,7 +60,7 @@ export const signingKeyOperations = {
       summary: 'End the signing with a key',
       description:
         'What it has signed still counts, unless it is compromised. The last one cannot be retired.',
-      body: exactly({
+      body: strictObject({
         compromised: Type.Optional(
           Type.Boolean({ description: 'Somebody else may have it: it is out of keys.json at once.' }),
         ),

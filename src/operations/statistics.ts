@@ -1,23 +1,23 @@
 import { Type } from '@sinclair/typebox';
 import { readStatistics } from '../figures/statistics';
 import { get } from './kit/operation';
-import { exactly, IdGiven, Text } from './kit/schemas';
+import { strictObject, IdGiven, Text } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
-const Statistics = exactly(
+const Statistics = strictObject(
   {
     licenses: Type.Record(Type.String(), Count, { description: 'By status.' }),
-    expiring: Type.Array(exactly({ month: Text, count: Count })),
+    expiring: Type.Array(strictObject({ month: Text, count: Count })),
     days: Type.Array(
-      exactly({
+      strictObject({
         day: Text,
         issued: Count,
         imported: Count,
         renewed: Count,
         activated: Count,
         downloads: Type.Record(Type.String(), Count, { description: 'By version.' }),
-        refused: Type.Record(Type.String(), exactly({ requests: Count, licenses: Count }), {
+        refused: Type.Record(Type.String(), strictObject({ requests: Count, licenses: Count }), {
           description: 'By code.',
         }),
       }),
@@ -36,7 +36,7 @@ export const statisticsOperations = {
     {
       summary: 'Licences by status and end, and what happened day by day',
       description: 'At most a minute old. Without days: the last 30.',
-      query: exactly({ from: Day, to: Day, product_id: Type.Optional(IdGiven) }),
+      query: strictObject({ from: Day, to: Day, product_id: Type.Optional(IdGiven) }),
       data: Statistics,
     },
     async ({ db, query: { from, to, product_id: productId }, now }) => ({

@@ -3,13 +3,24 @@ import { SCOPES } from '../access/caller';
 import { addToken, listTokenPage, revokeToken } from '../access/tokens';
 import { tokenJson } from '../licensing/views';
 import { list, post, remove } from './kit/operation';
-import { pageOf, readEnd, readId } from './kit/reading';
-import { exactly, Id, oneOf, orNull, Paging, Text, Time, TimeGiven, TimeOrNull, wordOf } from './kit/schemas';
+import { pageOf, readEnd, readId } from './kit/request-params';
+import {
+  strictObject,
+  Id,
+  enumOf,
+  nullable,
+  PageQuery,
+  Text,
+  Time,
+  TimeInput,
+  TimeOrNull,
+  enumAsText,
+} from './kit/schemas';
 
 const fields = {
   id: Id,
   name: Text,
-  scope: wordOf(SCOPES),
+  scope: enumAsText(SCOPES),
   created_at: Time,
   expires_at: TimeOrNull,
   last_used_at: TimeOrNull,
@@ -21,8 +32,8 @@ export const tokenOperations = {
     {
       summary: 'List tokens, never the tokens themselves',
       scope: 'write',
-      query: exactly(Paging),
-      data: exactly(fields, { title: 'Token' }),
+      query: strictObject(PageQuery),
+      data: strictObject(fields, { title: 'Token' }),
     },
     async ({ db, query }) => {
       const { items, next } = await listTokenPage(db, pageOf(query));
@@ -33,12 +44,12 @@ export const tokenOperations = {
     '/tokens',
     {
       summary: 'Make a token, which is shown only now',
-      body: exactly({
+      body: strictObject({
         name: Text,
-        scope: oneOf(SCOPES),
-        expires_at: Type.Optional(orNull(TimeGiven)),
+        scope: enumOf(SCOPES),
+        expires_at: Type.Optional(nullable(TimeInput)),
       }),
-      data: exactly({ ...fields, token: Text }, { title: 'AddedToken' }),
+      data: strictObject({ ...fields, token: Text }, { title: 'AddedToken' }),
       status: 201,
     },
     async ({ db, body, caller, now }) => {

@@ -2,23 +2,23 @@ import { Type } from '@sinclair/typebox';
 import type { UnmatchedAct } from '../orders/decide-unmatched';
 import { settleUnmatched } from '../orders/settle-unmatched';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
-import { list, post, type Call } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { list, post, type OperationCall } from './kit/operation';
+import { pageOf, readId } from './kit/request-params';
 import {
-  exactly,
+  strictObject,
   Id,
   IdGiven,
-  oneOf,
-  orNull,
-  Paging,
+  enumOf,
+  nullable,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  wordOf,
+  enumAsText,
 } from './kit/schemas';
 
-const UnmatchedEvent = exactly(
+const UnmatchedEvent = strictObject(
   {
     id: Id,
     shop: Text,
@@ -27,26 +27,26 @@ const UnmatchedEvent = exactly(
       description:
         '`not_paid`: no payment of the order is known; `no_line`: the order has no such line; `unknown_payment`: nothing is known of what it names; `untold`: it does not say what it pays for; `other_activation_type`: its licence cannot become what was bought; `no_article`, `bad_quantity`, `bad_article`, `unreadable`: a line of a paid order cannot be taken as it came.',
     }),
-    order_id: orNull(Id),
-    message_id: orNull(Id),
-    names: orNull(
+    order_id: nullable(Id),
+    message_id: nullable(Id),
+    names: nullable(
       Type.String({
         description: "The shop's number of the order; of a message, else, what it names, such as a payment.",
       }),
     ),
-    customer: orNull(Type.String({ description: 'Who paid, as far as the shop told.' })),
-    state: wordOf(UNMATCHED_STATES),
+    customer: nullable(Type.String({ description: 'Who paid, as far as the shop told.' })),
+    state: enumAsText(UNMATCHED_STATES),
     at: Time,
     acted_by: TextOrNull,
     acted_at: TimeOrNull,
-    license_id: orNull(
+    license_id: nullable(
       Type.Integer({ ...Id, description: 'What it was assigned to, or what was issued for it.' }),
     ),
   },
   { title: 'Unmatched' },
 );
 
-const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }: Call) => ({
+const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }: OperationCall) => ({
   actor: caller.actor,
   now,
   secret: keySecret,
@@ -54,7 +54,7 @@ const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }:
   graceDays,
 });
 
-async function settle(call: Call, act: UnmatchedAct) {
+async function settle(call: OperationCall, act: UnmatchedAct) {
   const { db } = call;
   const id = readId(call, 'id', 'unmatched event');
   return {
@@ -71,10 +71,10 @@ export const unmatchedOperations = {
       summary: 'List what shops told of money that belongs to nothing known, the newest first',
       description:
         'A renewal, change or refund that found no order, no line or no payment is kept until it finds it or somebody acts.',
-      query: exactly({
+      query: strictObject({
         shop: Type.Optional(Text),
-        state: Type.Optional(oneOf(UNMATCHED_STATES, { default: 'open' })),
-        ...Paging,
+        state: Type.Optional(enumOf(UNMATCHED_STATES, { default: 'open' })),
+        ...PageQuery,
       }),
       data: UnmatchedEvent,
     },
@@ -89,7 +89,7 @@ export const unmatchedOperations = {
     {
       summary: 'Say which licence it is about',
       description: `Its order or subscription renews that licence from now on, and what was told of it runs. ${OTHERWISE}`,
-      body: exactly({ license_id: Id }),
+      body: strictObject({ license_id: Id }),
       data: UnmatchedEvent,
     },
     (call) => settle(call, { type: 'assign', licenseId: call.body.license_id }),
@@ -99,7 +99,7 @@ export const unmatchedOperations = {
     {
       summary: 'Issue a licence for it',
       description: `The licence belongs to who paid, and its key is mailed as that of any order of the shop. 409 for a refund. ${OTHERWISE}`,
-      body: exactly({ plan_id: IdGiven }),
+      body: strictObject({ plan_id: IdGiven }),
       data: UnmatchedEvent,
     },
     (call) => settle(call, { type: 'issue', planId: call.body.plan_id }),
@@ -109,7 +109,7 @@ export const unmatchedOperations = {
     {
       summary: 'Settle it without a change',
       description: `It is counted no more. ${OTHERWISE}`,
-      body: exactly({}),
+      body: strictObject({}),
       data: UnmatchedEvent,
     },
     (call) => settle(call, { type: 'leave' }),

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../joomla/extension-types';
-import { followUpdateXml, readUpdateXmlState } from '../joomla/follow-xml';
+import { regenerateUpdateXml, readUpdateXmlState } from '../joomla/regenerate-update-xml';
 import { STABILITIES } from '../licensing/versions';
 import { setUpdateXmlOptions } from '../joomla/update-xml/options';
-import { get, put, type Call } from './kit/operation';
-import { readId } from './kit/reading';
-import { exactly, oneOf, orNull, Text, TextOrNull } from './kit/schemas';
+import { get, put, type OperationCall } from './kit/operation';
+import { readId } from './kit/request-params';
+import { strictObject, enumOf, nullable, Text, TextOrNull } from './kit/schemas';
 
 const options = {
   description: TextOrNull,
@@ -13,32 +13,32 @@ const options = {
   info_title: TextOrNull,
   target_platform: TextOrNull,
   php_minimum: TextOrNull,
-  supported_databases: orNull(
-    Type.Partial(exactly({ mysql: Text, mariadb: Text, postgresql: Text }), {
+  supported_databases: nullable(
+    Type.Partial(strictObject({ mysql: Text, mariadb: Text, postgresql: Text }), {
       additionalProperties: false,
       description: 'The lowest version of each, such as {"mysql":"8.0.13"}.',
     }),
   ),
-  tag: orNull(oneOf(STABILITIES)),
-  type: orNull(oneOf(EXTENSION_TYPES)),
-  client: orNull(oneOf(EXTENSION_CLIENTS)),
+  tag: nullable(enumOf(STABILITIES)),
+  type: nullable(enumOf(EXTENSION_TYPES)),
+  client: nullable(enumOf(EXTENSION_CLIENTS)),
   folder: TextOrNull,
 };
 
-const UpdateXml = exactly(
+const UpdateXml = strictObject(
   {
-    state: oneOf(['written', 'stale', 'not_set'], {
+    state: enumOf(['written', 'stale', 'not_set'], {
       description:
         '`stale`: the file lacks the latest change. `not_set`: no element, or no address to write it for.',
     }),
     url: TextOrNull,
-    xml: orNull(Type.String({ description: 'What the file should have; null: it cannot be made.' })),
-    options: exactly(options),
+    xml: nullable(Type.String({ description: 'What the file should have; null: it cannot be made.' })),
+    options: strictObject(options),
   },
   { title: 'UpdateXml' },
 );
 
-async function read({ db, settings }: Call, id: number) {
+async function read({ db, settings }: OperationCall, id: number) {
   const { state, url, xml, options: stored } = await readUpdateXmlState(db, settings.updateXml, id);
   return { data: { state, url, xml, options: stored } };
 }
@@ -57,13 +57,13 @@ export const updateXmlOperations = {
     {
       summary: 'Set options of the update XML, and write it',
       description: 'What is not given stays; null clears an option. `tag` is that of the highest version.',
-      body: Type.Partial(exactly(options), { additionalProperties: false }),
+      body: Type.Partial(strictObject(options), { additionalProperties: false }),
       data: UpdateXml,
     },
     async (call) => {
       const id = readId(call, 'id', 'product');
       await setUpdateXmlOptions(call.db, id, call.body);
-      await followUpdateXml(call.db, call.settings.updateXml, id);
+      await regenerateUpdateXml(call.db, call.settings.updateXml, id);
       return read(call, id);
     },
   ),

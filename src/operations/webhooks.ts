@@ -7,7 +7,7 @@ import {
   editWebhook,
   listDeliveryPage,
   listWebhookPage,
-  MOST_COUNTED,
+  MAX_COUNTED,
   queueTest,
   removeWebhook,
   replayDelivery,
@@ -16,18 +16,18 @@ import {
   webhookJson,
 } from '../webhooks/receivers';
 import { get, list, patch, post, remove } from './kit/operation';
-import { pageOf, readId } from './kit/reading';
+import { pageOf, readId } from './kit/request-params';
 import {
-  exactly,
+  strictObject,
   Id,
-  oneOf,
-  orNull,
-  Paging,
+  enumOf,
+  nullable,
+  PageQuery,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  wordOf,
+  enumAsText,
 } from './kit/schemas';
 
 const fields = {
@@ -37,37 +37,37 @@ const fields = {
   description: TextOrNull,
   enabled: Type.Boolean(),
   disabled_at: TimeOrNull,
-  disabled_reason: orNull(wordOf(['operator', 'failing', 'gone'])),
-  previous_secret_until: orNull(
+  disabled_reason: nullable(enumAsText(['operator', 'failing', 'gone'])),
+  previous_secret_until: nullable(
     Type.String({ ...Time, description: 'Until then the secret before signs too.' }),
   ),
   created_at: Time,
 };
-const Webhook = exactly(fields, { title: 'Webhook' });
-const Details = exactly(
+const Webhook = strictObject(fields, { title: 'Webhook' });
+const Details = strictObject(
   {
     ...fields,
     waiting: Type.Integer({
       minimum: 0,
-      maximum: MOST_COUNTED,
-      description: `Deliveries that wait. ${MOST_COUNTED} stands for that many or more.`,
+      maximum: MAX_COUNTED,
+      description: `Deliveries that wait. ${MAX_COUNTED} stands for that many or more.`,
     }),
   },
   { title: 'WebhookDetails' },
 );
-const WithSecret = exactly({ ...fields, secret: Text }, { title: 'WebhookWithSecret' });
+const WithSecret = strictObject({ ...fields, secret: Text }, { title: 'WebhookWithSecret' });
 
-const Delivery = exactly(
+const Delivery = strictObject(
   {
     id: Id,
     webhook_id: Type.String({ description: 'The header of this name, the same at every attempt.' }),
     type: Text,
-    license_id: orNull(Id),
-    state: wordOf(['waiting', 'delivered', 'failed']),
+    license_id: nullable(Id),
+    state: enumAsText(['waiting', 'delivered', 'failed']),
     attempts: Type.Integer(),
-    error: orNull(Type.String({ description: 'Why the latest attempt failed, such as STATUS 500.' })),
-    status: orNull(Type.Integer({ description: 'Of the latest answer.' })),
-    answer: orNull(Type.String({ description: 'The beginning of its text.' })),
+    error: nullable(Type.String({ description: 'Why the latest attempt failed, such as STATUS 500.' })),
+    status: nullable(Type.Integer({ description: 'Of the latest answer.' })),
+    answer: nullable(Type.String({ description: 'The beginning of its text.' })),
     created_at: Time,
     attempted_at: TimeOrNull,
     next_attempt_at: TimeOrNull,
@@ -92,7 +92,7 @@ export const webhookOperations = {
     {
       summary: 'List receivers of webhooks, without their secrets',
       scope: 'write',
-      query: exactly(Paging),
+      query: strictObject(PageQuery),
       data: Webhook,
     },
     async ({ db, query }) => {
@@ -105,7 +105,7 @@ export const webhookOperations = {
     {
       summary: 'Add a receiver of webhooks; its secret is shown only now',
       description: '409 without LICENSING_KEY_SECRET, which seals the secret.',
-      body: exactly(given),
+      body: strictObject(given),
       data: WithSecret,
       status: 201,
     },
@@ -129,7 +129,7 @@ export const webhookOperations = {
       summary: 'Change, disable or enable a receiver',
       description:
         'What waits for a disabled receiver, and what happens meanwhile, is kept and sent once it is enabled.',
-      body: exactly({
+      body: strictObject({
         ...Type.Partial(Type.Object(given)).properties,
         enabled: Type.Optional(Type.Boolean()),
       }),
@@ -150,7 +150,7 @@ export const webhookOperations = {
     {
       summary: 'Send webhook.test once, also to a disabled receiver',
       description: 'Queued: the list of deliveries shows the answer.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Delivery,
       status: 201,
     },
@@ -164,7 +164,7 @@ export const webhookOperations = {
       summary: 'Make a new secret, which is shown only now',
       description:
         'The old one signs too for 24 hours. After a second rotation within that time, the oldest does not.',
-      body: exactly({}),
+      body: strictObject({}),
       data: WithSecret,
     },
     async (call) => {
@@ -179,7 +179,7 @@ export const webhookOperations = {
       summary: 'List what was sent to a receiver, and what waits for it',
       description: 'The newest first. With `state=waiting` what waits, the next first.',
       scope: 'write',
-      query: exactly({ state: Type.Optional(oneOf(['waiting'])), ...Paging }),
+      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...PageQuery }),
       data: Delivery,
     },
     async (call) => {
@@ -193,7 +193,7 @@ export const webhookOperations = {
     {
       summary: 'Send a delivery again, at once and with the same webhook-id',
       description: 'Also to a disabled receiver, and before what waits.',
-      body: exactly({}),
+      body: strictObject({}),
       data: Delivery,
     },
     async (call) => {

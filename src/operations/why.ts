@@ -3,40 +3,40 @@ import { ACTION_TYPES } from '../support/findings';
 import { UNTRACED_CODES } from '../support/sentences';
 import { explain } from '../support/why';
 import { post } from './kit/operation';
-import { exactly, Id, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './kit/schemas';
+import { strictObject, Id, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
 
-const Judged = exactly(
+const Judged = strictObject(
   {
     allowed: Type.Boolean(),
-    code: orNull(Type.String({ description: 'That of the refusal, as customers get it.' })),
+    code: nullable(Type.String({ description: 'That of the refusal, as customers get it.' })),
     sentence: Text,
   },
   { title: 'Judged' },
 );
 
-const Finding = exactly({
+const Finding = strictObject({
   code: Text,
   facts: Type.Object({}, { additionalProperties: true }),
   sentence: Text,
   since: TimeOrNull,
-  count: orNull(Type.Integer({ minimum: 1 })),
-  action: orNull(
+  count: nullable(Type.Integer({ minimum: 1 })),
+  action: nullable(
     Type.Object(
-      { type: wordOf(ACTION_TYPES) },
+      { type: enumAsText(ACTION_TYPES) },
       { additionalProperties: true, description: 'The call of this API that mends it.' },
     ),
   ),
   advice: TextOrNull,
 });
 
-const Explained = exactly(
+const Explained = strictObject(
   {
-    license_id: orNull(Id),
-    licenses: Type.Array(exactly({ license_id: Id, matched: Text }), {
+    license_id: nullable(Id),
+    licenses: Type.Array(strictObject({ license_id: Id, matched: Text }), {
       description: 'Those to choose from, when several match.',
     }),
     now: Type.Unsafe<{ updates: typeof Judged.static; new_site: typeof Judged.static } | null>({
-      anyOf: [exactly({ updates: Judged, new_site: Judged }), { type: 'null' }],
+      anyOf: [strictObject({ updates: Judged, new_site: Judged }), { type: 'null' }],
       description: 'What a request would be answered at this moment; null: no single licence is known.',
     }),
     findings: Type.Array(Finding),
@@ -44,7 +44,7 @@ const Explained = exactly(
       description:
         "Requests from networks where the licence is used, without its key: perhaps another person's. Nothing counts them.",
     }),
-    untraced: Type.Array(exactly({ code: wordOf(UNTRACED_CODES), sentence: Text }), {
+    untraced: Type.Array(strictObject({ code: enumAsText(UNTRACED_CODES), sentence: Text }), {
       description: 'Failures that leave no record here.',
     }),
   },
@@ -62,7 +62,7 @@ export const whyOperations = {
       description:
         'About a key, the end of a key, an id, an order, an e-mail address, a site, or an IP address. Sentences are in English, or in German where `Accept-Language` prefers it.',
       scope: 'read',
-      body: exactly({ about: Text }),
+      body: strictObject({ about: Text }),
       data: Explained,
     },
     async ({ db, body, settings, now, language }) => {

@@ -3,17 +3,17 @@ import { setCustomer, changePlan, setLimit } from '../licensing/amend';
 import { issueOrdered } from '../licensing/issue';
 import { changeState, setEnd, type ChangeContext } from '../licensing/lifecycle';
 import type { Transaction } from '../store/engine/database';
-import { tellProfile } from '../store/customer-profiles';
+import { saveReportedProfile } from '../store/customer-profiles';
 import {
   insertOrderEvent,
   insertOrderLicenses,
   insertOrderLines,
-  setOrder,
+  updateOrder,
   setOrderEvent,
   setOrderLicense,
   setOrderLine,
 } from '../store/orders/orders';
-import { dropUnmatched, keepUnmatched } from '../store/orders/unmatched';
+import { deleteUnmatched, insertUnmatchedOnce } from '../store/orders/unmatched';
 import type { Change, Ref } from './decision';
 import type { Draft } from './draft';
 import type { RecordContext } from './facts';
@@ -119,9 +119,14 @@ async function apply(writing: Writing, change: Change): Promise<unknown> {
   });
   switch (change.type) {
     case 'set_order':
-      return setOrder(trx, order.id, change.changes);
+      return updateOrder(trx, order.id, change.changes);
     case 'tell_profile':
-      return tellProfile(trx, change.email, { name: change.name, language: change.language }, change.at);
+      return saveReportedProfile(
+        trx,
+        change.email,
+        { name: change.name, language: change.language },
+        change.at,
+      );
     case 'name_customer':
       return setCustomer(trx, change.license, change.email, because());
     case 'set_line':
@@ -151,7 +156,7 @@ async function apply(writing: Writing, change: Change): Promise<unknown> {
     case 'set_event':
       return setOrderEvent(trx, change.id, change.changes);
     case 'keep_unmatched':
-      return keepUnmatched(trx, {
+      return insertUnmatchedOnce(trx, {
         shop: order.shop,
         orderId: order.id,
         messageId: null,
@@ -161,7 +166,7 @@ async function apply(writing: Writing, change: Change): Promise<unknown> {
         at: change.at,
       });
     case 'drop_unmatched':
-      return dropUnmatched(trx, change.ids);
+      return deleteUnmatched(trx, change.ids);
     case 'mail_keys':
       return (
         context.mailing && queueKeys(trx, order, change.licenses.map(idOf), context.mailing, context.now)

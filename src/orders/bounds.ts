@@ -4,7 +4,13 @@ import { asStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import { MAX_NAME_LENGTH, MAX_SLOTS_QUANTITY, requireExactText } from './message';
 import type { LineMessage, LineProblem } from './message';
-import type { Link, OrderReference, ParsedEvent, ParsedLine, ParsedMessage } from './parsed-message';
+import type {
+  ExternalIdLink,
+  OrderReference,
+  ParsedEvent,
+  ParsedLine,
+  ParsedMessage,
+} from './parsed-message';
 
 /**
  * Sanitises a sender's input; it cannot reach a column any other way. No content makes a message fail: a digest
@@ -27,7 +33,7 @@ export interface FitMessage extends Omit<ParsedMessage, 'event' | 'meant' | 'als
   event: FitEvent | undefined;
   meant: FitEvent | undefined;
   also: FitEvent[];
-  links: Link[];
+  links: ExternalIdLink[];
 }
 
 export function fitMessage(message: ParsedMessage, now: Date): FitMessage {
@@ -63,7 +69,7 @@ function fitReference(order: OrderReference): OrderReference {
     : { of: fitText(order.of, MAX_LABEL_LENGTH) };
 }
 
-function fitLink(link: Link): Link {
+function fitLink(link: ExternalIdLink): ExternalIdLink {
   const key = fitText(link.key, MAX_LABEL_LENGTH);
   if ('order' in link) return { ...link, key, order: fitText(link.order) };
   return 'other' in link ? { key, other: fitText(link.other, MAX_LABEL_LENGTH) } : { ...link, key };

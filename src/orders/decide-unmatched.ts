@@ -1,4 +1,4 @@
-import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
+import { endWithGrace, isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Plan } from '../store/catalogue';
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import type { Unmatched } from '../store/orders/unmatched';
@@ -11,10 +11,10 @@ import {
   linksOf,
   ownLinks,
   problemDigest,
-  reasonOf,
+  changeReason,
   setLine,
   setOutcomes,
-  toldOf,
+  reportedEventsOf,
   type Draft,
 } from './draft';
 import type { LicenseFacts, OrderFacts } from './facts';
@@ -28,9 +28,9 @@ import {
   readEvent,
   type LineOutcome,
   type StoredLine,
-  type ToldEvent,
+  type ReportedEvent,
 } from './order-events';
-import { issueMore } from './settle-line';
+import { issueMore } from './reconcile-line';
 import { planOf, type Plans } from './sold';
 import { whyUnmatched } from './unmatched';
 
@@ -64,7 +64,7 @@ export function decideUnmatched(
   const draft = draftOf(facts);
   const done = act.type === 'leave' ? null : answerTo(draft, one, act);
   if (done !== null && typeof done === 'object') return done;
-  const told = toldOf(draft, draft.events);
+  const told = reportedEventsOf(draft, draft.events);
   const waiting = draft.lines.filter(({ waitsFor }) => waitsFor !== null);
   settleAll(draft, waiting, { before: told, after: told, latest: undefined });
   conclude(draft, false);
@@ -102,7 +102,7 @@ interface Found {
 /** Finds the event that matched nothing, or that introduced a line which could not be read. */
 function findEvent(draft: Draft, { digest }: Unmatched): Found {
   const { order, lines, events } = draft;
-  const told = toldOf(draft, events);
+  const told = reportedEventsOf(draft, events);
   for (const [i, event] of told.entries()) {
     const row = events[i];
     if (unmatchedDigest(order.digest, event.identity) === digest)
@@ -122,7 +122,7 @@ function assign(draft: Draft, one: Unmatched, found: Found, license: LicenseFact
   const { event, reason, line } = found;
   const { events, lines, facts } = draft;
   const status = liveStatus(license, facts.now);
-  if (!events.some(({ event: name }) => GIVES_BACK.has(name)) && isFinal(status))
+  if (!events.some(({ event: name }) => GIVES_BACK.has(name)) && isTerminalStatus(status))
     return refuse(`Licence ${license.id} is ${status}, which is final.`, 'license-final');
   const changed = changedLine(draft, found);
   const ids = [...new Set(ownLinks(draft).map(({ licenseId }) => licenseId))];
@@ -169,7 +169,7 @@ function changedLine(draft: Draft, { event, reason, line }: Found): OrderLine | 
 /** Makes the licence renewed by these lines, with a payment up to its present end, which later events then move. */
 function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: StoredLine[]): void {
   if (items.length === 0) return;
-  const until = paidEnd(license);
+  const until = paidUntil(license);
   const renewsJson = JSON.stringify(license.id);
   const told = [...draft.events];
   const added = items.map(({ line: name, sku = null }) => {
@@ -213,7 +213,7 @@ function firstTime({ events }: Draft, { at }: Unmatched): Date {
 function missingLines(draft: Draft): StoredLine[] {
   const { lines, events } = draft;
   const missing = new Map<string, StoredLine>();
-  for (const { items, effect } of toldOf(draft, events))
+  for (const { items, effect } of reportedEventsOf(draft, events))
     for (const item of effect === 'none' ? [] : (items ?? []))
       if (!item.once && !lines.some(({ line }) => line === item.line) && !missing.has(item.line))
         missing.set(item.line, item);
@@ -227,7 +227,7 @@ function linkTo(draft: Draft, line: OrderLine, license: LicenseFacts, upgrades: 
   const plans: Plans = isFirst
     ? { base: { plan, slots: 1, count: 1 }, upgrades }
     : { base: { plan, slots: 1 }, had: { plan, limit }, upgrades };
-  const baseEndsAt = isFirst ? null : paidEnd(license);
+  const baseEndsAt = isFirst ? null : paidUntil(license);
   addLink(draft, line, {
     licenseId,
     state: 'active',
@@ -239,12 +239,12 @@ function linkTo(draft: Draft, line: OrderLine, license: LicenseFacts, upgrades: 
 
 /** Applies events to a line one after the other, as if they arrived now. */
 function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: OrderEvent[]): void {
-  const told = toldOf(draft, [...before, ...events]);
+  const told = reportedEventsOf(draft, [...before, ...events]);
   for (const [i, kept] of events.entries()) {
     const at = before.length + i;
-    const latest = told[at] as ToldEvent;
+    const latest = told[at] as ReportedEvent;
     if (!concerns(latest, line)) continue;
-    draft.reason = reasonOf(draft.facts, latest.event);
+    draft.reason = changeReason(draft.facts, latest.event);
     const [settled] = settleAll(draft, [line], {
       before: told.slice(0, at),
       after: told.slice(0, at + 1),
@@ -308,15 +308,15 @@ function issueBeside(draft: Draft, event: OrderEvent, line: OrderLine, plan: Pla
   const [had] = linksOf(draft, line);
   const beside = had && draft.licenses.get(had.licenseId);
   const [told] = lineEvents(
-    toldOf(draft, draft.events).filter(({ identity }) => identity === event.identity),
+    reportedEventsOf(draft, draft.events).filter(({ identity }) => identity === event.identity),
     line,
   );
-  const paid = told?.paidUntil ?? (beside === undefined ? null : paidEnd(beside));
+  const paid = told?.paidUntil ?? (beside === undefined ? null : paidUntil(beside));
   const end = {
     ...endWithGrace(paid, beside?.graceDays ?? 0),
     renewsItself: beside?.renewsItself ?? false,
   };
-  draft.reason = reasonOf(draft.facts, event.event);
+  draft.reason = changeReason(draft.facts, event.event);
   const plans: Plans = { base: { plan: plan.id, slots: 1, count: 1 }, upgrades: { [event.identity]: null } };
   const waits = issueMore(draft, line, 1, { planId: plan.id, limit: plan.activationLimit, plans, end });
   const [issued] = draft.issued.slice(-1);

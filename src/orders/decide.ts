@@ -1,5 +1,5 @@
 import { formatTimestampOrNull } from '../base/days';
-import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
+import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import { findEmail } from '../licensing/customer-email';
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import type { Change } from './decision';
@@ -9,11 +9,11 @@ import {
   linksOf,
   ownLinks,
   problemDigest,
-  reasonOf,
+  changeReason,
   setLine,
-  setOrder,
+  changeOrder,
   setOutcomes,
-  toldOf,
+  reportedEventsOf,
   type Draft,
 } from './draft';
 import type { LicenseFacts, OrderFacts } from './facts';
@@ -26,14 +26,14 @@ import {
   lineEvents,
   none,
   readEvent,
-  whyIgnored,
+  ignoredReason,
   type LineEvent,
   type LineOutcome,
   type OrderEventName,
   type StoredLine,
-  type ToldEvent,
+  type ReportedEvent,
 } from './order-events';
-import { broughtBy, settleLine, type SettledLine } from './settle-line';
+import { firstUnreadablePayment, reconcileLine, type SettledLine } from './reconcile-line';
 import { mailOf } from './shop-kinds';
 import { mappedTo } from './sold';
 import { whyUnmatched } from './unmatched';
@@ -60,7 +60,7 @@ export function decideOrder(facts: OrderFacts, naming?: Naming): OrderDecision {
   const given = naming ?? keptNaming(facts);
   const isNamed = given !== undefined && nameCustomer(draft, given);
   if (isTooLarge(draft)) {
-    setOrder(draft, { state: 'waiting', failure: 'too_many', failedAt: null, retryAt: null });
+    changeOrder(draft, { state: 'waiting', failure: 'too_many', failedAt: null, retryAt: null });
     for (const event of draft.events) {
       const { id, ...row } = event;
       if (id === 0) draft.changes.push({ type: 'add_event', event: row });
@@ -93,7 +93,7 @@ function isTooLarge({ events, order }: Draft): boolean {
 export function conclude(draft: Draft, isNamed: boolean): void {
   const isWaitingStill = draft.lines.some(({ waitsFor }) => waitsFor !== null);
   const state = isWaitingStill ? 'waiting' : 'done';
-  setOrder(draft, { state, failure: null, failedAt: null, retryAt: null });
+  changeOrder(draft, { state, failure: null, failedAt: null, retryAt: null });
   followUnmatched(draft);
   mailKeys(draft, isNamed);
 }
@@ -105,8 +105,8 @@ function nameCustomer(draft: Draft, { customer, at }: Naming): boolean {
   const isFirst = order.customer === null;
   if (!order.isTest && email === (order.customer ?? email))
     draft.changes.push({ type: 'tell_profile', email, name, language, at });
-  if (isFirst) setOrder(draft, { customer: email, customerName: name });
-  if (order.language === null) setOrder(draft, { language });
+  if (isFirst) changeOrder(draft, { customer: email, customerName: name });
+  if (order.language === null) changeOrder(draft, { language });
   if (!isFirst && order.state !== 'failed') return false;
   let hasNamed = isFirst;
   for (const { licenseId, role } of ownLinks(draft)) {
@@ -133,7 +133,7 @@ export function takeEvent(draft: Draft, event: OrderEvent): void {
   for (const item of readEvent(event).items ?? [])
     if (opens(event.event, item)) openLine(draft, item, known, prior.map(readEvent));
   const { before, after, latest } = tell(draft, prior, event);
-  draft.reason = reasonOf(facts, event.event);
+  draft.reason = changeReason(facts, event.event);
   const outcomes: LineOutcome[] = [];
   const settled = settleAll(
     draft,
@@ -166,24 +166,24 @@ export function tell(
   draft: Draft,
   prior: OrderEvent[],
   event: OrderEvent,
-): { before: ToldEvent[]; after: ToldEvent[]; latest: ToldEvent } {
-  const after = toldOf(draft, [...prior, event]);
-  const judged = new Map(toldOf(draft, prior).map((one) => [one.identity, one]));
+): { before: ReportedEvent[]; after: ReportedEvent[]; latest: ReportedEvent } {
+  const after = reportedEventsOf(draft, [...prior, event]);
+  const judged = new Map(reportedEventsOf(draft, prior).map((one) => [one.identity, one]));
   const before = after.slice(0, -1).map((one) => {
     const was = judged.get(one.identity);
     return was === undefined || was.effect === one.effect
       ? one
       : { ...one, effect: was.effect, partial: was.partial, part: was.part };
   });
-  return { before, after, latest: after.at(-1) as ToldEvent };
+  return { before, after, latest: after.at(-1) as ReportedEvent };
 }
 
 /** Settles the lines that wait, because their articles or earlier orders may be known now. */
 function settleWaiting(draft: Draft): void {
   const waiting = draft.lines.filter(({ waitsFor }) => waitsFor !== null);
   if (waiting.length === 0) return;
-  const told = toldOf(draft, draft.events);
-  draft.reason = reasonOf(draft.facts);
+  const told = reportedEventsOf(draft, draft.events);
+  draft.reason = changeReason(draft.facts);
   const settled = settleAll(draft, waiting, { before: told, after: told, latest: undefined });
   reviseOutcomes(draft, draft.events, told, settled);
 }
@@ -195,10 +195,10 @@ interface Settled extends SettledLine {
 export function settleAll(
   draft: Draft,
   lines: OrderLine[],
-  told: Parameters<typeof settleLine>[2],
+  told: Parameters<typeof reconcileLine>[2],
 ): Settled[] {
   return lines.map((line) => {
-    const settled = settleLine(draft, line, told);
+    const settled = reconcileLine(draft, line, told);
     const { waitsFor = null, awaited = null } = settled.waits ?? {};
     setLine(draft, line, { waitsFor, awaited });
     return { ...settled, line };
@@ -206,13 +206,14 @@ export function settleAll(
 }
 
 /** Adds the line that an event begins, or updates it while it has no licence. */
-function openLine(draft: Draft, item: StoredLine, known: OrderLine[], prior: ToldEvent[]): void {
+function openLine(draft: Draft, item: StoredLine, known: OrderLine[], prior: ReportedEvent[]): void {
   const { line: name, sku = null, plan_id: planId = null, quantity = 1, renews } = item;
   const line = known.find((one) => one.line === name);
   const renewsJson = renews === undefined ? null : JSON.stringify(renews);
   if (line === undefined) addLine(draft, { line: name, sku, planId, quantity, renewsJson });
   else if (linksOf(draft, line).length > 0 || item.problem !== undefined) return;
-  else if (broughtBy(prior, name) !== undefined) setLine(draft, line, { sku, planId, quantity, renewsJson });
+  else if (firstUnreadablePayment(prior, name) !== undefined)
+    setLine(draft, line, { sku, planId, quantity, renewsJson });
   else renameArticle(draft, line, sku, quantity);
 }
 
@@ -227,9 +228,9 @@ function renameArticle(draft: Draft, line: OrderLine, sku: string | null, quanti
 }
 
 /** Lists an outcome for each line that the event names, in its order. A line that was never paid has no row yet. */
-function inEventOrder(event: ToldEvent, outcomes: LineOutcome[]): LineOutcome[] {
+function inEventOrder(event: ReportedEvent, outcomes: LineOutcome[]): LineOutcome[] {
   const stops = event.effect === 'suspend' || event.effect === 'cancel';
-  const reason = whyIgnored(event) ?? (stops ? event.event : 'not_paid');
+  const reason = ignoredReason(event) ?? (stops ? event.event : 'not_paid');
   return (event.items ?? []).map(
     ({ line }) => outcomes.find((one) => one.line === line) ?? { line, action: 'none', reason },
   );
@@ -239,7 +240,7 @@ function inEventOrder(event: ToldEvent, outcomes: LineOutcome[]): LineOutcome[] 
 const UNRESOLVED: Meanings = { base: { duration: null, count: 1 }, upgrades: new Map(), renews: false, n: 1 };
 
 /** Updates the stored outcomes of earlier events whose lines no longer wait. */
-function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ToldEvent[], settled: Settled[]): void {
+function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ReportedEvent[], settled: Settled[]): void {
   // A shop may report one payment twice: with the order and with its subscription.
   const issued = new Set<string>();
   for (const event of stored) {
@@ -259,7 +260,7 @@ function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ToldEvent[], s
   }
 }
 
-function revisedOutcome(draft: Draft, event: OrderEvent, told: ToldEvent[], settled: Settled) {
+function revisedOutcome(draft: Draft, event: OrderEvent, told: ReportedEvent[], settled: Settled) {
   const { line, waitingUpgrades, waits, outcome } = settled;
   const hasLicense = linksOf(draft, line).length > 0;
   const isOpen = event.event === 'upgraded' ? waitingUpgrades.has(event.identity) : !hasLicense;
@@ -282,7 +283,7 @@ function lateOutcome(event: OrderEventName, { renewsJson }: OrderLine): Omit<Lin
 function followUnmatched(draft: Draft): void {
   const { order, facts, lines } = draft;
   if (order.isTest) return;
-  const told = toldOf(draft, draft.events);
+  const told = reportedEventsOf(draft, draft.events);
   const found = new Map<string, { event: string; reason: string; at: Date }>();
   const links = ownLinks(draft);
   for (const event of told) {
@@ -294,7 +295,7 @@ function followUnmatched(draft: Draft): void {
       const row = lines.find((one) => one.line === line);
       if (problem === undefined || row?.waitsFor !== problem) continue;
       const isChange = event.event === 'upgraded' && linksOf(draft, row).length > 0;
-      if (isChange || event === broughtBy(told, line))
+      if (isChange || event === firstUnreadablePayment(told, line))
         found.set(problemDigest(draft, identity, line), { event: event.event, reason: problem, at });
     }
   }
@@ -312,7 +313,7 @@ function followUnmatched(draft: Draft): void {
 function mailKeys(draft: Draft, isNamed: boolean): void {
   const { order, shop, issued, facts } = draft;
   if (order.isTest) return;
-  if (issued.length > 0) setOrder(draft, { mail: mailOf(shop) });
+  if (issued.length > 0) changeOrder(draft, { mail: mailOf(shop) });
   if (order.mail !== 'key' || !facts.hasMail || !hasAddress(draft)) return;
   const all = ownLinks(draft).filter(({ role }) => role === 'issued');
   const licenses = isNamed ? all.map(({ licenseId }) => licenseId) : issued;
@@ -327,13 +328,13 @@ function hasAddress({ order: { customer } }: Draft): boolean {
  * Dunning: notes a failed payment in the history of the licences that it would have renewed, and mails the customer
  * where to pay, once for each period. It changes no licence.
  */
-function noteFailedPayment(draft: Draft, failed: ToldEvent, before: ToldEvent[]): void {
+function noteFailedPayment(draft: Draft, failed: ReportedEvent, before: ReportedEvent[]): void {
   const { order, shop, facts } = draft;
   // A failed test payment does not concern what was sold.
   if (failed.isTest && !order.isTest) return;
   const licenses = findUnpaid(draft, failed, before);
   if (licenses.length === 0) return;
-  const ends = licenses.flatMap((license) => paidEnd(license)?.getTime() ?? []);
+  const ends = licenses.flatMap((license) => paidUntil(license)?.getTime() ?? []);
   const end = ends.length === 0 ? null : new Date(Math.min(...ends));
   const once = `payment_failed:${order.id}:${formatTimestampOrNull(end) ?? ''}`;
   const isMailed =
@@ -351,7 +352,7 @@ function noteFailedPayment(draft: Draft, failed: ToldEvent, before: ToldEvent[])
 }
 
 /** Lists the licences that the failed payment was for, unless a newer event paid for or ended them. */
-function findUnpaid(draft: Draft, failed: ToldEvent, before: ToldEvent[]): LicenseFacts[] {
+function findUnpaid(draft: Draft, failed: ReportedEvent, before: ReportedEvent[]): LicenseFacts[] {
   const open = draft.lines.filter((line) => {
     const [own] = lineEvents([failed], line);
     return own !== undefined && !lineEvents(before, line).some((one) => settles(one) && byTime(one, own) > 0);
@@ -363,7 +364,9 @@ function findUnpaid(draft: Draft, failed: ToldEvent, before: ToldEvent[]): Licen
   return [...new Set(ids)]
     .sort((a, b) => a - b)
     .flatMap((id) => draft.licenses.get(id) ?? [])
-    .filter((license) => !isFinal(liveStatus(license, draft.facts.now)) && license.status !== 'suspended');
+    .filter(
+      (license) => !isTerminalStatus(liveStatus(license, draft.facts.now)) && license.status !== 'suspended',
+    );
 }
 
 /** Reports whether an event ends the time in which a failed payment matters. */

@@ -8,7 +8,7 @@ import type { Order, OrderEvent, OrderLine } from '../store/orders/orders';
  */
 export type Ref = number;
 
-export type LicenseEnd = EndWithGrace & { renewsItself: boolean };
+export type RenewableEnd = EndWithGrace & { renewsItself: boolean };
 
 /** A change of a licence, with its reason for the history. */
 interface OfLicense {
@@ -29,11 +29,11 @@ export type Change =
       licenses: { id: Ref; reference: string }[];
       planId: number;
       limit: number;
-      end: LicenseEnd;
+      end: RenewableEnd;
     }
   | { type: 'link'; id: Ref; link: Omit<Link, 'id'> }
   | { type: 'set_link'; id: Ref; changes: Partial<Pick<Link, 'state' | 'plans'>> }
-  | ({ type: 'set_end'; end: LicenseEnd; isRenewal: boolean } & OfLicense)
+  | ({ type: 'set_end'; end: RenewableEnd; isRenewal: boolean } & OfLicense)
   | ({ type: 'change_plan'; planId: number } & OfLicense)
   | ({ type: 'set_limit'; limit: number } & OfLicense)
   | ({ type: 'suspend' | 'reinstate' | 'cancel' } & OfLicense)

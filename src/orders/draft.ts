@@ -1,16 +1,16 @@
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
-import type { Change, LicenseEnd, Ref } from './decision';
+import type { Change, RenewableEnd, Ref } from './decision';
 import type { LicenseFacts, OrderFacts } from './facts';
 import { foldLine, notYet, type LineState } from './line-state';
-import type { Part } from './license-state';
-import { placeLines } from './match-lines';
-import { lineEvents, type LineOutcome, type ToldEvent } from './order-events';
+import type { Contribution } from './license-state';
+import { matchLines } from './match-lines';
+import { lineEvents, type LineOutcome, type ReportedEvent } from './order-events';
 import { readEvents } from './refunds';
-import { type Link, meaningsOf, numbersOf, type Catalogue } from './sold';
+import { type Link, meaningsOf, numbersOf, type PlanCatalogue } from './sold';
 import { unmatchedDigest } from './names';
 
 /** A working copy of the facts, with all changes that are decided so far. */
-export interface Draft extends Catalogue {
+export interface Draft extends PlanCatalogue {
   facts: OrderFacts;
   shop: OrderFacts['shop'];
   order: OrderFacts['order'];
@@ -32,7 +32,7 @@ export interface Draft extends Catalogue {
 /** An order with the data from which the state of its lines is computed. */
 interface OrderView {
   lines: OrderLine[];
-  told: ToldEvent[];
+  told: ReportedEvent[];
   numbers: Map<number, number>;
 }
 
@@ -50,18 +50,18 @@ export function draftOf(facts: OrderFacts): Draft {
     events: facts.events.map((event) => ({ ...event })),
     changes: [],
     issued: [],
-    reason: reasonOf(facts),
+    reason: changeReason(facts),
     others: new Map(),
     nextId: -1,
   };
 }
 
 /** Returns the reason for a change that is written to a licence's history. */
-export function reasonOf({ order }: Pick<OrderFacts, 'order'>, event = 'paid'): string {
+export function changeReason({ order }: Pick<OrderFacts, 'order'>, event = 'paid'): string {
   return `${order.shop} ${order.number}: ${event}`;
 }
 
-export function setOrder(draft: Draft, changes: Partial<Draft['order']>): void {
+export function changeOrder(draft: Draft, changes: Partial<Draft['order']>): void {
   const differs = (Object.keys(changes) as (keyof typeof changes)[]).some(
     (name) => changes[name]?.valueOf() !== draft.order[name]?.valueOf(),
   );
@@ -111,7 +111,7 @@ export function setLink(draft: Draft, link: Link, changes: Partial<Pick<Link, 's
   draft.changes.push({ type: 'set_link', id: link.id, changes });
 }
 
-export function setEnd(draft: Draft, license: LicenseFacts, end: LicenseEnd, isRenewal: boolean): void {
+export function changeEnd(draft: Draft, license: LicenseFacts, end: RenewableEnd, isRenewal: boolean): void {
   if (license.status === 'expired') license.status = 'active';
   Object.assign(license, end);
   draft.changes.push({ type: 'set_end', license: license.id, end, isRenewal, reason: draft.reason });
@@ -127,15 +127,15 @@ export function setOutcomes(draft: Draft, event: OrderEvent, outcomes: LineOutco
 }
 
 /** Reads events, and matches their items to the order's lines. */
-export function toldOf({ lines }: Pick<Draft, 'lines'>, events: OrderEvent[]): ToldEvent[] {
-  return placeLines(readEvents(events), lines);
+export function reportedEventsOf({ lines }: Pick<Draft, 'lines'>, events: OrderEvent[]): ReportedEvent[] {
+  return matchLines(readEvents(events), lines);
 }
 
 /** An offset for the id of a link that is not stored, which makes it newer than all stored links. */
 const UNSTORED = 2 ** 52;
 
 /** Returns the part that one line of an order contributes to a licence. */
-export function partOf({ id, role, baseEndsAt }: Link, standing: LineState): Part {
+export function partOf({ id, role, baseEndsAt }: Link, standing: LineState): Contribution {
   return { id: id < 0 ? UNSTORED - id : id, role, baseEndsAt, standing };
 }
 
@@ -145,7 +145,7 @@ export type Standings = Pick<Draft, 'order' | 'lines' | 'links' | 'plans' | 'oth
 };
 
 /** Returns the state of a link's line, from the events of its order. @param told the events of the draft's own order */
-export function standingOf(draft: Standings, link: Link, told: ToldEvent[]): LineState {
+export function lineStateOf(draft: Standings, link: Link, told: ReportedEvent[]): LineState {
   const view = link.orderId === draft.order.id ? ownView(draft, told) : otherView(draft, link.orderId);
   const line = view.lines.find(({ id }) => id === link.lineId);
   if (line === undefined) return notYet();
@@ -153,7 +153,7 @@ export function standingOf(draft: Standings, link: Link, told: ToldEvent[]): Lin
   return foldLine(lineEvents(view.told, line), meaningsOf(draft, link.plans, line, n));
 }
 
-function ownView(draft: Standings, told: ToldEvent[]): OrderView {
+function ownView(draft: Standings, told: ReportedEvent[]): OrderView {
   return { lines: draft.lines, told, numbers: numbersOf(ownLinks(draft)) };
 }
 
@@ -165,7 +165,7 @@ function otherView({ facts, others, links }: Standings, orderId: number): OrderV
   const processed = events.filter(({ outcomeJson }) => outcomeJson !== null);
   const view: OrderView = {
     lines,
-    told: toldOf({ lines }, processed),
+    told: reportedEventsOf({ lines }, processed),
     numbers: numbersOf(links.filter((link) => link.orderId === orderId)),
   };
   others.set(orderId, view);
@@ -178,6 +178,6 @@ export function problemDigest({ order }: Pick<Draft, 'order'>, identity: string,
 }
 
 /** Reports whether a seller has resolved an unmatched event. */
-export function isSettled({ facts }: Draft, digest: string): boolean {
+export function isResolved({ facts }: Draft, digest: string): boolean {
   return facts.unmatched.some((one) => one.digest === digest && one.state !== 'open');
 }

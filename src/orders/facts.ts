@@ -26,7 +26,7 @@ import { listUnmatchedOf, type Unmatched } from '../store/orders/unmatched';
 import { findMailsOfOrder } from '../store/outbox';
 import { MAX_QUANTITY } from './message';
 import { licenseReference, namedOrders, orderDigest, skuDigest } from './names';
-import { isPayment, readEvent, type ToldEvent } from './order-events';
+import { isPayment, readEvent, type ReportedEvent } from './order-events';
 import { graceOf } from './shop-kinds';
 import type { Link, Plans } from './sold';
 
@@ -120,7 +120,7 @@ export async function loadOrderFacts(
     trx,
     distinct([
       ...morePlans,
-      ...links.flatMap((link) => plansOf(link.plans)),
+      ...links.flatMap((link) => planIdsOf(link.plans)),
       ...licenses.map(({ planId }) => planId),
       ...skus.map(({ planId }) => planId),
       ...[shop.testPlanId, ...lines.map(({ planId }) => planId)].flatMap((id) => id ?? []),
@@ -149,16 +149,14 @@ export async function loadOrderFacts(
     usedReferences: next.length === 0 ? [] : await findUsedReferences(trx, next),
     unmatched: isNew ? [] : await listUnmatchedOf(trx, { orderId: order.id }),
     mailsOnce: isFailing
-      ? (await findMailsOfOrder(trx, order.id, 'payment_failed', MOST_MAILS)).flatMap(
-          ({ once }) => once ?? [],
-        )
+      ? (await findMailsOfOrder(trx, order.id, 'payment_failed', MAX_MAILS)).flatMap(({ once }) => once ?? [])
       : [],
     hasMail: context.mailing !== undefined,
   };
 }
 
 /** The maximum number of mails, one for each period with a failed payment. */
-const MOST_MAILS = 1000;
+const MAX_MAILS = 1000;
 
 function idsOf(licenses: { id: number }[]): number[] {
   return licenses.map(({ id }) => id);
@@ -173,13 +171,18 @@ export function toLink({ plansJson, ...link }: OrderLicense): Link {
   return { ...link, plans: JSON.parse(plansJson) as Plans };
 }
 
-export function plansOf({ base, had, upgrades }: Plans): number[] {
+export function planIdsOf({ base, had, upgrades }: Plans): number[] {
   const ids = Object.values(upgrades).flatMap((sold) => sold?.plan ?? []);
   return had === undefined ? [base.plan, ...ids] : [base.plan, had.plan, ...ids];
 }
 
 /** Returns the digests of the articles in lines and events, if a decision may depend on their plans. */
-function articlesOf(shop: Shop, lines: OrderLine[], unlinked: OrderLine[], events: ToldEvent[]): string[] {
+function articlesOf(
+  shop: Shop,
+  lines: OrderLine[],
+  unlinked: OrderLine[],
+  events: ReportedEvent[],
+): string[] {
   const told = events.filter((one) => one.outcomeJson === null || isPayment(one));
   const items = told.flatMap((one) => one.items ?? []);
   if (unlinked.length === 0 && items.length === 0) return [];
@@ -192,7 +195,7 @@ function articlesOf(shop: Shop, lines: OrderLine[], unlinked: OrderLine[], event
 function nextReferences(
   order: Order,
   lines: OrderLine[],
-  events: ToldEvent[],
+  events: ReportedEvent[],
   { links, skus, isActed }: { links: Link[]; skus: ShopSku[]; isActed: boolean },
 ): string[] {
   const names = new Set(lines.map(({ line }) => line));
@@ -244,7 +247,7 @@ async function findRenewed(
   order: Order,
   shop: Shop,
   unlinked: OrderLine[],
-  events: ToldEvent[],
+  events: ReportedEvent[],
 ): Promise<Record<string, Renewed>> {
   const found: Record<string, Renewed> = {};
   const named = events

@@ -1,9 +1,9 @@
 import { formatTimestampOrNull } from '../base/days';
-import { stateOf, type Mailing, type MailDetails } from '../mail/queue';
+import { mailStateOf, type Mailing, type MailDetails } from '../mail/queue';
 import type { Db, Transaction } from '../store/engine/database';
 import { insertEvents } from '../store/events';
 import type { Order } from '../store/orders/orders';
-import { findMailsOfOrder, insertOutboxRowOnce } from '../store/outbox';
+import { findMailsOfOrder, insertOutboxRowIfNew } from '../store/outbox';
 import type { FailedPaymentNote } from './decision';
 import { orderMail } from './key-mails';
 
@@ -30,7 +30,7 @@ export async function noteFailedPayment(
   const details: MailDetails = { license_ids: licenses, end: formatTimestampOrNull(mail.end) };
   // Store no address, because it is taken from the order when the mail is sent.
   const row = orderMail(order, 'payment_failed', details, null, mailing, now);
-  await insertOutboxRowOnce(trx, { ...row, once: mail.once });
+  await insertOutboxRowIfNew(trx, { ...row, once: mail.once });
 }
 
 export interface FailedPaymentMail {
@@ -45,5 +45,5 @@ export async function readFailedPaymentMail(
   { id }: Pick<Order, 'id'>,
 ): Promise<FailedPaymentMail | undefined> {
   const [row] = await findMailsOfOrder(db, id, 'payment_failed', 1);
-  return row && { state: stateOf(row), at: row.sentAt ?? row.failedAt ?? row.createdAt };
+  return row && { state: mailStateOf(row), at: row.sentAt ?? row.failedAt ?? row.createdAt };
 }

@@ -3,14 +3,14 @@ import { minorDigits } from '../base/currency';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
 import { isUnavailable, isWrongValue, reasonCode } from '../store/engine/errors';
-import { tellProfile } from '../store/customer-profiles';
+import { saveReportedProfile } from '../store/customer-profiles';
 import { findOrder, listOrderEvents } from '../store/orders/orders';
 import {
   findLink,
   findMessageBy,
-  keepLink,
-  keepMessage,
-  listAwaiting,
+  insertLinkOnce,
+  insertMessageOnce,
+  listAwaitingMessages,
   setMessage,
   type ShopLink,
   type ShopMessage,
@@ -21,7 +21,7 @@ import { fitMessage, type FitEvent } from './bounds';
 import { editsOf } from './edited-order';
 import type { Money, OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
-import type { Link, ParsedMessage } from './parsed-message';
+import type { ExternalIdLink, ParsedMessage } from './parsed-message';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
 import { followMessage } from './unmatched';
 
@@ -98,17 +98,17 @@ export async function receive(
   const result = isNoted ? 'noted' : event && !waiting ? 'order' : 'unmatched';
   const first = newMessage(shop, id, { type, result, reason, receivedAt: context.now }, pending);
   const former = parsed.formerId && (await findFormer(db, first, parsed.formerId));
-  const { kept, isNew } = former ? { kept: former, isNew: false } : await keepMessage(db, first);
+  const { kept, isNew } = former ? { kept: former, isNew: false } : await insertMessageOnce(db, first);
   // Store its state again, because it is repeated by its sender or by a job.
   const message = UNDONE.has(kept.result) ? await keepAgain(db, kept, first) : kept;
   const failures: unknown[] = [];
   const take = async (): Promise<Became> => {
     const told = [...links, ...addressOf(event, context.now)];
     const stored = told.map((link) => toStored(shop, link, context.now));
-    for (const link of stored) await keepLink(db, link);
+    for (const link of stored) await insertLinkOnce(db, link);
     // Before the mail that the address makes possible.
     for (const link of told) if ('email' in link) await tellLanguage(db, shop, link, context.now);
-    const awaiting = await listAwaiting(
+    const awaiting = await listAwaitingMessages(
       db,
       stored.map(({ digest }) => digest),
     );
@@ -190,7 +190,7 @@ async function keepAgain(
 }
 
 /** Links a customer's id to the address, for all orders of this customer. A test message does not do this. */
-function addressOf(event: FitEvent | undefined, now: Date): Link[] {
+function addressOf(event: FitEvent | undefined, now: Date): ExternalIdLink[] {
   const { customerId, customer, test } = event ?? {};
   if (event === undefined || customerId === undefined || customer === undefined || test === true) return [];
   return [{ key: customerId, email: customer.email, at: earlier(event.at, now) }];
@@ -225,7 +225,7 @@ export async function keepUnreadable(
   const told = { result: 'unreadable', reason: fault.slice(0, MAX_REASON) } as const;
   const id = createHash('sha256').update(body).digest('hex');
   const first = newMessage(shop, id, { ...told, type: 'unreadable', receivedAt }, undefined);
-  const { isNew } = await keepMessage(db, first);
+  const { isNew } = await insertMessageOnce(db, first);
   return { ...told, recorded: undefined, isNew };
 }
 
@@ -238,7 +238,7 @@ export async function keepQueued(
 ): Promise<Received> {
   const told = { result: 'queued', reason } as const;
   const first = newMessage(shop, id, { ...told, type, receivedAt }, { delivery });
-  const { kept } = await keepMessage(db, first);
+  const { kept } = await insertMessageOnce(db, first);
   await keepAgain(db, kept, first);
   return { ...told, recorded: undefined, isNew: kept.result !== 'queued' };
 }
@@ -289,7 +289,7 @@ function toMeant({ order, ...event }: FitEvent): Pending | undefined {
   return 'number' in order ? { event, number: order.number } : undefined;
 }
 
-function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
+function toStored(shop: string, link: ExternalIdLink, now: Date): Omit<ShopLink, 'id'> {
   const shared = { shop, digest: linkDigest(shop, link.key), paid: null, currency: null, createdAt: now };
   if ('order' in link) {
     const { amount = null, currency = null } = link.paid ?? {};
@@ -303,11 +303,11 @@ function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
 async function tellLanguage(
   db: Db,
   shop: string,
-  { email, language, at }: Extract<Link, { email: string }>,
+  { email, language, at }: Extract<ExternalIdLink, { email: string }>,
   now: Date,
 ): Promise<void> {
   if (language === undefined || (await findShop(db, shop))?.isTest) return;
-  await inReadCommitted(db, (trx) => tellProfile(trx, email, { language }, earlier(at ?? now, now)));
+  await inReadCommitted(db, (trx) => saveReportedProfile(trx, email, { language }, earlier(at ?? now, now)));
 }
 
 /**
@@ -435,9 +435,9 @@ export async function linkWaiting(
   context: RecordContext,
 ): Promise<void> {
   const stored = toStored(shop, link, context.now);
-  await keepLink(db, stored);
+  await insertLinkOnce(db, stored);
   const failures: unknown[] = [];
-  await settleAll(db, await listAwaiting(db, [stored.digest]), context, failures);
+  await settleAll(db, await listAwaitingMessages(db, [stored.digest]), context, failures);
   if (failures.length > 0) throw failures[0];
 }
 

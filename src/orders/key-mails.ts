@@ -4,12 +4,12 @@ import { openKey } from '../licensing/issue';
 import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { mailIsOff, stateOf, type Mailing, type MailDetails } from '../mail/queue';
+import { mailOffError, mailStateOf, type Mailing, type MailDetails } from '../mail/queue';
 import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds } from '../store/licenses/licenses';
 import { findOrder, listOrderLicenses, listOrderLines, type Order } from '../store/orders/orders';
-import { findMailsOfOrder, insertOutboxRow, insertOutboxRowOnce, type NewOutboxRow } from '../store/outbox';
+import { findMailsOfOrder, insertOutboxRow, insertOutboxRowIfNew, type NewOutboxRow } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
 import type { NoMailReason } from '../texts/operators/failures';
 import { orderDigest } from './names';
@@ -28,7 +28,7 @@ export async function queueKeys(
   now: Date,
 ): Promise<void> {
   const row = rowOf(order, ids, mailing, now);
-  if (row !== undefined) await insertOutboxRowOnce(trx, { ...row, once: `order:${order.id}:${ids[0]}` });
+  if (row !== undefined) await insertOutboxRowIfNew(trx, { ...row, once: `order:${order.id}:${ids[0]}` });
 }
 
 /** Returns the mail's row; undefined without licences or a valid address. */
@@ -72,7 +72,7 @@ export interface OrderMail {
 }
 
 /** The maximum number of mails to search: an order has one each time it issues, and one each time its keys are sent again. */
-const MOST_MAILS = 100;
+const MAX_KEY_MAILS = 100;
 
 /**
  * Returns the state of the latest mail with an order's keys.
@@ -84,11 +84,16 @@ export async function readOrderMail(
   isOn: boolean,
   licenseId?: number,
 ): Promise<OrderMail> {
-  const rows = await findMailsOfOrder(db, order.id, 'order_keys', licenseId === undefined ? 1 : MOST_MAILS);
+  const rows = await findMailsOfOrder(
+    db,
+    order.id,
+    'order_keys',
+    licenseId === undefined ? 1 : MAX_KEY_MAILS,
+  );
   const row = rows.find((one) => licenseId === undefined || licensesIn(one.detailsJson).includes(licenseId));
   if (row !== undefined)
     return {
-      state: stateOf(row),
+      state: mailStateOf(row),
       to: row.recipient,
       reason: row.lastError,
       at: row.sentAt ?? row.failedAt ?? row.createdAt,
@@ -127,7 +132,7 @@ export async function sendOrderKeys(
 ): Promise<OrderMail> {
   const refused = (message: string, reason: 'no-keys' | 'no-address') =>
     new OperatorError(message, { code: 'CONFLICT', facts: { reason, order: order.id } });
-  if (mailing === undefined) throw mailIsOff();
+  if (mailing === undefined) throw mailOffError();
   const ids = (await listOrderLicenses(db, [order.id]))
     .filter(({ role }) => role === 'issued')
     .map(({ licenseId }) => licenseId);

@@ -1,11 +1,11 @@
 import type { OrderEventName } from './order-events';
 import { isLiftedByPayment, type LineState } from './line-state';
-import { endOf, isLater, type Term } from './paid-time';
+import { endOfTerms, isLater, type Term } from './paid-time';
 
 /** Computes the entitlement of a licence, its end and its holds, from the lines of all its orders. */
 
 /** The contribution of one order's line to a licence. */
-export interface Part {
+export interface Contribution {
   role: 'issued' | 'renewed';
   /** the id of the link, which ascends in the order in which the orders reached the licence */
   id: number;
@@ -17,16 +17,16 @@ export interface Part {
 type PartTerm = Term & { part: number };
 
 /** Reports whether a renewal is in force; a line that issued the licence always is. */
-export function isGiven({ role, standing: { state, holds, isPaid, terms } }: Part): boolean {
+export function isRenewalInForce({ role, standing: { state, holds, isPaid, terms } }: Contribution): boolean {
   if (role === 'issued') return true;
   return state !== 'none' && state !== 'cancelled' && holds.size === 0 && isPaid && terms.length > 0;
 }
 
 /** Returns the paid periods of a licence: those of the order that issued it, then those of the orders that renew it. */
-export function termsOf(parts: Part[]): PartTerm[] {
-  const tagged = ({ id, standing }: Part) => standing.terms.map((term) => ({ ...term, part: id }));
+export function termsOf(parts: Contribution[]): PartTerm[] {
+  const tagged = ({ id, standing }: Contribution) => standing.terms.map((term) => ({ ...term, part: id }));
   const renewed = parts
-    .filter((part) => part.role === 'renewed' && isGiven(part))
+    .filter((part) => part.role === 'renewed' && isRenewalInForce(part))
     .flatMap(tagged)
     .sort((a, b) => a.at.getTime() - b.at.getTime() || a.part - b.part);
   const issued = parts.filter(
@@ -36,16 +36,16 @@ export function termsOf(parts: Part[]): PartTerm[] {
 }
 
 /** Returns the paid-through date that follows from a licence's orders; null if it never ends. */
-export function licenseEnd(parts: Part[]): Date | null {
+export function licenseEnd(parts: Contribution[]): Date | null {
   const base = parts.some(({ role }) => role === 'issued')
     ? undefined
     : [...parts].sort((a, b) => a.id - b.id)[0]?.baseEndsAt;
-  return endOf(termsOf(parts), base);
+  return endOfTerms(termsOf(parts), base);
 }
 
 /** Reports whether a subscription renews the licence automatically, and returns the grace period that its end then has. */
-export function renewalOf(parts: Part[]): { renewsItself: boolean; graceDays: number } {
-  const renewing = parts.filter((part) => part.standing.renewsItself && isGiven(part));
+export function renewalOf(parts: Contribution[]): { renewsItself: boolean; graceDays: number } {
+  const renewing = parts.filter((part) => part.standing.renewsItself && isRenewalInForce(part));
   return {
     renewsItself: renewing.length > 0,
     graceDays: Math.max(0, ...renewing.map(({ standing }) => standing.graceDays)),
@@ -56,10 +56,10 @@ export function renewalOf(parts: Part[]): { renewsItself: boolean; graceDays: nu
  * Returns the refunds and chargebacks that suspend a licence: the holds of its own order that no payment of a renewing
  * order has lifted. A refunded payment does not suspend it while another payment covers the time since.
  */
-export function holdsOf(parts: Part[]): ReadonlyMap<OrderEventName, Date> {
+export function holdsOf(parts: Contribution[]): ReadonlyMap<OrderEventName, Date> {
   const issued = parts.find(({ role }) => role === 'issued')?.standing;
   if (issued === undefined) return new Map();
-  const renewals = parts.filter((part) => part.role === 'renewed' && isGiven(part));
+  const renewals = parts.filter((part) => part.role === 'renewed' && isRenewalInForce(part));
   const newest = Math.max(-Infinity, ...renewals.flatMap(({ standing }) => standing.paidAt?.getTime() ?? []));
   const holds = new Map(
     [...issued.holds].filter(([name, at]) => !isLiftedByPayment(name) || at.getTime() >= newest),

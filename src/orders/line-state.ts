@@ -1,4 +1,4 @@
-import { endOf, isLater, type Term } from './paid-time';
+import { endOfTerms, isLater, type Term } from './paid-time';
 import { byTime, isPayment, type Effect, type LineEvent, type OrderEventName } from './order-events';
 import { findReturned } from './refunds';
 
@@ -158,7 +158,7 @@ function giveBack({ line, payments, returns }: Fold, { identity, effect, event, 
   if (!payments.some((paid) => returns.get(paid.identity) === identity)) return;
   const standing = line.terms.filter((term) => !returns.has(term.identity));
   // Later payments do not count, because a cancellation is final.
-  const isCovered = line.paidAt !== undefined && isLater(endOf(standing), at);
+  const isCovered = line.paidAt !== undefined && isLater(endOfTerms(standing), at);
   if (effect === 'cancel' && !isCovered) cancel(line, event);
   else line.returnedAt = at;
 }
@@ -242,7 +242,7 @@ function judged(
   sorted: LineEvent[],
 ): LineState {
   const { holds, terms, isPaid } = line;
-  if (line.returnedAt !== undefined && isPaid && isLater(endOf(terms), line.returnedAt))
+  if (line.returnedAt !== undefined && isPaid && isLater(endOfTerms(terms), line.returnedAt))
     line.returnedAt = undefined;
   if (meanings.n > count) {
     const refunds = new Set(returns.values());

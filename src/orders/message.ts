@@ -89,17 +89,18 @@ const MAX_AHEAD_MS = 5 * 60 * 1000;
 /** Checks a message. @returns the message in the form that is stored @throws OperatorError with the path of the field */
 export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
   const { event, at, eventId, payment, customer, lines } = message;
-  if (!ORDER_EVENTS.includes(event)) throw invalid(`It must be one of ${ORDER_EVENTS.join(', ')}.`, 'event');
-  if (!isStorable(at)) throw invalid('It must be in the years 1000 to 9999 (UTC).', 'at');
+  if (!ORDER_EVENTS.includes(event))
+    throw orderError(`It must be one of ${ORDER_EVENTS.join(', ')}.`, 'event');
+  if (!isStorable(at)) throw orderError('It must be in the years 1000 to 9999 (UTC).', 'at');
   if (at.getTime() > now.getTime() + MAX_AHEAD_MS)
-    throw invalid('It is more than five minutes ahead: it must be when the event happened.', 'at');
+    throw orderError('It is more than five minutes ahead: it must be when the event happened.', 'at');
   if (message.partial === true && event !== 'refunded')
-    throw invalid('Only a refund can be of a part of the money.', 'partial');
+    throw orderError('Only a refund can be of a part of the money.', 'partial');
   if (lines === undefined && (event === 'paid' || event === 'upgraded'))
-    throw invalid(`"${event}" needs the lines, with what each is for.`, 'lines');
+    throw orderError(`"${event}" needs the lines, with what each is for.`, 'lines');
   const seen = new Set(lines?.map(({ line }) => line));
   if (lines !== undefined && (lines.length === 0 || seen.size !== lines.length))
-    throw invalid('There must be lines, each once.', 'lines');
+    throw orderError('There must be lines, each once.', 'lines');
   return {
     ...message,
     shop: requireShopName(message.shop, 'shop'),
@@ -132,14 +133,14 @@ function requireLine(line: LineMessage, event: OrderEventName, path: string): Li
   const { planId, sku, quantity, renews, paidUntil } = line;
   const isNamed = planId !== undefined || sku !== undefined;
   if (planId !== undefined && sku !== undefined)
-    throw invalid('A line has either "plan_id" or "sku".', `${path}.sku`);
+    throw orderError('A line has either "plan_id" or "sku".', `${path}.sku`);
   const isReadable = line.problem === undefined;
   if (!isNamed && isReadable && event === 'paid' && renews === undefined)
-    throw invalid('A line needs "plan_id" or "sku", which says what was bought.', path);
+    throw orderError('A line needs "plan_id" or "sku", which says what was bought.', path);
   if (!isNamed && isReadable && event === 'upgraded' && (renews !== undefined || (!quantity && !paidUntil)))
-    throw invalid('A line needs what changes: "plan_id" or "sku", "quantity" or "paid_until".', path);
+    throw orderError('A line needs what changes: "plan_id" or "sku", "quantity" or "paid_until".', path);
   if (paidUntil !== undefined && !isStorable(paidUntil))
-    throw invalid('It must be a time in the years 1000 to 9999 (UTC).', `${path}.paid_until`);
+    throw orderError('It must be a time in the years 1000 to 9999 (UTC).', `${path}.paid_until`);
   return {
     ...line,
     line: requireExactText(line.line, `${path}.line`),
@@ -164,26 +165,26 @@ function inField<T>(field: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof OperatorError ? invalid(error.message, field) : error;
+    throw error instanceof OperatorError ? orderError(error.message, field) : error;
   }
 }
 
 /** Checks the name of a shop. @throws OperatorError */
 export function requireShopName(text: string, field = 'name'): string {
   if (!/^[a-z0-9_-]+$/.test(text) || text.length > MAX_SHOP_LENGTH)
-    throw invalid(`It must be 1 to ${MAX_SHOP_LENGTH} of a-z, 0-9, _ and -.`, field);
+    throw orderError(`It must be 1 to ${MAX_SHOP_LENGTH} of a-z, 0-9, _ and -.`, field);
   return text;
 }
 
 /** Checks a text that is stored unchanged. Licence keys are refused, because it is shown and logged. @throws OperatorError */
 export function requireExactText(text: string, field: string, most = MAX_NAME_LENGTH): string {
   if (text === '' || Array.from(text).length > most || /\p{Cc}/u.test(text) || !text.isWellFormed())
-    throw invalid(`It must be 1 to ${most} characters on one line.`, field);
-  if (containsKey(text)) throw invalid('It must not hold a licence key.', field);
+    throw orderError(`It must be 1 to ${most} characters on one line.`, field);
+  if (containsKey(text)) throw orderError('It must not hold a licence key.', field);
   return text;
 }
 
 /** Returns the refusal of a field. */
-export function invalid(message: string, field: string): OperatorError {
+export function orderError(message: string, field: string): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }

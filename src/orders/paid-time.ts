@@ -1,6 +1,6 @@
 import { endWithGrace } from '../licensing/core/states';
 import { addDuration } from '../licensing/durations';
-import { prolongedUntil } from '../licensing/lifecycle';
+import { extendedUntil } from '../licensing/lifecycle';
 import { nearestStorable } from '../store/engine/time';
 
 /** Paid periods, and the paid-through date that follows from them. */
@@ -22,7 +22,7 @@ export interface Term {
  * Returns the paid-through date after a list of paid periods; null if it never ends. Each counts like a `license renew`
  * at its own `at`. @param base the paid-through date before them; undefined if the first period begins it
  */
-export function endOf(terms: Term[], base?: Date | null): Date | null {
+export function endOfTerms(terms: Term[], base?: Date | null): Date | null {
   const end = terms.reduce<Date | null | undefined>(
     (before, { at, until, duration, isUpgrade, graceDays }) => {
       const own = until ?? (duration === null ? null : addDuration(at, duration));
@@ -30,7 +30,7 @@ export function endOf(terms: Term[], base?: Date | null): Date | null {
       if (isUpgrade) return isLater(own, before) ? own : before;
       if (until !== null) return until;
       if (before === null || duration === null) return before;
-      return prolongedUntil(endWithGrace(before, graceDays), duration, at);
+      return extendedUntil(endWithGrace(before, graceDays), duration, at);
     },
     base,
   );

@@ -5,10 +5,10 @@ import { isUnavailable, reasonCode } from '../store/engine/errors';
 import { inReadCommitted } from '../store/engine/transaction';
 import {
   insertOrderEvent,
-  listAwaiting,
+  listAwaitingOrders,
   listOrderEvents,
   lockOrder,
-  setOrder,
+  updateOrder,
   type Order,
   type OrderEvent,
 } from '../store/orders/orders';
@@ -36,7 +36,7 @@ export interface ProcessedOrder extends Pick<Order, 'id' | 'shop' | 'number' | '
 }
 
 /** The number of orders that are processed at once if they wait for the same thing. */
-const RUN_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /** Processes the unprocessed events of an order, then its waiting lines. Orders that waited for this one follow. */
 export async function processOrder(db: Db, id: number, context: RecordContext): Promise<ProcessedOrder> {
@@ -47,7 +47,7 @@ export async function processOrder(db: Db, id: number, context: RecordContext): 
   } catch (error) {
     if (!isUnexpected(db, error) && !(error instanceof OperatorError)) throw error;
     const failed = await inReadCommitted(db, async (trx) =>
-      keepFailed(trx, (await lockOrder(trx, id)) ?? raise(noOrder()), { error }, context.now),
+      keepFailed(trx, (await lockOrder(trx, id)) ?? raise(orderNotFoundError()), { error }, context.now),
     );
     reportFailed(failed, context);
     const { shop, number, state, failure } = failed;
@@ -56,7 +56,7 @@ export async function processOrder(db: Db, id: number, context: RecordContext): 
 }
 
 async function processIn(trx: Transaction, id: number, context: RecordContext) {
-  const order = (await lockOrder(trx, id)) ?? raise(noOrder());
+  const order = (await lockOrder(trx, id)) ?? raise(orderNotFoundError());
   const shop = await requireShopOf(trx, order.shop, context.now);
   const decision = decideOrder(await loadOrderFacts(trx, order, { shop }, context));
   await applyDecision(trx, decision, context);
@@ -77,7 +77,7 @@ export function hasLinked({ changes }: OrderDecision): boolean {
 
 /** Processes the orders that waited for an order which has licences now. */
 export async function wakeAwaiting(db: Db, digest: string, context: RecordContext): Promise<void> {
-  for (const id of await listAwaiting(db, digest, RUN_AT_ONCE)) await processOrder(db, id, context);
+  for (const id of await listAwaitingOrders(db, digest, BATCH_SIZE)) await processOrder(db, id, context);
 }
 
 /** Reports whether an error is unexpected: not the caller's, no unavailable database, and not in a caller's transaction. */
@@ -111,7 +111,7 @@ export async function keepFailed(
     changes.customerName = message.customer.name ?? null;
     changes.language = order.language ?? message.customer.language ?? null;
   }
-  await setOrder(trx, order.id, changes);
+  await updateOrder(trx, order.id, changes);
   const stored = event === undefined ? [] : await listOrderEvents(trx, order.id);
   if (event !== undefined && !stored.some(({ identity }) => identity === event.identity)) {
     const { id: _, ...row } = event;
@@ -125,7 +125,7 @@ export function reportFailed({ id, failure, failedAt }: Order, { now, onFailed }
   if (failedAt?.getTime() === now.getTime()) onFailed?.(id, failure ?? '');
 }
 
-export function noOrder(): OperatorError {
+export function orderNotFoundError(): OperatorError {
   return new OperatorError('There is no such order.', { code: 'NOT_FOUND', facts: { reason: 'no-order' } });
 }
 
@@ -158,7 +158,7 @@ export async function requireShopOf(
     await claimShop(trx, shop.id, claims);
     shop = (await findShop(trx, name)) as Shop;
   }
-  if (ownOnly && !belongsTo(shop, owner)) throw noOrder();
+  if (ownOnly && !belongsTo(shop, owner)) throw orderNotFoundError();
   if (kind === undefined || shop.createdBy !== null || shop.kind !== PLAIN_SHOP.kind) return shop;
   await setShop(trx, shop.id, { kind });
   return { ...shop, kind };

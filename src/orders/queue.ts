@@ -9,7 +9,7 @@ import { fromStored, takeDelivery, type TakeContext } from './take-message';
 
 /** The time for which a message is retried. Senders also give up after three days. */
 const TRIED_FOR_MS = 3 * DAY_MS;
-const AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /** Processes the queue. @param goesOn see `Turn` (runner/jobs.ts) */
 export async function workOnQueued(
@@ -21,7 +21,7 @@ export async function workOnQueued(
   for (const { name: shop, kind } of await listReceiverShops(db)) {
     const adapter = ADAPTERS[kind as keyof typeof ADAPTERS];
     for (let before: number | undefined, hasMore = false; ;) {
-      const rows = await listMessages(db, { shop, result: 'queued', before, limit: AT_ONCE });
+      const rows = await listMessages(db, { shop, result: 'queued', before, limit: BATCH_SIZE });
       for (const { id, pendingJson, receivedAt, reason } of rows) {
         if (!(await goesOn())) return;
         const delivery = fromStored(pendingJson);
@@ -38,7 +38,7 @@ export async function workOnQueued(
         hasMore ||= after !== undefined;
       }
       before = rows.at(-1)?.id;
-      if (rows.length === AT_ONCE) continue;
+      if (rows.length === BATCH_SIZE) continue;
       // Begin again, because the rest of a list is stored as a newer message.
       if (!hasMore) break;
       [before, hasMore] = [undefined, false];

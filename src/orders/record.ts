@@ -29,7 +29,7 @@ import {
   hasLinked,
   isUnexpected,
   keepFailed,
-  noOrder,
+  orderNotFoundError,
   reportFailed,
   requireShopOf,
   wakeAwaiting,
@@ -110,7 +110,7 @@ async function inOrder<T>(
   const found = await findOrder(db, { digest });
   return inReadCommitted(db, async (trx) => {
     const locked = found && (await lockOrder(trx, found.id));
-    if (locked !== undefined && poster.ownOnly && locked.owner !== poster.owner) throw noOrder();
+    if (locked !== undefined && poster.ownOnly && locked.owner !== poster.owner) throw orderNotFoundError();
     const shop = await requireShopOf(trx, message.shop, now, { poster, kind: message.kind });
     const order = locked ?? (await addOrder(trx, shop, message, digest, poster, now));
     return work({ trx, order, shop, isNew: locked === undefined });
@@ -187,7 +187,7 @@ export async function nameOrderCustomer(
   context: RecordContext,
 ): Promise<void> {
   const found = await findOrder(db, { digest: orderDigest(shop, number) });
-  if (found === undefined) throw noOrder();
+  if (found === undefined) throw orderNotFoundError();
   const { email, name } = requireOrderCustomer(given);
   const naming = { customer: { email, name }, at: context.now };
   await inReadCommitted(db, async (trx) => {

@@ -37,7 +37,7 @@ export function createRefusedCounter(db: Db): (shop: string, at: Date) => void {
   };
 }
 
-export interface Refused {
+export interface RefusedMessages {
   /** newest first */
   days: RefusedDay[];
   times: number;
@@ -67,7 +67,7 @@ function firstShown(now: Date): string {
 }
 
 /** Returns the messages of a shop that were refused for their signature in the last 7 days. */
-export async function readRefused(db: Db, shop: string, now: Date): Promise<Refused> {
+export async function readRefusedMessages(db: Db, shop: string, now: Date): Promise<RefusedMessages> {
   const days = await listRefusedDays(db, firstShown(now), shop);
   const [latest] = days;
   const [taken] = latest === undefined ? [] : await listMessages(db, { shop, limit: 1 });

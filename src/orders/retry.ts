@@ -1,13 +1,13 @@
 import { CodedError } from '../base/errors';
 import type { Db, Transaction } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
-import { listReady, listRetried, listWaiting, lockOrder, setOrder } from '../store/orders/orders';
-import { noOrder, processOrder, type ProcessedOrder } from './process';
+import { listReady, listRetried, listWaiting, lockOrder, updateOrder } from '../store/orders/orders';
+import { orderNotFoundError, processOrder, type ProcessedOrder } from './process';
 import type { RecordContext } from './facts';
 
 /** Retries orders: those that wait, those whose missing data has arrived, and those that failed. */
 
-export interface Ran {
+export interface RetriedOrders {
   /** the number of orders that no longer wait */
   done: number;
   waiting: number;
@@ -17,27 +17,27 @@ export interface Ran {
   orders: ProcessedOrder[];
 }
 
-const RUN_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 /** The maximum number of orders with a listed result. */
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 
 /** Iterates over the ids of a list, which it reads in parts. */
 async function* eachOf(list: (place: { after: number; limit: number }) => Promise<number[]>) {
   for (let after = 0; ;) {
-    const ids = await list({ after, limit: RUN_AT_ONCE });
+    const ids = await list({ after, limit: BATCH_SIZE });
     yield* ids;
-    if (ids.length < RUN_AT_ONCE) return;
+    if (ids.length < BATCH_SIZE) return;
     after = ids.at(-1) as number;
   }
 }
 
 /** Processes the waiting and failed orders of a shop, for example after an article was mapped. */
-export async function runWaiting(db: Db, shop: string, context: RecordContext): Promise<Ran> {
-  const ran: Ran = { done: 0, waiting: 0, failed: 0, orders: [] };
+export async function runWaiting(db: Db, shop: string, context: RecordContext): Promise<RetriedOrders> {
+  const ran: RetriedOrders = { done: 0, waiting: 0, failed: 0, orders: [] };
   for await (const id of eachOf((place) => listWaiting(db, { ...place, shop }))) {
     const processed = await processOrder(db, id, context);
     ran[processed.state]++;
-    if (ran.orders.length < MOST_LISTED) ran.orders.push(processed);
+    if (ran.orders.length < MAX_LISTED) ran.orders.push(processed);
   }
   return ran;
 }
@@ -66,8 +66,8 @@ export async function runReady(
 export async function confirmOrder(db: Db, id: number, context: RecordContext): Promise<ProcessedOrder> {
   await inReadCommitted(db, async (trx: Transaction) => {
     const order = await lockOrder(trx, id);
-    if (order === undefined) throw noOrder();
-    if (order.confirmedAt === null) await setOrder(trx, id, { confirmedAt: context.now });
+    if (order === undefined) throw orderNotFoundError();
+    if (order.confirmedAt === null) await updateOrder(trx, id, { confirmedAt: context.now });
   });
   return processOrder(db, id, context);
 }

@@ -1,4 +1,4 @@
-import { invalid } from './message';
+import { orderError } from './message';
 import { ORDER_EVENTS, type Effect, type OrderEventName } from './order-events';
 
 /** The rules of a shop, which give each event its effect. */
@@ -16,10 +16,10 @@ function hasRule(event: OrderEventName): event is Exclude<OrderEventName, Withou
  */
 export const RULES = [...ORDER_EVENTS.filter(hasRule), 'reduced'] as const;
 type RuleName = (typeof RULES)[number];
-export type Rules = Record<RuleName, Effect>;
+export type OrderRules = Record<RuleName, Effect>;
 
 /** The default effects. `cancel` is final, so it is only the default for an order that never became valid. */
-export const DEFAULT_RULES: Rules = {
+export const DEFAULT_RULES: OrderRules = {
   paid: 'issue',
   renewed: 'renew',
   upgraded: 'change_plan',
@@ -40,17 +40,17 @@ export function effectsOf(rule: RuleName): Effect[] {
 }
 
 /** Returns the effect of an event by these rules. */
-export function effectOf(event: OrderEventName, rules: Rules): Effect {
+export function effectOf(event: OrderEventName, rules: OrderRules): Effect {
   if (hasRule(event)) return rules[event];
   return event === 'refund_failed' ? 'reinstate' : 'none';
 }
 
-export function readRules({ rulesJson }: { rulesJson: string | null }): Rules {
-  return { ...DEFAULT_RULES, ...(rulesJson === null ? {} : (JSON.parse(rulesJson) as Partial<Rules>)) };
+export function readRules({ rulesJson }: { rulesJson: string | null }): OrderRules {
+  return { ...DEFAULT_RULES, ...(rulesJson === null ? {} : (JSON.parse(rulesJson) as Partial<OrderRules>)) };
 }
 
 /** Returns the rules that differ from the default, as JSON; null if all are default. */
-export function storedRules(rules: Rules): string | null {
+export function storedRules(rules: OrderRules): string | null {
   const changed = RULES.filter((rule) => rules[rule] !== DEFAULT_RULES[rule]);
   return changed.length === 0
     ? null
@@ -61,9 +61,9 @@ export function storedRules(rules: Rules): string | null {
 export function requireRule(rule: string, effect: string, field: string): [RuleName, Effect] {
   const known = RULES.find((one) => one === rule);
   if (known === undefined)
-    throw invalid(`There is no rule for "${rule}". There are rules for ${RULES.join(', ')}.`, field);
+    throw orderError(`There is no rule for "${rule}". There are rules for ${RULES.join(', ')}.`, field);
   const allowed = effectsOf(known).find((one) => one === effect);
   if (allowed === undefined)
-    throw invalid(`"${known}" can be ${effectsOf(known).join(' or ')}, not "${effect}".`, field);
+    throw orderError(`"${known}" can be ${effectsOf(known).join(' or ')}, not "${effect}".`, field);
   return [known, allowed];
 }

@@ -1,4 +1,4 @@
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db, Transaction } from '../store/engine/database';
 import { inReadCommitted } from '../store/engine/transaction';
@@ -29,7 +29,7 @@ import {
 } from './decide-unmatched';
 import { loadOrderFacts, type RecordContext } from './facts';
 import { orderDigest } from './names';
-import { noOrder, requireShopOf } from './process';
+import { orderNotFoundError, requireShopOf } from './process';
 import { awaitAddress, linkWaiting, readPending, type PendingEvent } from './inbox';
 import { recordOrder } from './record';
 
@@ -112,7 +112,7 @@ async function decideIn(
   context: RecordContext,
 ): Promise<number | null> {
   const order = await lockOrder(trx, orderId);
-  if (order === undefined) throw noOrder();
+  if (order === undefined) throw orderNotFoundError();
   const shop = await requireShopOf(trx, order.shop, context.now);
   const plans = act.type === 'issue' ? [act.planId] : [];
   const licenses = act.type === 'assign' ? [act.licenseId] : [];
@@ -178,7 +178,7 @@ async function toOrder(
   await recordOrder(trx, message, POSTER, context);
   for (const one of also) await recordOrder(trx, { ...one, shop, order: number }, POSTER, context);
   const order = await findOrder(trx, { digest });
-  if (order === undefined) throw noOrder();
+  if (order === undefined) throw orderNotFoundError();
   await closeMessage(trx, messageId as number, order, event.customerId, context);
   if (!namesOrder) await linkWaiting(trx, shop, { key: names, order: number }, context);
   return order.id;

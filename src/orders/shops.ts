@@ -1,8 +1,8 @@
 import { formatTimestamp } from '../base/days';
 import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/fields';
-import { requirePlan } from '../licensing/find-or-refuse';
+import { requirePlan } from '../licensing/find-or-throw';
 import { OperatorError } from '../licensing/operator-error';
-import { isSameOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
+import { keepsOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
 import { jsonOf } from '../base/json';
 import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
@@ -27,7 +27,7 @@ import { inTransaction } from '../store/engine/transaction';
 import { sealedAsKeyOf } from './catch-up/api-key';
 import { listOf } from './catch-up/list';
 import { catchUpJson } from './catch-up/standing';
-import { invalid, requireShopName } from './message';
+import { orderError, requireShopName } from './message';
 import { skuDigest } from './names';
 import { ADAPTERS } from './adapters';
 import { cleanCopied, copyFault, type SecretLook } from './adapters/secrets';
@@ -43,7 +43,7 @@ export const SKU_QUANTITIES = ['licenses', 'slots'] as const;
 export type SkuQuantity = (typeof SKU_QUANTITIES)[number];
 
 const MAX_SECRET_BYTES = 500;
-const GIVEN_AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 interface ShopSettings {
   kind?: ShopKind | undefined;
@@ -110,7 +110,7 @@ export async function editShop(
   const changes = await requireSettings(db, shop, settings, context);
   await setShop(db, shop.id, { ...changes, createdBy: shop.createdBy ?? context.actor });
   if (changes.owner !== null && changes.owner !== shop.owner)
-    while (await giveOrders(db, name, changes.owner, GIVEN_AT_ONCE));
+    while (await giveOrders(db, name, changes.owner, BATCH_SIZE));
   return requireShop(db, name);
 }
 
@@ -155,7 +155,7 @@ async function requireSettings(
 /** Checks the owning token. @throws OperatorError for a receiver, which owns its orders itself */
 function requireOwner(kind: ShopKind, token: string): string {
   if (kind in ADAPTERS)
-    throw invalid('The orders of a receiver come from its messages, not from a token.', 'token');
+    throw orderError('The orders of a receiver come from its messages, not from a token.', 'token');
   return requireLabel(token, 'token');
 }
 
@@ -165,7 +165,7 @@ function requireSecret(
   secret: string | undefined,
   keySecret: Buffer | undefined,
 ): string | null {
-  const refused = (message: string) => invalid(message, 'secret');
+  const refused = (message: string) => orderError(message, 'secret');
   if (isPosting(kind)) {
     if (secret !== undefined)
       throw refused(`A shop of the kind "${kind}" posts with a token, and has no secret.`);
@@ -195,19 +195,19 @@ function requireApiAccess(
 ): Pick<Shop, 'apiKeySealed' | 'siteUrl'> {
   const list = listOf(kind);
   if (typeof apiKey === 'string' && list === undefined)
-    throw invalid(`A shop of the kind "${kind}" keeps no list that an API key would read.`, 'api_key');
+    throw orderError(`A shop of the kind "${kind}" keeps no list that an API key would read.`, 'api_key');
   if (typeof siteUrl === 'string' && list?.isOnSite !== true)
-    throw invalid(`A shop of the kind "${kind}" has no site to ask.`, 'site_url');
+    throw orderError(`A shop of the kind "${kind}" has no site to ask.`, 'site_url');
   // Drop the key of another kind of sender.
   const before = kind === shop.kind ? shop : { apiKeySealed: null, siteUrl: null };
   const site = siteUrl === undefined ? before.siteUrl : siteUrl && requireSite(siteUrl);
-  if (apiKey === undefined && before.apiKeySealed !== null && !isSameOrigin(site, before.siteUrl))
+  if (apiKey === undefined && before.apiKeySealed !== null && !keepsOrigin(site, before.siteUrl))
     throw secretElsewhere('api_key');
   if (list === undefined || typeof apiKey !== 'string')
     return { apiKeySealed: apiKey === undefined ? before.apiKeySealed : null, siteUrl: site };
   const text = cleanCopied(apiKey);
   const look = apiKeyLook(kind, apiKey);
-  if (look !== undefined) throw invalid(`${KEY_LOOKS[look]} ${list.keyNeeds}`.trim(), 'api_key');
+  if (look !== undefined) throw orderError(`${KEY_LOOKS[look]} ${list.keyNeeds}`.trim(), 'api_key');
   if (keySecret === undefined) throw noKeySecret();
   return { apiKeySealed: sealKey(text, sealedAsKeyOf(shop), keySecret), siteUrl: site };
 }
@@ -282,7 +282,7 @@ export function ifOpens<T>(open: () => T): T | undefined {
 }
 
 /** Reports whether a receiver's secret can be opened. */
-export function opensSecret(
+export function canOpenSecret(
   shop: Pick<Shop, 'name' | 'secretSealed'>,
   keySecret: Buffer | undefined,
 ): boolean {

@@ -5,7 +5,7 @@ import type { ShopSku } from '../store/orders/shops';
 import type { Meaning, Meanings } from './line-state';
 import { MAX_QUANTITY } from './message';
 import { skuDigest } from './names';
-import { byTime, itemOf, lineEvents, type ToldEvent } from './order-events';
+import { byTime, itemOf, lineEvents, type ReportedEvent } from './order-events';
 import { findReturned } from './refunds';
 
 /** Resolves articles and upgrades to plans. The result is stored, so that later changes of the map do not alter it. */
@@ -40,25 +40,25 @@ export interface Waits {
 export const isWaiting = (found: object): found is Waits => 'waitsFor' in found;
 
 /** The articles of a shop and the plans that a resolution needs. */
-export interface Catalogue {
+export interface PlanCatalogue {
   shop: { name: string };
   plans: Plan[];
   skus: ShopSku[];
 }
 
-export function planOf({ plans }: Pick<Catalogue, 'plans'>, id: number): Plan | undefined {
+export function planOf({ plans }: Pick<PlanCatalogue, 'plans'>, id: number): Plan | undefined {
   return plans.find((plan) => plan.id === id);
 }
 
 /** Returns the entries that an article is mapped to. */
-export function mappedTo({ shop, skus }: Catalogue, sku: string): ShopSku[] {
+export function mappedTo({ shop, skus }: PlanCatalogue, sku: string): ShopSku[] {
   const digest = skuDigest(shop.name, sku);
   return skus.filter(({ awaited }) => awaited === digest);
 }
 
 /** Returns the plans of an article or a plan id, or the reason to wait. */
 export function soldAs(
-  catalogue: Catalogue,
+  catalogue: PlanCatalogue,
   { planId, sku, quantity }: { planId: number | null; sku: string | null; quantity: number },
 ): Required<Sold>[] | Waits {
   if (planId !== null) return [{ plan: planId, slots: 1, count: Math.min(quantity, MAX_QUANTITY) }];
@@ -81,7 +81,7 @@ export function limitOf(plan: Plan, { slots }: Sold): number {
 
 /** Returns the terms of a line and its upgrades, for the `n`th of its licences. */
 export function meaningsOf(
-  catalogue: Pick<Catalogue, 'plans'>,
+  catalogue: Pick<PlanCatalogue, 'plans'>,
   { base, upgrades }: Plans,
   line: Pick<OrderLine, 'renewsJson'>,
   n: number,
@@ -119,9 +119,9 @@ interface Upgrading {
 
 /** Resolves an order's upgrades for a licence. A resolved one keeps its plan until its article or quantity changes. */
 export function resolveUpgrades(
-  catalogue: Catalogue,
+  catalogue: PlanCatalogue,
   plans: Plans,
-  events: ToldEvent[],
+  events: ReportedEvent[],
   { line, isTest, isSettled }: Upgrading,
 ): { plans: Plans; waiting: Map<string, Waits> } {
   const waiting = new Map<string, Waits>();
@@ -133,7 +133,7 @@ export function resolveUpgrades(
   let quantity = line.quantity;
   for (const { identity, effect, changes } of concerned) {
     if (effect !== 'change_plan' && effect !== 'renew') continue;
-    const wanted = itemOf(told.get(identity) as ToldEvent, line.line);
+    const wanted = itemOf(told.get(identity) as ReportedEvent, line.line);
     if (effect === 'change_plan' && wanted?.problem !== undefined && !isSettled(identity))
       waiting.set(identity, { waitsFor: wanted.problem, awaited: null });
     if (!changes) continue;
@@ -159,7 +159,7 @@ export function resolveUpgrades(
 }
 
 /** Returns the plan of the licence's own product, if an article has several plans. */
-function choosePlan(catalogue: Catalogue, sold: Sold[], { base, had }: Plans): Sold {
+function choosePlan(catalogue: PlanCatalogue, sold: Sold[], { base, had }: Plans): Sold {
   const own = planOf(catalogue, had?.plan ?? base.plan);
   const product = (one: Sold) => planOf(catalogue, one.plan)?.productId;
   return sold.find((one) => product(one) === own?.productId) ?? (sold[0] as Sold);

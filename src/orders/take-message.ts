@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Db } from '../store/engine/database';
 import { isUnavailable, reasonCode } from '../store/engine/errors';
-import type { Delivery, ParseContext, ShopAdapter } from './adapters/adapter';
+import type { InboundWebhook, ParseContext, ShopAdapter } from './adapters/adapter';
 import { listAt, parseObject } from './adapters/json';
 import { InvalidRequestError } from '../base/errors';
 import { keepQueued, keepUnreadable, receive, type Received, type StoredDelivery } from './inbox';
@@ -17,11 +17,11 @@ export interface TakeContext extends Omit<RecordContext, 'actor'>, Pick<ParseCon
 export interface ShopDelivery {
   shop: string;
   adapter: ShopAdapter;
-  delivery: Delivery;
+  delivery: InboundWebhook;
 }
 
 /** The maximum number of messages of one body that are processed at once. */
-const MOST_AT_ONCE = 100;
+const MAX_MESSAGES = 100;
 
 /**
  * Processes a message. It is idempotent. An unreadable message is stored, and one that failed for a temporary reason is
@@ -50,7 +50,10 @@ export async function takeDelivery(
   db: Db,
   about: ShopDelivery,
   context: TakeContext,
-  { until = Infinity, whole }: { until?: number; whole?: (delivery: Delivery) => Promise<Delivery> } = {},
+  {
+    until = Infinity,
+    whole,
+  }: { until?: number; whole?: (delivery: InboundWebhook) => Promise<InboundWebhook> } = {},
 ): Promise<Received> {
   const { shop, adapter, delivery } = about;
   const split = reading(() => partsOf(adapter, delivery), context);
@@ -60,7 +63,7 @@ export async function takeDelivery(
   let taken = 0;
   for (
     ;
-    taken < Math.min(parts.length, MOST_AT_ONCE) && (taken === 0 || performance.now() < until);
+    taken < Math.min(parts.length, MAX_MESSAGES) && (taken === 0 || performance.now() < until);
     taken++
   ) {
     const part = partOf(delivery, parts[taken]);
@@ -77,14 +80,14 @@ export async function takeDelivery(
 }
 
 /** Returns the messages of a body that is a list, otherwise one entry. @throws InvalidRequestError if the list is missing */
-function partsOf({ list }: ShopAdapter, delivery: Delivery): unknown[] {
+function partsOf({ list }: ShopAdapter, delivery: InboundWebhook): unknown[] {
   if (list === undefined) return [undefined];
   const parts = listAt(parseObject(delivery.body), list);
   if (parts.length === 0) throw new InvalidRequestError(`"${list}" is missing.`);
   return parts;
 }
 
-function partOf(delivery: Delivery, part: unknown): Delivery {
+function partOf(delivery: InboundWebhook, part: unknown): InboundWebhook {
   return part === undefined ? delivery : { ...delivery, body: Buffer.from(JSON.stringify(part)) };
 }
 
@@ -100,7 +103,7 @@ function reading<T>(read: () => T, { faultOf }: TakeContext): { found: T } | { f
 /** The headers that adapters read in addition to signatures. */
 const KEPT_HEADERS = ['webhook-id', 'x-wc-webhook-topic'];
 
-function toStored({ body, header }: Delivery): StoredDelivery {
+function toStored({ body, header }: InboundWebhook): StoredDelivery {
   const headers = KEPT_HEADERS.flatMap((name) => {
     const value = header(name);
     return value === undefined ? [] : [[name, value] as const];
@@ -109,7 +112,7 @@ function toStored({ body, header }: Delivery): StoredDelivery {
 }
 
 /** Returns the delivery of a queued message; undefined for other messages. */
-export function fromStored(pendingJson: string | null): Delivery | undefined {
+export function fromStored(pendingJson: string | null): InboundWebhook | undefined {
   const { delivery } = JSON.parse(pendingJson ?? '{}') as { delivery?: StoredDelivery };
   return delivery && { body: Buffer.from(delivery.body), header: (name) => delivery.headers[name] };
 }

@@ -2,9 +2,9 @@ import type { Link } from './sold';
 import type { Db } from '../store/engine/database';
 import type { OrderLine } from '../store/orders/orders';
 import type { ShopMessage } from '../store/orders/shop-messages';
-import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/orders/unmatched';
+import { deleteUnmatched, insertUnmatchedOnce, listUnmatchedOf } from '../store/orders/unmatched';
 import { messageDigest } from './names';
-import { concerns, isUnknownRefund, lineEvents, type ToldEvent } from './order-events';
+import { concerns, isUnknownRefund, lineEvents, type ReportedEvent } from './order-events';
 
 /**
  * Unmatched money. A payment or refund whose order, line or payment is unknown is stored until it is found or a seller
@@ -14,8 +14,8 @@ import { concerns, isUnknownRefund, lineEvents, type ToldEvent } from './order-e
 /** Returns the reason that an event matches nothing in its order; undefined if it matches. */
 export function whyUnmatched(
   { lines, links }: { lines: OrderLine[]; links: Link[] },
-  event: ToldEvent,
-  events: ToldEvent[],
+  event: ReportedEvent,
+  events: ReportedEvent[],
 ): string | undefined {
   if (event.effect === 'none' || !OF_MONEY.has(event.event)) return undefined;
   if (lines.length === 0) return 'not_paid';
@@ -53,13 +53,13 @@ export async function followMessage(
 ): Promise<void> {
   if (!isUnmatched) {
     const kept = await listUnmatchedOf(db, { messageId: id });
-    await dropUnmatched(
+    await deleteUnmatched(
       db,
       kept.map((one) => one.id),
     );
     return;
   }
-  await keepUnmatched(db, {
+  await insertUnmatchedOnce(db, {
     shop,
     digest: messageDigest(shop, digest),
     orderId: null,

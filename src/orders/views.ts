@@ -6,7 +6,7 @@ import { columnOf, readSort } from '../licensing/sorting';
 import type { Db } from '../store/engine/database';
 import { readLicenses, type License } from '../store/licenses/licenses';
 import {
-  countWaiting,
+  countWaitingOrders,
   countWithoutAddress,
   findOrder,
   findOrdersOfLicenses,
@@ -26,8 +26,8 @@ import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
 import { amountsOf, foreignRefunds, moneyOf, type Amounts } from '../store/orders/money';
 import { findPlans } from '../store/catalogue';
 import { listLinks, readLinks } from '../store/orders/order-rows';
-import { partOf, standingOf, toldOf, type Standings } from './draft';
-import { plansOf, toLink } from './facts';
+import { partOf, lineStateOf, reportedEventsOf, type Standings } from './draft';
+import { planIdsOf, toLink } from './facts';
 import { licenseEnd } from './license-state';
 import { renewsItself } from './line-state';
 import { skuDigest } from './names';
@@ -42,7 +42,7 @@ export {
   foreignRefunds,
   moneyOf,
   type Amounts,
-  countWaiting,
+  countWaitingOrders,
   countWithoutAddress,
   findOrdersOfLicenses,
   listMessages,
@@ -278,14 +278,14 @@ export async function readLineStandings(
     first.map(({ licenseId }) => licenseId),
   );
   const links = stored.map(toLink);
-  const plans = await findPlans(db, [...new Set(links.flatMap((link) => plansOf(link.plans)))]);
-  const told = toldOf({ lines }, events);
+  const plans = await findPlans(db, [...new Set(links.flatMap((link) => planIdsOf(link.plans)))]);
+  const told = reportedEventsOf({ lines }, events);
   const standings: Standings = { order, lines, links, plans, others: new Map(), facts: { others } };
   const paidUntil = (licenseId: number) =>
     licenseEnd(
       links
         .filter((link) => link.licenseId === licenseId)
-        .map((link) => partOf(link, standingOf(standings, link, told))),
+        .map((link) => partOf(link, lineStateOf(standings, link, told))),
     );
   return new Map(
     lines.map((line) => {

@@ -2,11 +2,11 @@ import { DAY_MS } from '../base/days';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfText } from '../licensing/ip-addresses';
 import { formerPlace } from '../joomla/formerly/place';
-import { latestOf, readSiteAccesses, type SiteAccess } from '../store/access-log';
+import { lastSeenAt, readSiteAccesses, type SiteAccess } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { readRecentActivations, readRecentChecks } from '../store/recent-sites';
 import { readArsLog, readMembershipProLog, type FormerLog } from '../joomla/formerly/tables';
-import type { Likely } from '../support/known';
+import type { CandidateLicense } from '../support/case-state';
 import { findLikely } from '../support/likely-licenses';
 
 /** The check after a move: whether the sites of a seller who came from another system get their answers here. */
@@ -26,7 +26,7 @@ export interface UnknownKey {
   sites: number;
   at: Date;
   /** licences whose key it may be meant for, likeliest first */
-  nearest: Likely[];
+  nearest: CandidateLicense[];
 }
 
 export interface MoveIn {
@@ -42,8 +42,8 @@ export interface MoveIn {
 
 export const MOVE_IN_DAYS = 30;
 /** The maximum of sites, which takes about 60 MB. */
-const MOST_SITES = 200_000;
-const MOST_UNKNOWN_KEYS = 50;
+const MAX_SITES = 200_000;
+const MAX_UNKNOWN_KEYS = 50;
 
 export async function readMoveIn(
   db: Db,
@@ -57,7 +57,7 @@ export async function readMoveIn(
   let more = false;
   const note = (name: string, at: Date, outcome: string) => {
     const before = sites.get(name);
-    if (before === undefined && sites.size >= MOST_SITES) more = true;
+    if (before === undefined && sites.size >= MAX_SITES) more = true;
     else if (before === undefined || at >= before.at) sites.set(name, { at, outcome });
   };
   for await (const accesses of readSiteAccesses(db, since))
@@ -65,7 +65,7 @@ export async function readMoveIn(
       // Requests for updates need no key, so they do not show whether a site's licence works.
       if (access.endpoint === 'updates') continue;
       const name = siteOf(access);
-      note(name, latestOf(access), access.outcome);
+      note(name, lastSeenAt(access), access.outcome);
       if (access.licenseId !== null) licenses.add(access.licenseId);
       if (access.outcome === 'LICENSE_NOT_FOUND') addUnknown(unknown, access, name);
     }
@@ -114,12 +114,12 @@ function addUnknown(
 ): void {
   const { keyHint, times } = access;
   if (keyHint === null) return;
-  const at = latestOf(access);
+  const at = lastSeenAt(access);
   const known = unknown.get(keyHint) ?? { times: 0, sites: new Set<string>(), at };
   known.times += times;
   known.sites.add(site);
   if (at > known.at) known.at = at;
-  if (unknown.size < MOST_SITES) unknown.set(keyHint, known);
+  if (unknown.size < MAX_SITES) unknown.set(keyHint, known);
 }
 
 async function nearestOf(
@@ -129,7 +129,7 @@ async function nearestOf(
 ): Promise<UnknownKey[]> {
   const most = [...unknown]
     .sort(([, a], [, b]) => b.sites.size - a.sites.size || b.times - a.times)
-    .slice(0, MOST_UNKNOWN_KEYS);
+    .slice(0, MAX_UNKNOWN_KEYS);
   const keys: UnknownKey[] = [];
   for (const [keyHint, { times, sites, at }] of most)
     keys.push({

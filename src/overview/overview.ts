@@ -3,7 +3,7 @@ import { addDuration } from '../licensing/durations';
 import type { Goods } from './first-steps';
 import { OTHER_VERSIONS, type PERIODS } from '../figures/kept-figures';
 import { readStatistics, type DayStatistics, type Statistics } from '../figures/statistics';
-import { isSettled, lastMonths } from '../figures/renewals';
+import { isMonthFinal, lastMonths } from '../figures/renewals';
 import { sumEndsByMonth } from '../store/renewals';
 import { findOffered } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';
@@ -13,7 +13,7 @@ import {
   ALL_PRODUCTS,
   countEnding,
   listRefusedCounts,
-  listToldCounts,
+  listVersionSiteCounts,
   sumDownloads,
   sumMonths,
 } from '../store/sums';
@@ -45,7 +45,7 @@ export interface Figures {
   days: DayStatistics[];
 }
 
-const MOST_VERSIONS = 12;
+const MAX_VERSIONS = 12;
 
 /** Returns the number of days that charts show: a week is too short for a trend. */
 function chartDays({ days }: Pick<OverviewQuery, 'days'>): number {
@@ -55,7 +55,7 @@ function chartDays({ days }: Pick<OverviewQuery, 'days'>): number {
 export async function readFigures(db: Db, query: OverviewQuery, now: Date): Promise<Figures> {
   const { productId, days } = query;
   const shown = chartDays(query);
-  const from = daysBefore(now, Math.max(2 * days, shown) - 1);
+  const from = isoDayBefore(now, Math.max(2 * days, shown) - 1);
   const statistics = await readStatistics(db, { from, to: dayOf(now), productId }, now);
   const [period, before] = [statistics.days.slice(-days), statistics.days.slice(-2 * days, -days)];
   const compare = (count: (day: DayStatistics) => number): Compared => ({
@@ -73,7 +73,7 @@ export async function readFigures(db: Db, query: OverviewQuery, now: Date): Prom
 }
 
 /** Returns the number of different licences that were refused, as of the latest count. */
-export async function readRefused(
+export async function countRefusedOfDays(
   db: Db,
   { productId = ALL_PRODUCTS, days }: OverviewQuery,
 ): Promise<Compared> {
@@ -119,9 +119,9 @@ export async function readRenewalRate(
   const planIds =
     productId === undefined ? undefined : plans.filter((one) => isOf(one, productId)).map(({ id }) => id);
   if (planIds?.length === 0) return { ended: 0, renewed: 0 };
-  const settled = new Set(months.filter((month) => isSettled(month, now)));
+  const settled = new Set(months.filter((month) => isMonthFinal(month, now)));
   const sums = (
-    await sumEndsByMonth(db, { planIds, from: `${months[0] as string}-01`, to: daysBefore(now, 1) })
+    await sumEndsByMonth(db, { planIds, from: `${months[0] as string}-01`, to: isoDayBefore(now, 1) })
   ).filter(({ month }) => settled.has(month));
   return {
     ended: sum(sums.map(({ licenses }) => licenses)),
@@ -152,7 +152,7 @@ export async function readInstalled(
   { products }: Pick<Goods, 'products'>,
   productId: number | undefined,
 ): Promise<Installed[]> {
-  const counts = await listToldCounts(db, productId);
+  const counts = await listVersionSiteCounts(db, productId);
   const told = products.filter(({ id }) => counts.some((one) => one.productId === id));
   const installed: Installed[] = [];
   for (const { id, name } of told) {
@@ -212,12 +212,12 @@ export async function readArrivals(
       .filter(({ id }) => isOf({ productId: id }, query.productId))
       .map(({ id, name }) => [id, name]),
   );
-  const sums = await sumDownloads(db, [...names.keys()], daysBefore(now, chartDays(query) - 1), dayOf(now));
+  const sums = await sumDownloads(db, [...names.keys()], isoDayBefore(now, chartDays(query) - 1), dayOf(now));
   const isSame = (a: Versioned, b: Versioned) => a.productId === b.productId && a.version === b.version;
   const fresh = releasedLately(goods, query, now)
     .filter((release) => !sums.some((one) => isSame(one, release)))
     .map(({ productId, version }) => ({ productId, version, times: 0 }));
-  const shown = [...sums.filter(({ version }) => version !== '').slice(0, MOST_VERSIONS), ...fresh];
+  const shown = [...sums.filter(({ version }) => version !== '').slice(0, MAX_VERSIONS), ...fresh];
   return {
     versions: shown
       .sort((a, b) => a.productId - b.productId || compareVersions(b.version, a.version))
@@ -241,7 +241,7 @@ export function releasedLately(
   query: OverviewQuery,
   now: Date,
 ): (Release & { publishedAt: Date })[] {
-  const since = new Date(daysBefore(now, chartDays(query) - 1));
+  const since = new Date(isoDayBefore(now, chartDays(query) - 1));
   return releases
     .filter((one): one is Release & { publishedAt: Date } => one.publishedAt !== null)
     .filter((one) => isOf(one, query.productId) && one.publishedAt >= since && one.publishedAt <= now)
@@ -253,7 +253,7 @@ function isOf({ productId }: { productId: number }, wanted: number | undefined):
 }
 
 /** Returns a UTC day, such as `2026-11-24`. */
-export function daysBefore(now: Date, days: number): string {
+export function isoDayBefore(now: Date, days: number): string {
   return dayOf(new Date(now.getTime() - days * DAY_MS));
 }
 

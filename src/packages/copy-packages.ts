@@ -5,12 +5,12 @@ import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
 import { listPackages, type Release } from '../store/releases';
 import { explainFileFault } from './file-faults';
-import { findDamage, UNREADABLE } from './damage';
+import { findPackageDamage, UNREADABLE } from './damage';
 import { acceptPackage, packagePath, removeStaged, stageBytes } from './package-files';
 
 /** Finds packages that this instance lacks, and fetches them from another instance of the same database. */
 
-export interface PackageFault {
+export interface FaultyPackage {
   release: Release;
   /** completes "The package ..." */
   fault: string;
@@ -19,7 +19,7 @@ export interface PackageFault {
 export interface Verified {
   /** the number of stored versions */
   checked: number;
-  faults: PackageFault[];
+  faults: FaultyPackage[];
 }
 
 /** Compares the packages of all stored versions with their hashes. @param onRead receives the bytes since the last call */
@@ -31,11 +31,14 @@ export async function verifyPackages(
   const releases = await listPackages(db);
   const bytes = releases.reduce((sum, { fileSize }) => sum + fileSize, 0);
   const known = new Map<string, string | undefined>();
-  const faults: PackageFault[] = [];
+  const faults: FaultyPackage[] = [];
   for (const release of releases) {
     const { sha256 } = release;
     if (!known.has(sha256))
-      known.set(sha256, await findDamage(packagePath(dir, sha256), release, (more) => onRead(more, bytes)));
+      known.set(
+        sha256,
+        await findPackageDamage(packagePath(dir, sha256), release, (more) => onRead(more, bytes)),
+      );
     const fault = known.get(sha256);
     if (fault !== undefined) faults.push({ release, fault });
   }
@@ -51,7 +54,7 @@ interface Source {
 
 export interface Fetched {
   fetched: Release[];
-  failed: PackageFault[];
+  failed: FaultyPackage[];
 }
 
 /**

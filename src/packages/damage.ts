@@ -8,7 +8,7 @@ const MISSING = 'is missing';
 export const UNREADABLE = 'may not be read by this user';
 
 /** Compares a package with its hash. @returns the fault; undefined if it is undamaged */
-export async function findDamage(
+export async function findPackageDamage(
   path: string,
   { fileSize, sha256 }: Pick<Release, 'fileSize' | 'sha256'>,
   onRead: (bytes: number) => void = () => undefined,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DAY_MS } from '../base/days';
 import { CodedError } from '../base/errors';
-import { createBatches, eachOnce } from '../licensing/core/batches';
+import { createBatches, dedupeInBatch } from '../licensing/core/batches';
 import type { FindPackage } from '../licensing/download';
 import { asCaller, asServiceUser } from '../process/rights';
 import { toStorageError } from './file-faults';
@@ -67,7 +67,7 @@ export async function statPackage(dir: string, sha256: string): Promise<Stats | 
 /** Returns a function that looks for packages. Calls at the same time share a look-up. */
 export function createPackageFinder(dir: string): FindPackage {
   return createBatches(
-    eachOnce(
+    dedupeInBatch(
       (sha256: string) => sha256,
       (sha256) => statPackage(dir, sha256),
     ),

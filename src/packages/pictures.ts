@@ -11,7 +11,7 @@ export interface Picture {
 
 /** The types that a browser may upload. An SVG may contain a script, so it must be a file on the machine. */
 export const UPLOADED_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
-export const MOST_UPLOADED_BYTES = 256 * 1024;
+export const MAX_UPLOADED_BYTES = 256 * 1024;
 
 /** Reads an uploaded picture, by its content. @returns undefined for a type that may not be uploaded */
 export function uploadedPicture(bytes: Buffer): Picture | undefined {
@@ -20,12 +20,12 @@ export function uploadedPicture(bytes: Buffer): Picture | undefined {
 }
 
 /** Returns a short text for a picture's URL that differs from other pictures'. */
-export function pictureMark({ bytes }: Picture): string {
+export function pictureFingerprint({ bytes }: Picture): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 8);
 }
 
 /** The maximum size of a file, because every page of a customer loads it, often over a mobile connection. */
-const MOST_BYTES = 200 * 1024;
+const MAX_BYTES = 200 * 1024;
 
 /** Reads a picture's file. @throws Error for the operator */
 export function readPicture(path: string): Picture {
@@ -40,7 +40,7 @@ function readSmallFile(path: string): Buffer {
     const stats = statSync(path);
     // Refuse other files, because reading a pipe could block.
     if (!stats.isFile()) throw new Error(`${path} is not a file.`);
-    if (stats.size > MOST_BYTES)
+    if (stats.size > MAX_BYTES)
       throw new Error(`${path} has ${Math.ceil(stats.size / 1024)} KB, and may have 200 KB at most.`);
     return readFileSync(path);
   } catch (error) {

@@ -16,16 +16,16 @@ import {
   insertRelease,
   listReleases,
   setRelease,
-  WHOLE_ROLLOUT,
+  FULL_ROLLOUT,
   type Release,
   type ReleaseChanges,
 } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import { explainReadFault } from './file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { noProduct, requireProduct } from '../licensing/find-or-refuse';
+import { throwProductNotFound, requireProduct } from '../licensing/find-or-throw';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
-import { announceRelease } from '../licensing/webhook-events';
+import { enqueueReleaseWebhook } from '../licensing/webhook-events';
 import { checkZip, type ZipFault } from './zip';
 
 declare module '../licensing/operator-error' {
@@ -75,8 +75,8 @@ export async function publishRelease(
   hooks: PublishHooks = {},
 ): Promise<Release> {
   const { productId, version, file, draft } = request;
-  const rollout = requireRollout(request.rollout ?? WHOLE_ROLLOUT);
-  if (draft && rollout < WHOLE_ROLLOUT) throw draftOffered();
+  const rollout = requireRollout(request.rollout ?? FULL_ROLLOUT);
+  if (draft && rollout < FULL_ROLLOUT) throw draftOffered();
   const product = await requireProduct(db, productId);
   const changelog = request.changelog === undefined ? undefined : requireChangelog(request.changelog);
   if (!isVersion(version))
@@ -109,7 +109,7 @@ export async function publishRelease(
   };
   return inTransaction(db, async (trx) => {
     // Check again under the lock: copying takes time, and another process may have published in the meantime.
-    if (!(await lockProduct(trx, productId))) noProduct(productId);
+    if (!(await lockProduct(trx, productId))) throwProductNotFound(productId);
     if (existing) {
       // The published package must be the one that was checked.
       const isSame = (await findRelease(trx, productId, version))?.sha256 === existing.sha256;
@@ -140,7 +140,7 @@ export async function publishRelease(
       });
     }
     const release = await requireRelease(trx, productId, version);
-    if (!draft) await announceRelease(trx, 'release.published', release, now);
+    if (!draft) await enqueueReleaseWebhook(trx, 'release.published', release, now);
     return release;
   });
 }
@@ -159,7 +159,7 @@ export function withdrawRelease(db: Db, productId: number, version: string, now:
         throw new OperatorError(`Version ${version} is withdrawn already.`, { code: 'CONFLICT' });
       return { state: 'withdrawn' };
     });
-    await announceRelease(trx, 'release.withdrawn', release, now);
+    await enqueueReleaseWebhook(trx, 'release.withdrawn', release, now);
     return release;
   });
 }
@@ -197,9 +197,9 @@ export function setRollout(db: Db, productId: number, version: string, percent: 
 }
 
 function requireRollout(percent: number): number {
-  if (Number.isInteger(percent) && percent >= 1 && percent <= WHOLE_ROLLOUT) return percent;
+  if (Number.isInteger(percent) && percent >= 1 && percent <= FULL_ROLLOUT) return percent;
   throw new OperatorError(
-    `The share is a whole number of percent, 1 to ${WHOLE_ROLLOUT}. To stop a rollout, withdraw the version.`,
+    `The share is a whole number of percent, 1 to ${FULL_ROLLOUT}. To stop a rollout, withdraw the version.`,
     { code: 'INVALID_REQUEST', field: 'rollout' },
   );
 }

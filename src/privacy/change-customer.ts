@@ -20,11 +20,11 @@ import type { Db, Transaction } from '../store/engine/database';
 import { lockLicenses, moveLicenses } from '../store/licenses/licenses';
 import { findOrderIdsOf, moveOrders } from '../store/orders/orders';
 import { deleteWaitingMails, moveMails, moveWaitingMails } from '../store/outbox';
-import { deleteVisits, findVisits } from '../store/personal-data';
+import { deleteVisits, findSessionTraces } from '../store/personal-data';
 import { moveLinks } from '../store/orders/shop-messages';
 import { inReadCommitted } from '../store/engine/transaction';
 import { isKnown } from './customer-address';
-import { noCustomer, resolveCustomer } from './customer-list';
+import { throwCustomerNotFound, resolveCustomer } from './customer-list';
 
 declare module '../licensing/operator-error' {
   interface Refusals {
@@ -83,7 +83,7 @@ export async function changeCustomer(
     note: note && requireNote(note),
   };
   return inReadCommitted(db, async (trx) => {
-    if (!(await isKnown(trx, from))) return noCustomer();
+    if (!(await isKnown(trx, from))) return throwCustomerNotFound();
     const moved = { licenses: 0, orders: 0 };
     if (to !== from) {
       if (!changes.join && (await isKnown(trx, to)))
@@ -109,13 +109,13 @@ export async function changeCustomer(
 }
 
 /** The maximum length of a note, which is that of its column. */
-const MOST_NOTE = 1_000;
+const MAX_NOTE_LENGTH = 1_000;
 
 function requireNote(text: string): string | null {
   const note = text.replaceAll('\r\n', '\n').trim();
   const refuse = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'note' });
-  if (Array.from(note).length > MOST_NOTE || !note.isWellFormed() || /[^\P{Cc}\n\t]/u.test(note))
-    throw refuse(`It must be at most ${MOST_NOTE} characters.`);
+  if (Array.from(note).length > MAX_NOTE_LENGTH || !note.isWellFormed() || /[^\P{Cc}\n\t]/u.test(note))
+    throw refuse(`It must be at most ${MAX_NOTE_LENGTH} characters.`);
   if (containsKey(note)) throw refuse('It must not hold a licence key.');
   return note === '' ? null : note;
 }
@@ -143,7 +143,7 @@ async function moveCustomer(
   await moveWaitingMails(trx, 'order_keys', from, to);
   await deleteWaitingMails(trx, 'customer_link', from);
   // End sessions by mail: another person may read the old address's mails. Sessions by key continue, as the key is valid.
-  await deleteVisits(trx, await findVisits(trx, [from], [], []));
+  await deleteVisits(trx, await findSessionTraces(trx, [from], [], []));
   const [theirs, others] = [profiles.get(from), profiles.get(to)] as [CustomerProfile, CustomerProfile];
   await deleteProfile(trx, from);
   await setProfile(trx, others.id, joined(theirs, others));
@@ -207,5 +207,5 @@ function joined(theirs: CustomerProfile, others: CustomerProfile) {
 /** Joins two notes, cut to the column's length. */
 function joinedNote(first: string | null, second: string | null): string | null {
   const both = [...new Set([first, second])].filter((note) => note !== null).join('\n');
-  return both === '' ? null : Array.from(both).slice(0, MOST_NOTE).join('');
+  return both === '' ? null : Array.from(both).slice(0, MAX_NOTE_LENGTH).join('');
 }

@@ -12,7 +12,7 @@ import { likePattern } from '../store/engine/statements';
 /** The number of rows that are read at once. */
 export const PAGE = 500;
 /** The number of ids in one search of a whole table, which must finish within a service's statement timeout. */
-const SCANNED_AT_ONCE = 20_000;
+const SCAN_BATCH_SIZE = 20_000;
 
 /** Finds a customer's e-mail addresses in texts, but not `mary-jane@example.com` for `jane@example.com`. */
 export interface CustomerAddress {
@@ -161,8 +161,8 @@ async function* textRows(
     return;
   }
   const { first, last } = (await idRange(db, name)) ?? { first: 1, last: 0 };
-  for (let after = Math.max(from, first - 1); after < last; after += SCANNED_AT_ONCE)
-    yield* matchingRows(db, name, patterns, { after, upTo: after + SCANNED_AT_ONCE });
+  for (let after = Math.max(from, first - 1); after < last; after += SCAN_BATCH_SIZE)
+    yield* matchingRows(db, name, patterns, { after, upTo: after + SCAN_BATCH_SIZE });
 }
 
 async function* matchingRows(
@@ -186,7 +186,7 @@ export async function* customerLicenses(
   customer: CustomerAddress,
   after = 0,
 ): AsyncGenerator<License> {
-  for await (const rows of inPages(rowsNaming(db, 'licenses', customer, undefined, after), PAGE)) {
+  for await (const rows of inChunks(rowsNaming(db, 'licenses', customer, undefined, after), PAGE)) {
     const own = rows.filter((row) => customer.isIn(row.customer)).map((row) => row.id as number);
     yield* (await findLicensesByIds(db, own)).sort((a, b) => a.id - b.id);
   }
@@ -197,7 +197,7 @@ export async function* withLicenses(
   db: Db,
   rows: AsyncIterable<Row>,
 ): AsyncGenerator<{ row: Row; license: License | undefined }> {
-  for await (const page of inPages(rows, PAGE)) {
+  for await (const page of inChunks(rows, PAGE)) {
     const ids = new Set(page.map((row) => row.license_id as number));
     const licenses = await findLicensesByIds(db, [...ids]);
     const byId = new Map(licenses.map((license) => [license.id, license]));
@@ -206,7 +206,7 @@ export async function* withLicenses(
 }
 
 /** Yields the same items in lists of at most `size`. */
-export async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+export async function* inChunks<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = [];
   for await (const item of items) {
     page.push(item);

@@ -20,10 +20,10 @@ import type { Db } from '../store/engine/database';
 import { listLicenses } from '../store/licenses/licenses';
 import { inSnapshot } from '../store/engine/transaction';
 import { fromRow } from '../transfer/records';
-import { customerJson, isEmpty, latestAccesses, partsOf, readStored } from './customer';
+import { customerJson, isEmpty, latestAccesses, licenseParts, readPersonalRecords } from './customer';
 import { readCustomerAddress, type CustomerAddress } from './customer-address';
 import { eraseCustomer, type Erased } from './erase-customer';
-import { listStored, MOST_LISTED, type Listed } from './stored-data';
+import { listPersonalData, MAX_LISTED_RECORDS, type PersonalDataLists } from './stored-data';
 
 /** Customers in the operator's API, which names them by an id that reveals nothing about the person, or by their address. */
 
@@ -88,10 +88,10 @@ export async function resolveCustomer(db: Db, idOrAddress: string): Promise<stri
       (await findBuyerByDigest(db, idOrAddress)) ??
       (await findProfileByDigest(db, idOrAddress))?.address)
     : findEmail(idOrAddress);
-  return address ?? noCustomer();
+  return address ?? throwCustomerNotFound();
 }
 
-export function noCustomer(): never {
+export function throwCustomerNotFound(): never {
   throw new OperatorError('There is no such customer.', { code: 'NOT_FOUND' });
 }
 
@@ -112,14 +112,18 @@ export async function readOneCustomer(
   const ids = page.licenses.map(({ id }) => id);
   // Skip this on later pages, because the first page has shown it.
   const stored = after === undefined ? await listByIndexes(db, customer) : null;
-  if (after === undefined && page.licenses.length + page.seats.length === 0 && isEmpty(stored as Listed))
-    return noCustomer();
+  if (
+    after === undefined &&
+    page.licenses.length + page.seats.length === 0 &&
+    isEmpty(stored as PersonalDataLists)
+  )
+    return throwCustomerNotFound();
   return {
     ...page,
     id: customerDigest(customer),
     customer,
     ...(await readPerson(db, customer)),
-    keys: (await partsOf(db, ids)).keys,
+    keys: (await licenseParts(db, ids)).keys,
     stored,
     accesses: await latestAccesses(db, ids),
   };
@@ -128,7 +132,7 @@ export async function readOneCustomer(
 /** The maximum number of entries in a list on a page, which also links to the export. */
 const SHOWN_ON_PAGE = 50;
 
-async function listByIndexes(db: Db, address: string): Promise<Listed> {
+async function listByIndexes(db: Db, address: string): Promise<PersonalDataLists> {
   const customer = {
     address,
     addresses: [address],
@@ -137,7 +141,7 @@ async function listByIndexes(db: Db, address: string): Promise<Listed> {
     without: (text: string) => text,
   };
   const licenseIds = await findLicenseIdsOf(db, address);
-  return listStored(db, { customer, licenseIds, searches: false }, SHOWN_ON_PAGE);
+  return listPersonalData(db, { customer, licenseIds, searches: false }, SHOWN_ON_PAGE);
 }
 
 async function pageOfLicenses(
@@ -171,15 +175,15 @@ export async function readCustomerJson(
   const customer = await readCustomerAddress(db, address);
   return inSnapshot(db, async (trx) => {
     const { next, ...page } = await pageOfLicenses(trx, customer, { after, limit }, now);
-    const stored = after === undefined ? await readStored(trx, customer) : null;
+    const stored = after === undefined ? await readPersonalRecords(trx, customer) : null;
     if (stored !== null && page.licenses.length + page.seats.length === 0 && isEmpty(stored))
-      return noCustomer();
+      return throwCustomerNotFound();
     const ids = page.licenses.map(({ id }) => id);
-    const accesses = await latestAccesses(trx, ids, MOST_LISTED);
+    const accesses = await latestAccesses(trx, ids, MAX_LISTED_RECORDS);
     return customerJson(
       {
         ...page,
-        ...(await partsOf(trx, ids)),
+        ...(await licenseParts(trx, ids)),
         customer: address,
         accesses,
         stored,
@@ -200,5 +204,5 @@ export async function deleteCustomer(
   onProgress?: (done: number, total: number) => void,
 ): Promise<Erased> {
   const erased = await eraseCustomer(db, await resolveCustomer(db, idOrAddress), context, onProgress);
-  return erased.licenses + erased.rows === 0 ? noCustomer() : erased;
+  return erased.licenses + erased.rows === 0 ? throwCustomerNotFound() : erased;
 }

@@ -1,4 +1,4 @@
-import { readPerson, type Person } from '../mail/customer-profile';
+import { readPerson, type Recipient } from '../mail/customer-profile';
 import { OperatorError } from '../licensing/operator-error';
 import { accessJson, activationJson, eventJson, keyJson, licenseJson } from '../licensing/views';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
@@ -17,9 +17,9 @@ import {
   withLicenses,
   type CustomerAddress,
 } from './customer-address';
-import { listStored, MOST_LISTED, SECTION_NAMES, type Listed } from './stored-data';
+import { listPersonalData, MAX_LISTED_RECORDS, SECTION_NAMES, type PersonalDataLists } from './stored-data';
 
-export interface CustomerPage {
+export interface CustomerLicenses {
   licenses: License[];
   /** seats on other customers' licences */
   seats: RecordOf<'activation'>[];
@@ -27,12 +27,12 @@ export interface CustomerPage {
   last: number | undefined;
 }
 
-export interface CustomerData extends CustomerPage {
+export interface CustomerData extends CustomerLicenses {
   /** the present address */
   customer: string;
   /** see CustomerAddress */
   formerAddresses: string[];
-  person: Person;
+  person: Recipient;
   /** the activations of each licence, and its keys below */
   activations: StoredActivation[][];
   keys: LicenseKey[][];
@@ -41,7 +41,7 @@ export interface CustomerData extends CustomerPage {
   /** the latest accesses with these licences, newest first */
   accesses: LoggedAccess[];
   /** the other data, on the first page only */
-  stored: Listed | null;
+  stored: PersonalDataLists | null;
 }
 
 const LATEST_ACCESSES = 20;
@@ -52,7 +52,7 @@ const LATEST_EVENTS = 100;
  * Returns a page of the data about a customer, from one snapshot; see `pageOfCustomer`.
  * @throws OperatorError if nothing is stored
  */
-export async function readCustomer(
+export async function readStoredCustomer(
   db: Db,
   text: string,
   { after, limit }: { after?: number; limit: number },
@@ -60,7 +60,7 @@ export async function readCustomer(
   const customer = await readCustomerAddress(db, text);
   return inSnapshot(db, async (trx) => {
     const page = await pageOfCustomer(trx, customer, after ?? 0, limit);
-    const stored = after === undefined ? await readStored(trx, customer) : null;
+    const stored = after === undefined ? await readPersonalRecords(trx, customer) : null;
     if (page.licenses.length + page.seats.length === 0 && (stored === null || isEmpty(stored)))
       throw new OperatorError(
         after === undefined
@@ -74,26 +74,26 @@ export async function readCustomer(
       customer: customer.address,
       formerAddresses: customer.addresses.slice(1),
       person: await readPerson(trx, customer.address),
-      ...(await partsOf(trx, ids)),
-      accesses: await latestAccesses(trx, ids, MOST_LISTED),
+      ...(await licenseParts(trx, ids)),
+      accesses: await latestAccesses(trx, ids, MAX_LISTED_RECORDS),
       stored,
     };
   });
 }
 
 /** Returns all data except licences and their parts, even texts that only contain the address. It searches whole tables. */
-export async function readStored(db: Db, customer: CustomerAddress): Promise<Listed> {
+export async function readPersonalRecords(db: Db, customer: CustomerAddress): Promise<PersonalDataLists> {
   const licenseIds: number[] = [];
   for await (const { id } of customerLicenses(db, customer)) licenseIds.push(id);
-  return listStored(db, { customer, licenseIds, searches: true });
+  return listPersonalData(db, { customer, licenseIds, searches: true });
 }
 
-export function isEmpty({ sections, mentions }: Listed): boolean {
+export function isEmpty({ sections, mentions }: PersonalDataLists): boolean {
   return [...Object.values(sections), ...Object.values(mentions)].every((list) => list.length === 0);
 }
 
 /** Returns the parts of each licence. */
-export async function partsOf(db: Db, licenseIds: number[]) {
+export async function licenseParts(db: Db, licenseIds: number[]) {
   const parts = { activations: [], keys: [], events: [] } as Pick<
     CustomerData,
     'activations' | 'keys' | 'events'
@@ -115,7 +115,7 @@ async function pageOfCustomer(
   customer: CustomerAddress,
   after: number,
   limit: number,
-): Promise<CustomerPage> {
+): Promise<CustomerLicenses> {
   const licenses: License[] = [];
   for await (const license of customerLicenses(db, customer, after)) {
     licenses.push(license);
@@ -195,13 +195,15 @@ export function customerJson(
     /** the names of lists that are longer in an export */
     shortened: [
       ...(events.some((list) => list.length === LATEST_EVENTS) ? ['events'] : []),
-      ...(accesses.length === MOST_LISTED ? ['accesses'] : []),
+      ...(accesses.length === MAX_LISTED_RECORDS ? ['accesses'] : []),
       ...(stored?.shortened ?? []),
     ],
     next,
   };
 }
 
-function emptySections(): Listed['sections'] {
-  return Object.fromEntries(SECTION_NAMES.map((name) => [name, []])) as unknown as Listed['sections'];
+function emptySections(): PersonalDataLists['sections'] {
+  return Object.fromEntries(
+    SECTION_NAMES.map((name) => [name, []]),
+  ) as unknown as PersonalDataLists['sections'];
 }

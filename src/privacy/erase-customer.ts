@@ -4,20 +4,20 @@ import { shortDigest } from '../base/digest';
 import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
-import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
+import { enqueueErasureWebhook, recordEvents, type WebhookData } from '../licensing/webhook-events';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { Db, Transaction } from '../store/engine/database';
 import { deleteProfile, findProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
 import { deleteImported, replaceBrought } from '../store/imports';
-import { lockLicenses, raiseRevisions } from '../store/licenses/licenses';
+import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
 import { deleteOutboxOf } from '../store/outbox';
 import {
   countPersonalRows,
   deleteVisits,
   findMetadataEvents,
-  findVisits,
+  findSessionTraces,
   removeIps,
   removeKeyLabels,
   setTexts,
@@ -25,12 +25,12 @@ import {
   type Only,
   type TextTable,
 } from '../store/personal-data';
-import { deleteTold } from '../store/told';
+import { deleteReportedSites } from '../store/reported-sites';
 import { inTransaction } from '../store/engine/transaction';
 import {
   customerLicenses,
   findFormer,
-  inPages,
+  inChunks,
   matchAddresses,
   PAGE,
   readCustomerAddress,
@@ -52,7 +52,7 @@ export interface Erased {
 const MAX_ROUNDS = 5;
 
 /** The licences in one transaction, which blocks their clients for about 0.1 s. */
-const LICENSES_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /**
  * Erases a customer's addresses everywhere, and the IP addresses that used the customer's licences. Licences, slots and
@@ -77,7 +77,7 @@ export async function eraseCustomer(
     erased.rows += elsewhere;
     const ids = await licensesNaming(db, customer);
     let done = 0;
-    for (const some of chunksOf(ids, LICENSES_AT_ONCE)) {
+    for (const some of chunksOf(ids, BATCH_SIZE)) {
       erased.rows += await inTransaction(db, (trx) =>
         eraseFromLicenses(trx, some, { customer, before }, context),
       );
@@ -171,16 +171,16 @@ async function eraseFromLicenses(
   if (theirs.size > 0) {
     if (before !== undefined) rows += await eraseRows(trx, 'events', before, { licenseIds: [...theirs] });
     await removeIps(trx, [...theirs]);
-    rows += await deleteTold(trx, [...theirs]);
+    rows += await deleteReportedSites(trx, [...theirs]);
     // Delete the import baseline, whose digest can be found from the address. A repeated import keeps these licences.
     rows += await deleteImported(trx, 'license', [...theirs]);
     rows += await eraseMetadataHistory(trx, [...theirs]);
     await removeKeyLabels(trx, [...theirs]);
     rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });
     await eraseDeliveries(trx, [...theirs], customer);
-    rows += await deleteVisits(trx, await findVisits(trx, customer.addresses, [...theirs], []));
+    rows += await deleteVisits(trx, await findSessionTraces(trx, customer.addresses, [...theirs], []));
   }
-  await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
+  await incrementRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
     await recordEvents(
       trx,
@@ -199,7 +199,7 @@ async function eraseFromLicenses(
 
 /** Announces the erasure for all addresses, because a webhook receiver may know a former one. */
 async function announceErasures(trx: Transaction, { addresses }: CustomerAddress, now: Date): Promise<void> {
-  for (const address of addresses) await announceErasure(trx, address, now);
+  for (const address of addresses) await enqueueErasureWebhook(trx, address, now);
 }
 
 /** Erases the customer's data from webhooks about the licences. Waiting webhooks are still delivered. */
@@ -290,7 +290,7 @@ async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number
   const profile = await findProfile(db, customer.address);
   if (profile !== undefined) count += await deleteImported(db, 'customer', [profile.id]);
   count += await deleteProfile(db, customer.address);
-  const visits = await findVisits(db, customer.addresses, [], requestDigests(customer.addresses));
+  const visits = await findSessionTraces(db, customer.addresses, [], requestDigests(customer.addresses));
   count += await deleteVisits(db, visits);
   // Another customer may have the imported licence now. Rows of this customer's own licences are deleted below.
   for (const address of customer.addresses)
@@ -313,7 +313,7 @@ async function eraseWithoutLock(
   only?: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const rows of inPages(rowsNaming(db, name, customer, only), PAGE)) {
+  for await (const rows of inChunks(rowsNaming(db, name, customer, only), PAGE)) {
     await inTransaction(db, (trx) => eraseTexts(trx, name, customer, rows));
     count += rows.length;
   }
@@ -327,7 +327,7 @@ async function eraseRows(
   only: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const rows of inPages(rowsNaming(trx, name, customer, only), PAGE)) {
+  for await (const rows of inChunks(rowsNaming(trx, name, customer, only), PAGE)) {
     await eraseTexts(trx, name, customer, rows);
     // Count unchanged rows too, so that another round checks for changes in the meantime.
     count += rows.length;

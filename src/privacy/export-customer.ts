@@ -9,11 +9,11 @@ import {
   LICENSE_PARTS,
   licenseItems,
   licenseRecord,
-  MENTIONS,
+  RECORDS_WITH_MENTIONS,
   mentionItems,
   SECTION_NAMES,
   SECTIONS,
-  type Whose,
+  type DataSubject,
 } from './stored-data';
 
 /** The file of an export by `exportCustomer`. A new export may overwrite it, even for another customer. */
@@ -33,7 +33,7 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
     const customer = await readCustomerAddress(trx, text);
     const licenses: License[] = [];
     for await (const license of customerLicenses(trx, customer)) licenses.push(license);
-    const whose: Whose = { customer, licenseIds: licenses.map(({ id }) => id), searches: true };
+    const whose: DataSubject = { customer, licenseIds: licenses.map(({ id }) => id), searches: true };
     if (licenses.length === 0 && !(await isStored(trx, whose)))
       throw new OperatorError('Nothing is stored about this address. No file was written.', {
         code: 'NOT_FOUND',
@@ -57,7 +57,7 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
     }
     await sink('],\n  "mentions": {');
     let mentions = 0;
-    for (const [index, type] of MENTIONS.entries()) {
+    for (const [index, type] of RECORDS_WITH_MENTIONS.entries()) {
       await sink(`${index === 0 ? '' : ','}\n    "${type}": [`);
       mentions += await writeItems(sink, mentionItems(trx, type, whose));
       await sink(']');
@@ -80,8 +80,9 @@ async function writeItems(sink: Sink, items: AsyncIterable<unknown>): Promise<nu
 }
 
 /** Reports whether there is anything to export. This is checked first, because written output cannot be taken back. */
-async function isStored(db: Db, whose: Whose): Promise<boolean> {
-  for (const type of MENTIONS) if (!(await mentionItems(db, type, whose).next()).done) return true;
+async function isStored(db: Db, whose: DataSubject): Promise<boolean> {
+  for (const type of RECORDS_WITH_MENTIONS)
+    if (!(await mentionItems(db, type, whose).next()).done) return true;
   for (const name of SECTION_NAMES) if (!(await SECTIONS[name](db, whose).next()).done) return true;
   return false;
 }

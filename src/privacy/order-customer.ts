@@ -6,7 +6,7 @@ import {
   findOrdersOfLicenses,
   listOrderLicenses,
   lockOrder,
-  setOrder,
+  updateOrder,
   type Order,
 } from '../store/orders/orders';
 import { requireOrderCustomer } from '../orders/message';
@@ -27,7 +27,7 @@ export async function setOrderCustomer(
   const { email, name } = requireOrderCustomer(customer);
   await inReadCommitted(db, async (trx) => {
     await lockOrder(trx, id);
-    await setOrder(trx, id, { customer: email, ...(name !== undefined && { customerName: name }) });
+    await updateOrder(trx, id, { customer: email, ...(name !== undefined && { customerName: name }) });
     const issued = (await listOrderLicenses(trx, [id])).filter(({ role }) => role === 'issued');
     const locked = await lockLicenses(
       trx,

@@ -15,20 +15,20 @@ import {
   findMessageIds,
   findOrderIds,
   findOutboxIds,
-  findVisits,
+  findSessionTraces,
   type TextTable,
-  type Visits,
+  type SessionTraces,
 } from '../store/personal-data';
-import { toFields, type RowOf } from '../store/engine/row-fields';
+import { rowToFields, type RowOf } from '../store/engine/row-fields';
 import { listWords } from '../store/search-words';
 import type { ShopMessage } from '../store/orders/shop-messages';
-import { listNetworksOf, listToldSitesOf } from '../store/told';
+import { listNetworksOf, listReportedSitesOf } from '../store/reported-sites';
 import { fromRow, tableLayout, type KeyRecord, type RecordOf, type RecordType } from '../transfer/records';
 import { PAGE, rowsNaming, type CustomerAddress } from './customer-address';
 
 /** The data about a customer by kind, for the command, the API and the pages. */
 
-export interface Whose {
+export interface DataSubject {
   customer: CustomerAddress;
   /** the ids of the customer's own licences */
   licenseIds: number[];
@@ -52,26 +52,30 @@ export const SECTIONS = {
   link_requests: requestItems,
   search_words: wordItems,
   operators: operatorItems,
-} as const satisfies Record<string, (db: Db, whose: Whose) => AsyncGenerator<object>>;
+} as const satisfies Record<string, (db: Db, whose: DataSubject) => AsyncGenerator<object>>;
 export type Section = keyof typeof SECTIONS;
 export const SECTION_NAMES = Object.keys(SECTIONS) as Section[];
 
 /** The maximum number of entries in a list of a response; an export has all. */
-export const MOST_LISTED = 500;
+export const MAX_LISTED_RECORDS = 500;
 
 /** The lists of a response. `shortened` names the lists that are longer in an export. */
-export interface Listed {
+export interface PersonalDataLists {
   sections: Record<Section, object[]>;
   mentions: Record<MentionType, object[]>;
   shortened: string[];
 }
 
 /** Lists the first entries of each kind, and records elsewhere that contain the address if whole tables are searched. */
-export async function listStored(db: Db, whose: Whose, limit = MOST_LISTED): Promise<Listed> {
-  const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as Listed;
+export async function listPersonalData(
+  db: Db,
+  whose: DataSubject,
+  limit = MAX_LISTED_RECORDS,
+): Promise<PersonalDataLists> {
+  const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as PersonalDataLists;
   for (const name of SECTION_NAMES)
     listed.sections[name] = await firstOf(SECTIONS[name](db, whose), limit, name, listed.shortened);
-  for (const type of MENTIONS)
+  for (const type of RECORDS_WITH_MENTIONS)
     listed.mentions[type] = whose.searches
       ? await firstOf(mentionItems(db, type, whose), limit, `mentions.${type}`, listed.shortened)
       : [];
@@ -146,7 +150,7 @@ type MentionType = {
   [Type in keyof typeof SEARCHED]: (typeof SEARCHED)[Type] extends null ? never : Type;
 }[keyof typeof SEARCHED];
 
-export const MENTIONS = (Object.keys(SEARCHED) as (keyof typeof SEARCHED)[]).filter(
+export const RECORDS_WITH_MENTIONS = (Object.keys(SEARCHED) as (keyof typeof SEARCHED)[]).filter(
   (type): type is MentionType => SEARCHED[type] !== null,
 );
 
@@ -154,7 +158,7 @@ export const MENTIONS = (Object.keys(SEARCHED) as (keyof typeof SEARCHED)[]).fil
 export async function* mentionItems(
   db: Db,
   type: MentionType,
-  { customer, licenseIds }: Pick<Whose, 'customer' | 'licenseIds'>,
+  { customer, licenseIds }: Pick<DataSubject, 'customer' | 'licenseIds'>,
 ): AsyncGenerator<object> {
   const own = new Set(licenseIds);
   for await (const row of rowsNaming(db, SEARCHED[type], customer)) {
@@ -183,7 +187,7 @@ function withoutKeys({ keys: _keys, ...license }: RecordOf<'license'>) {
 }
 
 /** Yields the name and language, as they were reported and as the seller chose them. */
-async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object> {
+async function* profileItems(db: Db, { customer }: DataSubject): AsyncGenerator<object> {
   const profile = await findProfile(db, customer.address);
   if (profile === undefined) return;
   const { name, language, toldAt, chosenName: chosen_name, chosenLanguage: chosen_language, note } = profile;
@@ -191,8 +195,8 @@ async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object
 }
 
 /** Yields the site reports for the customer's licences. */
-async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
-  for (const told of await listToldSitesOf(db, licenseIds))
+async function* toldItems(db: Db, { licenseIds }: DataSubject): AsyncGenerator<object> {
+  for (const told of await listReportedSitesOf(db, licenseIds))
     yield {
       ...jsonOf(told, 'licenseId', 'productId', 'site', 'version'),
       version_at: formatTimestamp(told.firstAt),
@@ -201,13 +205,13 @@ async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object>
 }
 
 /** Yields the networks that downloaded by a key, as digests. */
-async function* networkItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
+async function* networkItems(db: Db, { licenseIds }: DataSubject): AsyncGenerator<object> {
   for (const { keyId, network, at } of await listNetworksOf(db, licenseIds))
     yield { key_id: keyId, network, at: formatTimestamp(at) };
 }
 
 /** Yields orders that contain the address, and orders that issued or renewed the licences, with lines and events. */
-async function* orderItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* orderItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   const own = await ownOrderIds(db, whose);
   const digest = customerDigest(whose.customer.address);
   for (const id of [...own, ...(await namingOrderIds(db, whose, own))]) {
@@ -221,12 +225,12 @@ async function* orderItems(db: Db, whose: Whose): AsyncGenerator<object> {
   }
 }
 
-async function ownOrderIds(db: Db, { customer, licenseIds }: Whose): Promise<number[]> {
+async function ownOrderIds(db: Db, { customer, licenseIds }: DataSubject): Promise<number[]> {
   return (await findOrderIds(db, customer.address, licenseIds)).sort((a, b) => a - b);
 }
 
 /** Lists other customers' orders that contain the address. */
-async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number[]): Promise<number[]> {
+async function namingOrderIds(db: Db, { customer, searches }: DataSubject, own: number[]): Promise<number[]> {
   const ids = new Set<number>();
   if (searches)
     for (const name of ['orders', 'order_events', 'order_lines'] as const)
@@ -236,10 +240,10 @@ async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number
 }
 
 /** Yields the receivers' messages about these orders. A waiting message contains an address and a name. */
-async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* messageItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   const ids = await findMessageIds(db, await ownOrderIds(db, whose));
   for await (const row of rowsOf(db, 'shop_messages', ids, whose)) {
-    const message = toFields(row as RowOf<ShopMessage>);
+    const message = rowToFields(row as RowOf<ShopMessage>);
     yield {
       shop: message.shop,
       ...messageJson(message),
@@ -249,13 +253,13 @@ async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
 }
 
 /** Yields a shop's own ids of the customer, which lead to the address. */
-async function* linkItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* linkItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   for await (const { id, shop, kind, target, created_at } of rowsOf(db, 'shop_links', [], whose))
     yield { id, shop, kind, target, created_at: timeOf(created_at) };
 }
 
 /** Yields mails about the customer's licences, and links that were requested for the address. */
-async function* mailItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* mailItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   for await (const row of outboxRows(db, whose))
     if (row.webhookId === null)
       yield {
@@ -271,7 +275,7 @@ async function* mailItems(db: Db, whose: Whose): AsyncGenerator<object> {
 }
 
 /** Yields the webhooks about the customer's licences. */
-async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* deliveryItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   for await (const row of outboxRows(db, whose))
     if (row.webhookId !== null)
       yield {
@@ -281,23 +285,23 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
       };
 }
 
-async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
+async function* outboxRows(db: Db, whose: DataSubject): AsyncGenerator<OutboxEntry> {
   const ids = await findOutboxIds(db, whose.customer.addresses, whose.licenseIds);
   for await (const row of rowsOf(db, 'outbox', ids, whose))
-    yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
+    yield rowToFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
 }
 
 /** A mail or a webhook. */
 type OutboxEntry = OutboxRow & { webhookId: number | null; answer: string | null };
 
 /** Yields webhook receivers whose description contains the address. */
-async function* receiverItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* receiverItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   for await (const { id, description, created_at } of rowsOf(db, 'webhooks', [], whose))
     yield { id, description, created_at: timeOf(created_at) };
 }
 
 /** Yields sessions that were opened with a key of the customer's licences, or by a link to the address. */
-async function* sessionItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* sessionItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   for (const row of (await visitsOf(db, whose)).sessions)
     yield {
       id: row.id,
@@ -311,18 +315,18 @@ async function* sessionItems(db: Db, whose: Whose): AsyncGenerator<object> {
 }
 
 /** Yields mailed links that have not been used. */
-async function* codeItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* codeItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   for (const { created_at, expires_at } of (await visitsOf(db, whose)).codes)
     yield { created_at: timeOf(created_at), expires_at: timeOf(expires_at) };
 }
 
-async function* requestItems(db: Db, whose: Whose): AsyncGenerator<object> {
+async function* requestItems(db: Db, whose: DataSubject): AsyncGenerator<object> {
   for (const { requested_at } of (await visitsOf(db, whose)).requests)
     yield { requested_at: timeOf(requested_at) };
 }
 
 /** Yields the words by which the search finds the customer's licences. */
-async function* wordItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
+async function* wordItems(db: Db, { licenseIds }: DataSubject): AsyncGenerator<object> {
   for (const some of chunksOf(licenseIds)) {
     const words = new Map<number, string[]>();
     for (const { licenseId, word } of await listWords(db, some))
@@ -331,8 +335,8 @@ async function* wordItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object>
   }
 }
 
-function visitsOf(db: Db, { customer, licenseIds }: Whose): Promise<Visits> {
-  return findVisits(db, customer.addresses, licenseIds, requestDigests(customer.addresses));
+function visitsOf(db: Db, { customer, licenseIds }: DataSubject): Promise<SessionTraces> {
+  return findSessionTraces(db, customer.addresses, licenseIds, requestDigests(customer.addresses));
 }
 
 /** Returns the digests of link requests; see `countRequest` in access/link-requests.ts. */
@@ -343,7 +347,7 @@ export function requestDigests(addresses: string[]): string[] {
 }
 
 /** Yields operators with the same address. */
-async function* operatorItems(db: Db, { customer }: Whose): AsyncGenerator<object> {
+async function* operatorItems(db: Db, { customer }: DataSubject): AsyncGenerator<object> {
   for (const address of customer.addresses) {
     const operator = await findOperatorByEmail(db, address);
     if (operator !== undefined)
@@ -356,7 +360,7 @@ async function* rowsOf(
   db: Db,
   name: TextTable,
   ids: number[],
-  { customer, searches }: Whose,
+  { customer, searches }: DataSubject,
 ): AsyncGenerator<Row> {
   const all = new Set(ids);
   if (searches) for await (const row of rowsNaming(db, name, customer)) all.add(row.id as number);

@@ -7,6 +7,6 @@ const { flushCompileCache } = nodeModule as { flushCompileCache?: () => void };
  * Writes compiled code to Node's compile cache, if it is on (scripts/release/start/compile-cache.cjs). By default it is
  * only written at a normal exit, which a service seldom reaches.
  */
-export function keepCompiled(): void {
+export function writeCompileCache(): void {
   flushCompileCache?.();
 }

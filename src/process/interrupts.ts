@@ -4,11 +4,11 @@ let isPutOff = false;
 let isAsked = false;
 
 /**
- * Postpones Ctrl-C and SIGTERM: they do not end this process, and the work checks `isAskedToStop`. A closed terminal is
+ * Postpones Ctrl-C and SIGTERM: they do not end this process, and the work checks `isStopRequested`. A closed terminal is
  * ignored, because a user who lost the connection wants the work finished.
  * @param say is called when a stop is requested
  */
-export function putOffInterrupts(say: () => void): void {
+export function deferSignals(say: () => void): void {
   isPutOff = true;
   process.on('SIGHUP', () => undefined);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -18,7 +18,7 @@ export function putOffInterrupts(say: () => void): void {
     });
 }
 
-export function isAskedToStop(): boolean {
+export function isStopRequested(): boolean {
   return isAsked;
 }
 

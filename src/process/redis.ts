@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 
-/** Waits for a reply from Redis for at most `patience` ms. @throws the error of Redis, or a timeout error */
-export async function answeredInTime<T>(answer: Promise<T>, patience: number): Promise<T> {
+/** Waits for a reply from Redis for at most `timeoutMs`. @throws the error of Redis, or a timeout error */
+export async function withTimeout<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       // Check the sockets first: after a pause of the process, timers run before sockets, and the reply may have arrived.
       void nextTurn().then(() => reject(new Error('Redis did not answer in time.')));
-    }, patience);
+    }, timeoutMs);
   });
   try {
     return await Promise.race([answer, late]);

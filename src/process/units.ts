@@ -26,13 +26,13 @@ const PROPERTIES = [
   ...['Id', 'ActiveState', 'Environment', 'User', 'Group', 'NoNewPrivileges'],
   ...['ProtectSystem', 'ProtectHome', 'StateDirectory', 'ReadWritePaths'],
 ];
-const PATIENCE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 
 /** Lists the running instances. The list is empty without systemd, or if it does not respond. */
 export async function readUnits(): Promise<Unit[]> {
   const args = ['show', `--property=${PROPERTIES.join(',')}`, 'licensing@*.service'];
   const { stdout } = await startProgram((user) =>
-    promisify(execFile)('systemctl', args, { timeout: PATIENCE_MS, ...user }),
+    promisify(execFile)('systemctl', args, { timeout: TIMEOUT_MS, ...user }),
   ).catch(() => ({ stdout: '' }));
   return stdout
     .split(/\n\n+/)
@@ -75,11 +75,11 @@ export const HOMES = ['/home', '/root', '/run/user'];
 
 /** Reports whether the service's child processes cannot take the rights of another user or group. */
 export async function serviceGainsNoRights(): Promise<boolean> {
-  return gainsNoRights() || (await readUnits()).some((unit) => unit.gainsNoRights);
+  return hasNoNewPrivileges() || (await readUnits()).some((unit) => unit.gainsNoRights);
 }
 
 /** Reports whether this process cannot take the rights of another user or group. */
-export function gainsNoRights(): boolean {
+export function hasNoNewPrivileges(): boolean {
   try {
     return /^NoNewPrivs:\s*1$/m.test(readFileSync('/proc/self/status', 'utf8'));
   } catch {

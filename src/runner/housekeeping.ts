@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../base/days';
-import { keepFigures } from '../figures/kept-figures';
+import { refreshFigures } from '../figures/kept-figures';
 import { lastMonths } from '../figures/renewals';
-import { countAllLicenses, sumUp } from '../figures/statistics';
-import { SPREAD_DAYS, TOLD_DAYS } from '../licensing/told';
+import { countAllLicenses, aggregateNewRows } from '../figures/statistics';
+import { SPREAD_DAYS, REPORTED_SITE_DAYS } from '../licensing/spreading';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { deleteDeliveries, listReceiversOfRows } from '../store/deliveries';
@@ -17,9 +17,9 @@ import { pruneSessions } from '../store/sessions';
 import { pruneMessages } from '../store/orders/shop-messages';
 import { pruneRefusedDays } from '../store/orders/shop-refusals';
 import { pruneLicenseMonths, pruneRefused } from '../store/sums';
-import { pruneTold } from '../store/told';
+import { pruneReportedSites } from '../store/reported-sites';
 import { findWebhook } from '../store/webhooks';
-import { startJobs, type Job, type Turn } from './jobs';
+import { startScheduler, type Job, type Turn } from './jobs';
 import type { Stop } from './loop';
 
 const SECOND_MS = 1_000;
@@ -30,8 +30,8 @@ const SUM_PAUSE_MS = 20;
 /** The pause after counting the figures, as a multiple of its duration: counting is slow with a million licences. */
 const FIGURES_REST = 100;
 /** The rows of one DELETE. With more than 200 ids, MariaDB plans by its statistics and may read and lock the whole log. */
-const ROWS_AT_ONCE = 100;
-const LEAST_AT_ONCE = 10;
+const BATCH_SIZE = 100;
+const MIN_BATCH_SIZE = 10;
 const PAUSE_MS = 100;
 /** The pause after a failure, because a cancelled DELETE keeps its row locks until it is rolled back. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
@@ -63,7 +63,8 @@ export function startHousekeeping(
     {
       name: 'sums',
       run: async ({ lease, pause }) =>
-        (await sumUp(db, lease, now, () => pause(SUM_PAUSE_MS))) && countAllLicenses(db, lease, now),
+        (await aggregateNewRows(db, lease, now, () => pause(SUM_PAUSE_MS))) &&
+        countAllLicenses(db, lease, now),
     },
     {
       name: 'figures',
@@ -71,7 +72,7 @@ export function startHousekeeping(
       isDue: () => Promise.resolve(performance.now() >= restsUntil),
       async run({ lease }) {
         const started = performance.now();
-        const isKept = await keepFigures(db, lease, now);
+        const isKept = await refreshFigures(db, lease, now);
         restsUntil = performance.now() + FIGURES_REST * (performance.now() - started);
         return isKept;
       },
@@ -109,7 +110,7 @@ export function startHousekeeping(
     },
   ];
   const failure = 'the daily sums are behind; they are tried again every 20 s';
-  return startJobs(db, { lease: 'housekeeping', everyMs: EVERY_MS, jobs, failure }, log, now);
+  return startScheduler(db, { lease: 'housekeeping', everyMs: EVERY_MS, jobs, failure }, log, now);
 }
 
 async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date): Promise<void> {
@@ -117,8 +118,8 @@ async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date
   await pruneAll(turn, (rows) => pruneAccesses(db, before, rows));
   await pruneAll(turn, (rows) => pruneRefused(db, dayOf(before), rows));
   await pruneAll(turn, (rows) => pruneLicenseMonths(db, lastMonths(ago(0))[0] as string, rows));
-  const told = { sites: ago(TOLD_DAYS * DAY_MS), networks: ago(SPREAD_DAYS * DAY_MS) };
-  await pruneAll(turn, (rows) => pruneTold(db, told, rows));
+  const told = { sites: ago(REPORTED_SITE_DAYS * DAY_MS), networks: ago(SPREAD_DAYS * DAY_MS) };
+  await pruneAll(turn, (rows) => pruneReportedSites(db, told, rows));
   await pruneAll(turn, (rows) => pruneMessages(db, before, rows));
   await pruneAll(turn, (rows) => pruneRefusedDays(db, dayOf(before), rows));
   for (const [kind, days] of Object.entries(TRIED_DAYS) as [OutboxKind, number][]) {
@@ -133,13 +134,13 @@ async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date
 /** Deletes in batches. @param pruneSome deletes at most the given number of rows, and returns how many it deleted */
 async function pruneAll({ goesOn }: Turn, pruneSome: (rows: number) => Promise<number>): Promise<void> {
   let pauseMs = 0;
-  for (let rows = ROWS_AT_ONCE; await goesOn(pauseMs);)
+  for (let rows = BATCH_SIZE; await goesOn(pauseMs);)
     try {
       if ((await pruneSome(rows)) < rows) return;
       pauseMs = PAUSE_MS;
     } catch (error) {
       // Use smaller batches: a slow disk may never delete this many rows within the statement timeout.
-      if (rows <= LEAST_AT_ONCE) throw error;
+      if (rows <= MIN_BATCH_SIZE) throw error;
       rows /= 10;
       pauseMs = PAUSE_AFTER_FAILURE_MS;
     }

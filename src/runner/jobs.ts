@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Db } from '../store/engine/database';
 import { reasonCode } from '../store/engine/errors';
-import { holdLease, releaseLease, type Lease } from '../store/leases';
+import { acquireOrRenewLease, releaseLease, type Lease } from '../store/leases';
 import { createLoop, type Stop } from './loop';
 
 /**
@@ -41,7 +41,7 @@ const PAUSE_MS = 20;
  * @param list.failure the message for a failed round, which is logged once until a round succeeds
  * @returns a function that stops the jobs
  */
-export function startJobs(
+export function startScheduler(
   db: Db,
   list: { lease: string; everyMs: number; jobs: Job[]; failure: string },
   log: Logger,
@@ -49,7 +49,7 @@ export function startJobs(
 ): Stop {
   const lease: Lease = { name: list.lease, holder: randomBytes(16).toString('hex') };
   const loop = createLoop(log, list.failure);
-  const isHeld = async () => !loop.stopping.aborted && (await holdLease(db, lease, now()));
+  const isHeld = async () => !loop.stopping.aborted && (await acquireOrRenewLease(db, lease, now()));
   const pause = async (ms: number) => {
     if (ms > 0) await sleep(ms, undefined, { signal: loop.stopping }).catch(() => undefined);
     return !loop.stopping.aborted;

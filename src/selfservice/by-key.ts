@@ -1,17 +1,17 @@
-import { joomlaEntries, readCatalogue } from '../licensing/bundles';
+import { updateSites, readCatalogue } from '../licensing/bundles';
 import { decideDownload } from '../licensing/download';
-import { canonicalKey, writtenKey } from '../licensing/core/keys';
+import { canonicalKey, keyDigests } from '../licensing/core/keys';
 import type { Licensing } from '../licensing/licensing';
 import { lookUp } from '../licensing/core/lookup';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packagePath } from '../packages/package-files';
 import { findPlan } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
-import { findKeyByDigest, findMeantKey } from '../store/licenses/license-keys';
+import { findKeyByDigest, resolveKey } from '../store/licenses/license-keys';
 import { findLicense } from '../store/licenses/licenses';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { inSnapshot } from '../store/engine/transaction';
-import { hasKeyEnded, standingOf, upgradeOffer, type LicenseStanding } from './standing';
+import { hasKeyEnded, licenseStandingOf, upgradeOffer, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong, offerProduct, type OfferedProduct } from './versions';
 
 /**
@@ -75,7 +75,7 @@ export async function readByKey(
       covered,
       coversAll: covered.length === catalogue.size,
       planOf: await findPlan(trx, found.license.plan.id),
-      entries: joomlaEntries(catalogue, found.license.product.id),
+      entries: updateSites(catalogue, found.license.product.id),
       key: await findKeyByDigest(trx, keyDigest),
       founds: await lookUp(
         trx,
@@ -99,7 +99,7 @@ export async function readByKey(
     ),
   );
   const { product, plan } = found.license;
-  const standing = standingOf(found, now);
+  const standing = licenseStandingOf(found, now);
   return {
     ...standing,
     keyHint: key?.keyHint ?? null,
@@ -132,7 +132,7 @@ type TypedKey =
 /** Returns the licence that a typed key opens. An ended key is unknown, as it is to clients. */
 export async function findByTypedKey(db: Db, text: string, now: Date): Promise<TypedKey> {
   const key = canonicalKey(text);
-  const meant = key === '' ? undefined : await findMeantKey(db, writtenKey(key));
+  const meant = key === '' ? undefined : await resolveKey(db, keyDigests(key));
   const [found] = meant ? await lookUp(db, [{ keyDigest: meant.keyDigest }]) : [];
   return meant === undefined || found === undefined || hasKeyEnded(found, now)
     ? { unknown: true, length: Array.from(key).length }

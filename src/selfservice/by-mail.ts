@@ -1,7 +1,7 @@
 import { listFollowers } from '../licensing/activations';
 import { readCatalogue } from '../licensing/bundles';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
-import { spellings } from '../licensing/core/identifiers';
+import { normalizedForms } from '../licensing/core/identifiers';
 import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
 import { decideDownload, type DownloadFinders } from '../licensing/download';
 import { isSealedWith } from '../licensing/sealing';
@@ -20,8 +20,8 @@ import { findLicense, readLicenses, type License } from '../store/licenses/licen
 import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/engine/transaction';
 import type { Attention, Removals } from '../texts/customers/standing';
-import { findRemovals, removalsOf } from './removals';
-import { endsSoon, isFine, standingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';
+import { findRemovals, removalQuotaOf } from './removals';
+import { endsSoon, isFine, licenseStandingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong } from './versions';
 
 /** The page for a customer who opened a link in a mail to the licence's address (docs/customers.md). */
@@ -154,7 +154,7 @@ export async function readByMail(
         .map((key) => toMyKey(key, license, slots.get(id), keySecret))
         .sort((a, b) => Number(b.isMain) - Number(a.isMain)),
       sites: { newest: newest.map(toMySite), total },
-      removals: removalsOf(plans.get(plan.id)?.selfServiceMoves ?? 0, removed.get(id) ?? []),
+      removals: removalQuotaOf(plans.get(plan.id)?.selfServiceMoves ?? 0, removed.get(id) ?? []),
       downloads: await findDownloads(ofLicense, covered, finders, { network, now }),
       renewUrl: covered[0]?.renewUrl ?? null,
       supportUrl: covered[0]?.supportUrl ?? null,
@@ -171,7 +171,7 @@ async function withStanding(trx: Transaction, licenses: License[], now: Date): P
   const wanted = licenses.map(({ keyDigest, product }) => ({ keyDigest, productId: product.id }));
   const founds = wanted.length === 0 ? [] : await lookUp(trx, wanted);
   return licenses.map((license, i) => {
-    const standing = standingOf(founds[i] as LicenseMatch, now);
+    const standing = licenseStandingOf(founds[i] as LicenseMatch, now);
     return { ...license, standing, attention: attentionTo(standing, now) };
   });
 }
@@ -244,7 +244,7 @@ export async function readMySite(
   const allowed = (await listPlans(db)).find(({ id }) => id === license.plan.id)?.selfServiceMoves ?? 0;
   const removed = (await findRemovals(db, [licenseId], now)).get(licenseId) ?? [];
   const followers = await listFollowers(db, site);
-  return { license, site: toMySite(site), removals: removalsOf(allowed, removed), followers };
+  return { license, site: toMySite(site), removals: removalQuotaOf(allowed, removed), followers };
 }
 
 /** Returns an open key of a licence of this address, for the confirmation before it is replaced. */
@@ -298,7 +298,7 @@ function newestBefore(id: number | undefined): SiteOrder {
 function searchFor(q: string | undefined): Pick<SiteSearch, 'text' | 'identifiers'> {
   const text = q?.trim();
   if (!text) return {};
-  const identifiers = [...new Set(Object.values(spellings(text)))].filter((one) => one !== undefined);
+  const identifiers = [...new Set(Object.values(normalizedForms(text)))].filter((one) => one !== undefined);
   return { text, identifiers };
 }
 

@@ -4,15 +4,16 @@ import type { Db, Transaction } from '../store/engine/database';
 import { findKeys, listKeys, type LicenseKey } from '../store/licenses/license-keys';
 import { lockLicense, type LockedLicense } from '../store/licenses/licenses';
 import { inTransaction } from '../store/engine/transaction';
+import { listFollowers } from '../licensing/activations';
 import { revealKey } from '../licensing/amend';
-import { isOpen, rekey } from '../licensing/license-keys';
+import { isKeyActive, rekey } from '../licensing/license-keys';
 import { removeActivations } from '../licensing/core/ledger';
 import { recordEvents } from '../licensing/webhook-events';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isRefusal } from '../licensing/core/verdict';
 import type { Removals } from '../texts/customers/standing';
-import { ACTOR, findRemovals, removalsOf } from './removals';
+import { ACTOR, findRemovals, removalQuotaOf } from './removals';
 
 /**
  * Changes by a customer who opened a link in a mail. Each function locks the licence and checks that it belongs to the
@@ -22,7 +23,7 @@ import { ACTOR, findRemovals, removalsOf } from './removals';
 /** A mail about a change, which is queued in the transaction of the change. */
 export type ChangeMail =
   | { type: 'key_changed'; licenseId: number; keyId?: number }
-  | { type: 'site_removed'; licenseId: number; site: string };
+  | { type: 'site_removed'; licenseId: number; site: string; testSites: string[] };
 
 export interface Changing {
   now: Date;
@@ -57,7 +58,7 @@ export function freeMySite(
     const { identifier, free } = activation;
     const plan = await findPlan(trx, license.planId);
     const readRemovals = async () =>
-      removalsOf(
+      removalQuotaOf(
         plan?.selfServiceMoves ?? 0,
         (await findRemovals(trx, [licenseId], now)).get(licenseId) ?? [],
       );
@@ -65,6 +66,7 @@ export function freeMySite(
     if (!free && left === 0) return { refused: 'NO_MOVES_LEFT', nextAt };
     const [main] = await findKeys(trx, [license.mainKeyId]);
     const { keyDigest } = main as LicenseKey;
+    const testSites = await listFollowers(trx, activation);
     const by = { actor: ACTOR, now, evenHeld: false };
     const [removed] = await removeActivations(
       trx,
@@ -75,7 +77,7 @@ export function freeMySite(
     );
     if (removed && isRefusal(removed))
       return { refused: 'ACTIVATION_HELD', heldUntil: removed.heldUntil ?? now };
-    await queue?.(trx, { type: 'site_removed', licenseId, site: identifier });
+    await queue?.(trx, { type: 'site_removed', licenseId, site: identifier, testSites });
     const after = await readRemovals();
     return { freed: identifier, left: after.left, nextAt: after.nextAt };
   });
@@ -108,7 +110,7 @@ export function newMyKey(
   return changeTheirs(db, email, licenseId, async (trx, license) => {
     const old = await findTheirKey(trx, license, keyId);
     if (old === undefined) return undefined;
-    if (!isOpen(old, now) || old.replacedBy !== null) return { refused: 'KEY_ENDED' };
+    if (!isKeyActive(old, now) || old.replacedBy !== null) return { refused: 'KEY_ENDED' };
     const { key, stored, oldEndsAt } = await rekey(trx, licenseId, { keyId: old.id, overlap }, keySecret, {
       actor: ACTOR,
       now,
@@ -128,7 +130,7 @@ export function revealMyKey(
   return changeTheirs(db, email, licenseId, async (trx, license) => {
     const stored = await findTheirKey(trx, license, keyId);
     if (stored === undefined) return undefined;
-    if (!isOpen(stored, now)) return { refused: 'KEY_ENDED' };
+    if (!isKeyActive(stored, now)) return { refused: 'KEY_ENDED' };
     try {
       const { key } = await revealKey(trx, licenseId, stored.id, keySecret, { actor: ACTOR, now });
       return { key, keyHint: stored.keyHint };

@@ -21,7 +21,7 @@ export async function findRemovals(db: Db, licenseIds: number[], now: Date): Pro
 }
 
 /** Returns the remaining allowance. @param removed the result of `findRemovals` */
-export function removalsOf(allowed: number, removed: Date[]): Removals {
+export function removalQuotaOf(allowed: number, removed: Date[]): Removals {
   const last = removed[Math.min(allowed, removed.length) - 1];
   return {
     allowed,
@@ -31,6 +31,6 @@ export function removalsOf(allowed: number, removed: Date[]): Removals {
 }
 
 /** Returns the allowance after one more removal. @param removals some must be left */
-export function removalsAfterOne({ allowed, left, nextAt }: Removals, now: Date): Removals {
+export function quotaAfterRemoval({ allowed, left, nextAt }: Removals, now: Date): Removals {
   return { allowed, left: left - 1, nextAt: nextAt ?? new Date(now.getTime() + WINDOW_MS) };
 }

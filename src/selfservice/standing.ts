@@ -4,11 +4,11 @@ import type { Plan } from '../store/catalogue';
 import {
   liveStatus,
   nextPayment,
-  paidEnd,
+  paidUntil,
   type LiveStatus,
   type NextPayment,
 } from '../licensing/core/states';
-import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
+import { licenseAsSeenByKey, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 import type { Entitlement, Slots } from '../texts/customers/standing';
 
 export interface LicenseStanding {
@@ -22,14 +22,14 @@ export interface LicenseStanding {
 }
 
 /** Returns the state of a licence for its customer. @param found by a key that has not ended */
-export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
+export function licenseStandingOf(found: LicenseMatch, now: Date): LicenseStanding {
   const { license } = found;
   const status = liveStatus(license, now);
-  const { activationLimit: limit, activationsUsed: used } = asShown(found);
+  const { activationLimit: limit, activationsUsed: used } = licenseAsSeenByKey(found);
   return {
     standing: readStanding(found, status, now),
     status,
-    expiresAt: paidEnd(license),
+    expiresAt: paidUntil(license),
     nextPayment: nextPayment(license, now),
     slots: { limit, used },
   };
@@ -49,11 +49,11 @@ function readStanding(found: LicenseMatch, status: LiveStatus, now: Date): Entit
   if (status === 'suspended') return { code: 'SUSPENDED' };
   if (status === 'expired') {
     const stillDownloads = entitledUntil(license, now) !== undefined;
-    return { code: 'EXPIRED', endedAt: paidEnd(license), stillDownloads };
+    return { code: 'EXPIRED', endedAt: paidUntil(license), stillDownloads };
   }
   if (status !== 'active') return { code: 'WITHDRAWN' };
   const slots = judgeNewSite({ ...found, covered: undefined }, now)?.slots;
-  const end = { until: paidEnd(license), nextPayment: nextPayment(license, now) };
+  const end = { until: paidUntil(license), nextPayment: nextPayment(license, now) };
   return slots === undefined
     ? { code: 'ACTIVE', ...end }
     : { code: 'FULL', ...end, limit: slots.activationLimit };

@@ -1,4 +1,4 @@
-import { includedIn, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
+import { includedProducts, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
 import { decideDownload, type DownloadFinders } from '../licensing/download';
 import type { LicenseMatch } from '../licensing/core/lookup';
 import { shownChangelog } from '../licensing/changelog';
@@ -34,7 +34,7 @@ export interface OfferedProduct {
 /** Lists the products that a licence of a product covers, its own first. */
 export function coveredBy(catalogue: Catalogue, productId: number): CatalogueProduct[] {
   const own = catalogue.get(productId);
-  return own === undefined ? [] : [own, ...includedIn(catalogue, productId)];
+  return own === undefined ? [] : [own, ...includedProducts(catalogue, productId)];
 }
 
 /** Returns finders that decide downloads like the API, from releases that are already read. @param releases highest first */

@@ -354,7 +354,10 @@ export function withUsable(config: Config, stored: StoredSettings): Config {
 }
 
 /** Reports whether the environment or the settings file sets a variable, which then wins over the stored value. */
-export function isGiven({ environment: { settings } }: Pick<Config, 'environment'>, name: Variable): boolean {
+export function isSetExternally(
+  { environment: { settings } }: Pick<Config, 'environment'>,
+  name: Variable,
+): boolean {
   return Boolean(settings[name]?.trim());
 }
 

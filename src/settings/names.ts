@@ -70,8 +70,8 @@ export type SettingGroup = 'shop' | 'mail' | 'limits' | 'keeping';
 const number = (group: SettingGroup, fallback: number | undefined, min = 1, max = 1_000_000_000) =>
   ({ group, kind: 'number', fallback, min, max }) as const;
 
-const LONGEST_WINDOW_S = 86_400;
-const LONGEST_TOKEN_DAYS = 3_660;
+const MAX_WINDOW_S = 86_400;
+const MAX_TOKEN_DAYS = 3_660;
 
 /** The editable settings, keyed by the variable without LICENSING_, in the order in which they are shown. */
 export const EDITABLE = {
@@ -80,13 +80,13 @@ export const EDITABLE = {
   mail_url: { group: 'mail', kind: 'mail' },
   mail_language: { group: 'mail', kind: 'choice', of: CUSTOMER_LANGUAGES },
   rate_limit: number('limits', 60),
-  rate_window: number('limits', 60, 1, LONGEST_WINDOW_S),
+  rate_window: number('limits', 60, 1, MAX_WINDOW_S),
   download_rate_limit: number('limits', undefined),
   manage_rate_limit: number('limits', 600),
   grace_days: number('keeping', DEFAULT_GRACE_DAYS, 0, MAX_GRACE_DAYS),
   log_days: number('keeping', 90, 1, 36_500),
-  token_days: number('keeping', 14, 1, LONGEST_TOKEN_DAYS),
-  offline_days: number('keeping', 30, 1, LONGEST_TOKEN_DAYS),
+  token_days: number('keeping', 14, 1, MAX_TOKEN_DAYS),
+  offline_days: number('keeping', 30, 1, MAX_TOKEN_DAYS),
 } as const satisfies Partial<Record<SettingName, Editable>>;
 
 /** A variable's name without LICENSING_. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isGiven, withUsable, type Config } from './config';
+import { isSetExternally, withUsable, type Config } from './config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
@@ -35,7 +35,7 @@ export const PICTURE = 'picture';
 export const MAIL_TEXT = 'mail_text.';
 
 /** Reads and decrypts the stored settings. `faults` are sentences about values that cannot be decrypted. */
-export async function readStored(
+export async function readStoredSettings(
   db: Db,
   keySecret: Buffer | undefined,
 ): Promise<{ stored: StoredSettings; faults: string[]; rows: StoredSetting[] }> {
@@ -63,7 +63,7 @@ export async function readStored(
 
 /** Returns the settings in effect now. @throws ConfigError if settings of the environment can no longer be used */
 export async function readEffective(db: Db, config: Config): Promise<Config> {
-  const { stored, faults } = await readStored(db, config.keySecret);
+  const { stored, faults } = await readStoredSettings(db, config.keySecret);
   const built = withUsable(config, stored);
   // Keep the value that no variable sets.
   const { shopApiUrl } = config;
@@ -124,7 +124,7 @@ export const SETTING_SOURCES = ['environment', 'stored', 'default'] as const;
 export type SettingSource = (typeof SETTING_SOURCES)[number];
 
 export function sourceOf(config: Config, name: EditableName): SettingSource {
-  if (isGiven(config, variableOf(name))) return 'environment';
+  if (isSetExternally(config, variableOf(name))) return 'environment';
   return config.stored.values[name] === undefined ? 'default' : 'stored';
 }
 

@@ -2,7 +2,14 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
 import { filesOf } from './glob';
-import { insertAfter, isWrittenByTool, noEdits, type Insertion, type Site, type SiteEdits } from './site';
+import {
+  insertAfter,
+  isManagedByTool,
+  noEdits,
+  type Insertion,
+  type ServerSite,
+  type SiteEdits,
+} from './site';
 
 /** Finds the place of a site's line in Apache's files. Apache itself states where each <VirtualHost> is (DUMP_VHOSTS). */
 
@@ -74,7 +81,7 @@ function wordsOf(lines: string[], name: string): string[] {
  * @param file the service's licensing.conf
  * @throws OperatorError that names the host, or the file that a tool writes
  */
-export function connectApache(dump: string, root: string, file: string, site: Site): SiteEdits {
+export function connectApache(dump: string, root: string, file: string, site: ServerSite): SiteEdits {
   const all = readVirtualHosts(dump);
   const chosen = hostsOf(all, site);
   const line = `Include ${file}`;
@@ -89,7 +96,7 @@ export function connectApache(dump: string, root: string, file: string, site: Si
   return edits;
 }
 
-function hostsOf(all: VirtualHost[], { host, https, port }: Site): VirtualHost[] {
+function hostsOf(all: VirtualHost[], { host, https, port }: ServerSite): VirtualHost[] {
   const matches = (name: string) =>
     new RegExp(
       `^${name
@@ -162,15 +169,15 @@ function intoHost(
   host: VirtualHost,
   root: string,
   line: string,
-  site: Site,
+  site: ServerSite,
 ): Insertion | string {
   // Before the site's own Rewrite... and ProxyPass lines, which would otherwise receive the requests.
-  if (!isWrittenByTool(host.text)) return { path: host.file, ...insertAfter(host.text, host.open, line) };
+  if (!isManagedByTool(host.text)) return { path: host.file, ...insertAfter(host.text, host.open, line) };
   const others = all
     .filter(({ names }) => !names.includes(site.host))
     .flatMap(({ lines }) => includedBy(lines, root));
   const own = includedBy(host.lines, root).find(
-    (path) => !others.includes(path) && !isWrittenByTool(readFileSync(path, 'utf8')),
+    (path) => !others.includes(path) && !isManagedByTool(readFileSync(path, 'utf8')),
   );
   if (own !== undefined) return { path: realpathSync(own), at: 0, text: `${line}\n` };
   return (

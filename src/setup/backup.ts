@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
-import { lookAt, PRIVATE, replaceFile } from '../packages/replace-file';
+import { inspectTarget, PRIVATE, replaceFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/engine/database';
 import type { MysqlSettings } from '../store/engine/mysql';
-import { sideFiles } from '../store/engine/sqlite';
+import { companionFiles } from '../store/engine/sqlite';
 import { copySqlite, dropOwnTables, ownTables } from '../store/engine/whole-tables';
 import { heldLock } from './lock';
-import { lastLines, run, succeeds } from './machine';
+import { lastLines, runProgram, exitsWithZero } from './machine';
 
 /** A backup of the tables and its restoration, by the database's own programs, run as the service's own database user. */
 
-export { countSince, readExtent, type Extent } from '../store/engine/whole-tables';
+export { countRowsSince, readHighestIds, type HighestIds } from '../store/engine/whole-tables';
 
 const DUMP = ['mariadb-dump', 'mysqldump'];
 const CLIENT = ['mariadb', 'mysql'];
@@ -61,7 +61,7 @@ async function dump(database: MysqlSettings, tables: string[], file: string): Pr
       database.database,
       ...tables,
     ];
-    const { code, stderr } = await run(line, { into: file });
+    const { code, stderr } = await runProgram(line, { into: file });
     if (code !== 0 || !(await isComplete(file)))
       throw new OperatorError(
         `The backup failed, and nothing was changed: ${lastLines(stderr) || 'the file is not complete'}`,
@@ -96,12 +96,12 @@ export async function readBackTables(config: Config, file: string): Promise<void
   await requireReadable(config, file);
   if (database.kind === 'sqlite') {
     // The file is replaced, because a process that had the old one open may still hold locks on it.
-    const place = await lookAt(database.path);
+    const place = await inspectTarget(database.path);
     const { there, target } = place;
     await replaceFile(place, there === undefined ? PRIVATE : there.mode & 0o777, async (_sink, handle) => {
       for await (const chunk of createReadStream(file)) await handle.writeFile(chunk as Buffer);
       if (there !== undefined) await handle.chown(there.uid, there.gid);
-      for (const path of sideFiles(target)) await rm(path, { force: true });
+      for (const path of companionFiles(target)) await rm(path, { force: true });
     });
     return;
   }
@@ -113,7 +113,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
     await db.destroy();
   }
   await withOptionsFile(database, async (options) => {
-    const { code, stderr } = await run(
+    const { code, stderr } = await runProgram(
       [...options(program), '--default-character-set=utf8mb4', database.database],
       // It continues if this process is killed, and no other run may drop the tables meanwhile.
       { from: file, pass: heldLock() },
@@ -126,7 +126,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
 }
 
 async function firstOf(programs: string[]): Promise<string> {
-  for (const program of programs) if (await succeeds([program, '--version'])) return program;
+  for (const program of programs) if (await exitsWithZero([program, '--version'])) return program;
   const [named = ''] = programs;
   throw new OperatorError(
     `The program ${named} is not on this machine, which a backup needs: apt-get install mariadb-client. --no-backup goes without.`,

@@ -1,7 +1,7 @@
 import { isCoded, ConfigError } from '../base/errors';
 import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
-import type { OwnFile } from '../packages/replace-file';
+import type { ProtectedFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/engine/database';
 import { toDatabaseUnusable } from '../store/engine/error-messages';
 import {
@@ -23,7 +23,7 @@ import {
   REQUEST_PRIVILEGES,
   tryPrivileges,
 } from '../store/engine/privileges';
-import { sideFiles } from '../store/engine/sqlite';
+import { companionFiles } from '../store/engine/sqlite';
 import { holdsSealed } from '../store/sealed';
 
 /** Opens the database for the command, creates its tables and migrates them. */
@@ -45,7 +45,7 @@ export async function withDatabase<T>(
   try {
     return await work(db);
   } catch (error) {
-    throw explained(error, config);
+    throw withDatabaseHint(error, config);
   } finally {
     await db.destroy();
   }
@@ -61,7 +61,7 @@ export function withCurrentDatabase<T>(config: Config, work: (db: Db) => Promise
 }
 
 /** Returns the error, or one that explains it. */
-export function explained(error: unknown, { database, databaseSource }: Config): unknown {
+export function withDatabaseHint(error: unknown, { database, databaseSource }: Config): unknown {
   return toDatabaseUnusable(error, database, databaseSource) ?? error;
 }
 
@@ -71,12 +71,12 @@ export function isWithoutDatabase(error: unknown): boolean {
 }
 
 /** Returns the files of an SQLite database, or none for a server. */
-export function databaseFiles(database: Config['database']): OwnFile[] {
+export function databaseFiles(database: Config['database']): ProtectedFile[] {
   if (database.kind !== 'sqlite') return [];
   const what = 'the database of this installation';
   return [
     { path: database.path, what },
-    ...sideFiles(database.path).map((path) => ({ path, what: `part of ${what}` })),
+    ...companionFiles(database.path).map((path) => ({ path, what: `part of ${what}` })),
   ];
 }
 

@@ -5,10 +5,10 @@ import { readText, writeText } from './files';
 import type { ConnectedSite } from './web-server';
 
 /** The journal's folder. Only root may write to it, unlike the service's /var/lib/licensing: it decides what root undoes. */
-export const STATE = '/var/lib/licensing-gateway';
+export const SETUP_STATE_DIR = '/var/lib/licensing-gateway';
 
 /** A change by setup that it can undo. Data is not listed here: tables, settings, packages, and the user that owns them. */
-export type Made =
+export type JournalEntry =
   /** `to` and `before`: the present and the former target of the link; null: it did not exist */
   | { kind: 'link'; path: string; to: string; before: string | null }
   | { kind: 'tree'; path: string }
@@ -22,7 +22,7 @@ export type Made =
 
 export interface Journal {
   /** in the order in which they were made */
-  made: Made[];
+  made: JournalEntry[];
 }
 
 const EMPTY: Journal = { made: [] };
@@ -31,7 +31,7 @@ function fileIn(state: string): string {
   return join(state, 'setup.json');
 }
 
-export function readJournal(state: string = STATE): Journal {
+export function readJournal(state: string = SETUP_STATE_DIR): Journal {
   const text = readText(fileIn(state));
   if (text === undefined) return EMPTY;
   try {
@@ -44,13 +44,13 @@ export function readJournal(state: string = STATE): Journal {
 }
 
 /** Writes the journal after each change, so that a failed change leaves the earlier ones recorded. */
-export async function writeJournal(journal: Journal, state: string = STATE): Promise<void> {
+export async function writeJournal(journal: Journal, state: string = SETUP_STATE_DIR): Promise<void> {
   await mkdir(state, { recursive: true, mode: 0o700 });
   await writeText(fileIn(state), `${JSON.stringify(journal, null, 1)}\n`, { mode: 0o600 });
 }
 
 /** Records a change. A later record about a file, unit or link replaces the text of the earlier one. */
-export async function note(made: Made, state: string = STATE): Promise<void> {
+export async function appendToJournal(made: JournalEntry, state: string = SETUP_STATE_DIR): Promise<void> {
   const journal = readJournal(state);
   const same = journal.made.findIndex((one) => keyOf(one) === keyOf(made));
   if (same < 0) return writeJournal({ made: [...journal.made, made] }, state);
@@ -59,14 +59,14 @@ export async function note(made: Made, state: string = STATE): Promise<void> {
 }
 
 /** Keeps the state before the first change, and every instance that was ever started. */
-function withEarlier(made: Made, before: Made | undefined): Made {
+function withEarlier(made: JournalEntry, before: JournalEntry | undefined): JournalEntry {
   if (made.kind === 'link' && before?.kind === 'link') return { ...made, before: before.before };
   if (made.kind === 'instances' && before?.kind === 'instances')
     return { ...made, names: [...new Set([...before.names, ...made.names])].sort() };
   return made;
 }
 
-function keyOf(made: Made): string {
+function keyOf(made: JournalEntry): string {
   switch (made.kind) {
     case 'member':
       return `member ${made.user} ${made.group}`;
@@ -81,14 +81,14 @@ function keyOf(made: Made): string {
   }
 }
 
-export async function forget(made: Made, state: string = STATE): Promise<void> {
+export async function removeFromJournal(made: JournalEntry, state: string = SETUP_STATE_DIR): Promise<void> {
   const left = readJournal(state).made.filter((one) => JSON.stringify(one) !== JSON.stringify(made));
   if (left.length === 0) await rm(fileIn(state), { force: true });
   else await writeJournal({ made: left }, state);
 }
 
 /** Returns the latest text that setup wrote there; undefined if setup did not write it. */
-export function writtenBefore(path: string, state: string = STATE): string | undefined {
+export function lastWrittenText(path: string, state: string = SETUP_STATE_DIR): string | undefined {
   const made = readJournal(state).made.find(
     (one) => (one.kind === 'file' || one.kind === 'unit-file') && one.path === path,
   );

@@ -6,7 +6,7 @@ import { OperatorError } from '../licensing/operator-error';
 
 /** Runs programs of the machine. */
 
-export interface Ran {
+export interface ProgramResult {
   /** null: a signal ended it */
   code: number | null;
   stdout: string;
@@ -36,10 +36,10 @@ function ofPrograms(): NodeJS.ProcessEnv {
  * @param line the program and its arguments
  * @throws OperatorError if the program is not on this machine
  */
-export async function run(
+export async function runProgram(
   line: string[],
   { env = ofPrograms(), input, from, into, pass }: RunOptions = {},
-): Promise<Ran> {
+): Promise<ProgramResult> {
   const [program = '', ...args] = line;
   const source = from === undefined ? undefined : openSync(from, 'r');
   const sink = into === undefined ? undefined : openSync(into, 'w');
@@ -78,8 +78,8 @@ export async function run(
 }
 
 /** Returns the standard output of a program. @throws OperatorError with its standard error, if it does not end with 0 */
-export async function runWell(line: string[], options?: RunOptions): Promise<string> {
-  const { code, stdout, stderr } = await run(line, options);
+export async function runOrThrow(line: string[], options?: RunOptions): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(line, options);
   if (code !== 0)
     throw new OperatorError(
       `"${line.join(' ')}" failed: ${lastLines(stderr || stdout) || `it ended with ${code ?? 'a signal'}`}`,
@@ -88,8 +88,8 @@ export async function runWell(line: string[], options?: RunOptions): Promise<str
 }
 
 /** Reports whether a program ends with 0; false if it does not exist. */
-export async function succeeds(line: string[], options?: RunOptions): Promise<boolean> {
-  return run(line, options).then(
+export async function exitsWithZero(line: string[], options?: RunOptions): Promise<boolean> {
+  return runProgram(line, options).then(
     ({ code }) => code === 0,
     () => false,
   );

@@ -6,10 +6,10 @@ import { NginxSyntaxError, parseNginx, type Block, type Directive } from './ngin
 import {
   cannotBeRead,
   insertAfter,
-  isWrittenByTool,
+  isManagedByTool,
   noEdits,
   type Insertion,
-  type Site,
+  type ServerSite,
   type SiteEdits,
 } from './site';
 
@@ -125,7 +125,7 @@ function isRedirect(server: Server): boolean {
 }
 
 /** Returns the servers of the site's address: one, or several if the machine has several addresses. */
-function serversOf({ servers }: Configuration, main: string, { host, https, port }: Site): Server[] {
+function serversOf({ servers }: Configuration, main: string, { host, https, port }: ServerSite): Server[] {
   const named = servers
     .map((server) => ({ server, near: nearness(server, host), listening: listeningOf(server) }))
     .filter((one) => one.near !== undefined);
@@ -173,7 +173,7 @@ const PREFIX = '/api/index.php/v1/licensing/';
  * @param folder the folder of licensing.conf and upstream.conf
  * @throws OperatorError that names the host, or the file that a tool writes
  */
-export function connectNginx(main: string, folder: string, site: Site): SiteEdits {
+export function connectNginx(main: string, folder: string, site: ServerSite): SiteEdits {
   const configuration = readNginx(main);
   const servers = serversOf(configuration, main, site);
   const lacking = servers.filter(
@@ -206,9 +206,9 @@ const UNTIL_CONNECTED = 'map "" $licensing_file { default ""; }\n';
 /** An edit; a text is an instruction for the operator. */
 type Edit = Insertion | SiteEdits['files'][number] | string;
 
-function intoServer(configuration: Configuration, server: Server, line: string, site: Site): Edit {
+function intoServer(configuration: Configuration, server: Server, line: string, site: ServerSite): Edit {
   const text = configuration.texts.get(server.file) ?? '';
-  if (!isWrittenByTool(text)) return { path: server.file, ...insertAfter(text, server.block.open, line) };
+  if (!isManagedByTool(text)) return { path: server.file, ...insertAfter(text, server.block.open, line) };
   const own = server.directives.filter(
     ({ include }) => include !== undefined && isOfSiteAlone(configuration, include.pattern, site),
   );
@@ -216,7 +216,7 @@ function intoServer(configuration: Configuration, server: Server, line: string, 
     const [path] = include?.files ?? [];
     if (path === undefined || include === undefined || isPattern(include.pattern)) continue;
     const file = realpathSync(path);
-    if (!isWrittenByTool(configuration.texts.get(file) ?? ''))
+    if (!isManagedByTool(configuration.texts.get(file) ?? ''))
       return { path: file, at: 0, text: `${line}\n` };
   }
   for (const { include } of own)
@@ -226,7 +226,7 @@ function intoServer(configuration: Configuration, server: Server, line: string, 
 }
 
 /** Reports whether only the site's servers include it. */
-function isOfSiteAlone({ servers }: Configuration, pattern: string, { host }: Site): boolean {
+function isOfSiteAlone({ servers }: Configuration, pattern: string, { host }: ServerSite): boolean {
   return servers
     .filter(({ directives }) => directives.some(({ include }) => include?.pattern === pattern))
     .every((server) => nearness(server, host) !== undefined);
@@ -237,9 +237,9 @@ function canHold(pattern: string): boolean {
   return /^[^*?[]+\/[^*?[/]*\*[^*?[/]*$/.test(pattern) && existsSync(dirname(pattern));
 }
 
-function beforeServer(configuration: Configuration, server: Server, line: string, site: Site): Edit {
+function beforeServer(configuration: Configuration, server: Server, line: string, site: ServerSite): Edit {
   const text = configuration.texts.get(server.file) ?? '';
-  if (!isWrittenByTool(text)) {
+  if (!isManagedByTool(text)) {
     const before = text.slice(0, server.start);
     const at = /(?:^|\n)[ \t]*$/.test(before) ? before.replace(/[ \t]*$/, '').length : server.start;
     const indent = text.slice(at, server.start);
@@ -256,7 +256,7 @@ function beforeServer(configuration: Configuration, server: Server, line: string
   return { path: earlier.include.pattern.replace('*', '00-licensing'), text: `${line}\n` };
 }
 
-function byHand({ file }: Server, line: string, { host }: Site): string {
+function byHand({ file }: Server, line: string, { host }: ServerSite): string {
   return (
     `${file} has the server {} of ${host}, and says itself that a tool writes it anew, so a line in it would be lost. ` +
     `Give this line to that tool, in its field for additional nginx directives or in the file that it includes, and run this again:\n  ${line}`

@@ -11,7 +11,7 @@ export interface Needs {
 }
 
 /** Returns the groups that a user must join. @param uid undefined for a user who does not exist yet */
-export function whatToJoin(file: string, uid: number | undefined, gids: number[]): Needs {
+export function groupsToJoin(file: string, uid: number | undefined, gids: number[]): Needs {
   const groups: number[] = [];
   // The targets of links, and the folders that contain the links themselves.
   const real = realpathSync(file);

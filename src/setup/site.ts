@@ -1,7 +1,7 @@
 import { OperatorError } from '../licensing/operator-error';
 
 /** The site whose web server must forward requests to the service. */
-export interface Site {
+export interface ServerSite {
   host: string;
   https: boolean;
   port: number;
@@ -28,13 +28,13 @@ export function noEdits(): SiteEdits {
 }
 
 /** @param url such as `https://shop.example/joomla` */
-export function siteOf(url: URL): Site {
+export function serverSiteOf(url: URL): ServerSite {
   const https = url.protocol === 'https:';
   return { host: url.hostname.toLowerCase(), https, port: Number(url.port) || (https ? 443 : 80) };
 }
 
 /** Reports whether a hosting panel or a management tool writes the file: it states so at the top of its files. */
-export function isWrittenByTool(text: string): boolean {
+export function isManagedByTool(text: string): boolean {
   const comments = text
     .slice(0, 4_000)
     .split('\n')

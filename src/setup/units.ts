@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../licensing/operator-error';
-import { lastLines, run, runWell, succeeds } from './machine';
+import { lastLines, runProgram, runOrThrow, exitsWithZero } from './machine';
 
 /** The instances of licensing@.service in systemd. */
 
@@ -13,16 +13,16 @@ export interface Instance {
 
 /** @throws OperatorError unless systemd runs the machine */
 export async function requireSystemd(): Promise<void> {
-  const running = await succeeds(['systemctl', 'is-system-running', '--quiet']);
+  const running = await exitsWithZero(['systemctl', 'is-system-running', '--quiet']);
   // "degraded" and "starting" also end with 1, but systemd answers.
-  if (!running && !(await succeeds(['systemctl', 'show', '--property=Version'])))
+  if (!running && !(await exitsWithZero(['systemctl', 'show', '--property=Version'])))
     throw new OperatorError(
       'systemd does not run this machine ("systemctl" does not answer), and setup installs a systemd unit. Nothing was changed. In a container the service is the process itself: npm start.',
     );
 }
 
 export async function readInstances(): Promise<Instance[]> {
-  const listed = await runWell([
+  const listed = await runOrThrow([
     'systemctl',
     'list-units',
     '--all',
@@ -30,7 +30,7 @@ export async function readInstances(): Promise<Instance[]> {
     '--no-legend',
     'licensing@*.service',
   ]);
-  const files = await run(['systemctl', 'list-unit-files', '--no-legend', 'licensing@*.service']);
+  const files = await runProgram(['systemctl', 'list-unit-files', '--no-legend', 'licensing@*.service']);
   const names = new Set(
     [...`${listed}\n${files.stdout}`.matchAll(/^\W*licensing@(\d{1,2})\.service/gm)].map(
       ([, name]) => `licensing@${name ?? ''}`,
@@ -38,10 +38,12 @@ export async function readInstances(): Promise<Instance[]> {
   );
   const instances: Instance[] = [];
   for (const name of [...names].sort()) {
-    const state = (await run(['systemctl', 'show', '--property=ActiveState', '--value', name])).stdout.trim();
+    const state = (
+      await runProgram(['systemctl', 'show', '--property=ActiveState', '--value', name])
+    ).stdout.trim();
     instances.push({
       name,
-      isEnabled: await succeeds(['systemctl', 'is-enabled', '--quiet', name]),
+      isEnabled: await exitsWithZero(['systemctl', 'is-enabled', '--quiet', name]),
       isRunning: !/^(?:inactive|failed|)$/.test(state),
     });
   }
@@ -50,28 +52,28 @@ export async function readInstances(): Promise<Instance[]> {
 
 /** Returns a variable that the unit and its drop-in files set; undefined if none sets it, or the unit is unknown. */
 export async function unitVariable(unit: string, name: string): Promise<string | undefined> {
-  const { stdout } = await run(['systemctl', 'show', '--property=Environment', '--value', unit]);
+  const { stdout } = await runProgram(['systemctl', 'show', '--property=Environment', '--value', unit]);
   const word = stdout.split(/\s+/).findLast((one) => one.startsWith(`${name}=`));
   return word?.slice(name.length + 1);
 }
 
 export async function unitProperty(unit: string, name: string): Promise<string> {
-  return (await run(['systemctl', 'show', `--property=${name}`, '--value', unit])).stdout.trim();
+  return (await runProgram(['systemctl', 'show', `--property=${name}`, '--value', unit])).stdout.trim();
 }
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /**
  * Restarts instances one after the other; each restart waits until the previous instance is ready.
  * @param isReady returns whether an instance is ready now
  * @throws OperatorError with the instance's own last lines
  */
-export async function restartInTurns(
+export async function rollingRestart(
   names: string[],
   isReady: (name: string) => Promise<boolean>,
 ): Promise<void> {
   for (const name of names) {
-    await runWell(['systemctl', 'restart', name]);
+    await runOrThrow(['systemctl', 'restart', name]);
     await waitUntilReady(name, isReady);
   }
 }
@@ -80,10 +82,10 @@ export async function waitUntilReady(
   name: string,
   isReady: (name: string) => Promise<boolean>,
 ): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50))
+  for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await sleep(50))
     if (await isReady(name)) return;
   // The instance's own output, without systemd's messages about it.
-  const { stdout } = await run([
+  const { stdout } = await runProgram([
     'journalctl',
     '--unit',
     name,

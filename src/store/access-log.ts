@@ -5,12 +5,12 @@ import {
   licenseIndex,
   likePattern,
   placeholders,
-  rawChange,
-  rawRows,
+  rawExecute,
+  rawQuery,
   tableBy,
 } from './engine/statements';
 import type { TimePlace } from './events';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
 /** A download, a refused activation or deactivation, or a client over its limit. Equal accesses share a row. */
@@ -45,7 +45,7 @@ export interface LoggedAccess extends Access {
 }
 
 /** Returns the time of the latest access in a row. */
-export function latestOf({ at, lastAt }: Pick<LoggedAccess, 'at' | 'lastAt'>): Date {
+export function lastSeenAt({ at, lastAt }: Pick<LoggedAccess, 'at' | 'lastAt'>): Date {
   return lastAt ?? at;
 }
 
@@ -114,7 +114,7 @@ export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
   };
   const times = each((one) => one.times);
   const lastAt = each((one) => toSqlTime(one.lastAt));
-  await rawChange(
+  await rawExecute(
     db,
     `UPDATE ${table(db, 'access_log')}${forceIndex(db, 'access_log')} SET times = times + ${times.sql},
             unsummed = unsummed + ${times.sql}, last_at = ${lastAt.sql}
@@ -146,7 +146,7 @@ export async function listAccesses(
   else if (licenseId !== undefined) query.where('license_id', licenseId);
   if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
   if (ips !== undefined) query.whereIn('ip', ips);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** The latest accesses that are read for each address: a provider's or a proxy's address may have very many. */
@@ -160,7 +160,7 @@ export async function listAccessesNearby(db: Db, ips: string[], limit: number): 
       SELECT id, at, license_id, outcome FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log', 'ip', 'at')}
        WHERE ip = ? ORDER BY at DESC, id DESC LIMIT ${LATEST_OF_ADDRESS}) latest
      WHERE license_id IS NULL OR outcome = 'LICENSE_NOT_FOUND'`;
-  const latest = await rawRows<{ id: number }>(
+  const latest = await rawQuery<{ id: number }>(
     db,
     `${ips.map(() => ofAddress).join(' UNION ALL ')} ORDER BY at DESC, id DESC LIMIT ${limit}`,
     ips,
@@ -174,7 +174,7 @@ export async function listAccessesNearby(db: Db, ips: string[], limit: number): 
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ]);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Conditions that must all hold. */
@@ -221,7 +221,7 @@ export async function listRequests(
       .whereRaw('COALESCE(last_at, at) >= ?', [toSqlTime(since)]);
   if (after !== undefined)
     query.where('at', '<=', after.at).whereRaw('(at < ? OR id < ?)', [after.at, after.id]);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /**
@@ -257,11 +257,11 @@ export async function findAccessesWith(
   query.where((any) => {
     for (const text of texts) any.orWhereRaw("LOWER(identifier) LIKE ? ESCAPE '!'", [likePattern(text)]);
   });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** The latest requests of a licence that are counted. */
-const MOST_COUNTED = 2_000;
+const MAX_COUNTED = 2_000;
 
 /**
  * Counts the downloads of a licence with one outcome since a given time.
@@ -274,15 +274,15 @@ export async function countDownloads(
   since: Date,
 ): Promise<{ times: number; isMore: boolean }> {
   const log = `${table(db, 'access_log')}${forceIndex(db, 'access_log', ...licenseIndex('access_log'))}`;
-  const [counted] = await rawRows<{ looked: number; n: number | string | null }>(
+  const [counted] = await rawQuery<{ looked: number; n: number | string | null }>(
     db,
     `SELECT COUNT(*) AS looked, SUM(CASE WHEN endpoint = 'download' AND outcome = ? THEN times END) AS n FROM (
        SELECT endpoint, outcome, times FROM ${log} WHERE license_id = ? AND at >= ?
-        ORDER BY at DESC, id DESC LIMIT ${MOST_COUNTED}) latest`,
+        ORDER BY at DESC, id DESC LIMIT ${MAX_COUNTED}) latest`,
     [outcome, licenseId, toSqlTime(since)],
   );
   // MySQL's SUM is a decimal, which the driver returns as text.
-  return { times: Number(counted?.n), isMore: counted?.looked === MOST_COUNTED };
+  return { times: Number(counted?.n), isMore: counted?.looked === MAX_COUNTED };
 }
 
 /** Counts the downloads of some versions of a product since a given time, by version and outcome. */
@@ -335,7 +335,7 @@ export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<Sit
     .limit(1)
     .pluck('id');
   for (let next = first; next !== undefined;) {
-    const rows = await rawRows<RowOf<SiteAccess>>(
+    const rows = await rawQuery<RowOf<SiteAccess>>(
       db,
       `SELECT id, at, last_at, outcome, endpoint, license_id, key_hint, identifier, ip, site, times
          FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log')}
@@ -344,7 +344,7 @@ export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<Sit
     );
     const last = rows.at(-1);
     next = rows.length < SITE_ACCESS_PAGE || last === undefined ? undefined : last.id + 1;
-    yield rows.map(toFields).filter((one) => latestOf(one) >= since);
+    yield rows.map(rowToFields).filter((one) => lastSeenAt(one) >= since);
   }
 }
 

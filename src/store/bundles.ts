@@ -1,5 +1,5 @@
 import { table, type Db } from './engine/database';
-import { forceIndex, isOneOf, orderedJoin, rawRows } from './engine/statements';
+import { forceIndex, inListSql, orderedJoin, rawQuery } from './engine/statements';
 
 /**
  * Finds which of some products include which of others. It is one statement, so that a change of a bundle is seen
@@ -14,15 +14,15 @@ export async function findIncluded(
 ): Promise<Map<number, Set<number>>> {
   const all = table(db, 'products');
   const includes = table(db, 'product_includes');
-  const rows = await rawRows<{ bundle: number; included: number }>(
+  const rows = await rawQuery<{ bundle: number; included: number }>(
     db,
     `SELECT i.product_id AS bundle, i.included_id AS included
        FROM ${includes} i${forceIndex(db, 'product_includes')}
-      WHERE i.product_id ${isOneOf(bundles.length)} AND i.included_id ${isOneOf(products.length)}
+      WHERE i.product_id ${inListSql(bundles.length)} AND i.included_id ${inListSql(products.length)}
      UNION ALL SELECT b.id, r.id
        FROM ${all} b${forceIndex(db, 'products')}
-       ${orderedJoin(db)} ${all} r${forceIndex(db, 'products')} ON r.id ${isOneOf(products.length)}
-      WHERE b.id ${isOneOf(bundles.length)} AND b.includes_all = 1 AND r.includes_all = 0
+       ${orderedJoin(db)} ${all} r${forceIndex(db, 'products')} ON r.id ${inListSql(products.length)}
+      WHERE b.id ${inListSql(bundles.length)} AND b.includes_all = 1 AND r.includes_all = 0
         AND NOT EXISTS (SELECT 1 FROM ${includes} i${forceIndex(db, 'product_includes')} WHERE i.product_id = r.id)`,
     [...bundles, ...products, ...products, ...bundles],
   );
@@ -42,16 +42,16 @@ export async function findCoverage(
 ): Promise<{ revisions: Map<number, number>; included: Map<number, number[]> }> {
   const all = table(db, 'products');
   const includes = table(db, 'product_includes');
-  const rows = await rawRows<{ is_license: number; id: number; value: number }>(
+  const rows = await rawQuery<{ is_license: number; id: number; value: number }>(
     db,
     `SELECT 1 AS is_license, l.id, l.revision AS value
-       FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE l.id ${isOneOf(licenseIds.length)}
+       FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE l.id ${inListSql(licenseIds.length)}
      UNION ALL SELECT 0, i.product_id, i.included_id
-       FROM ${includes} i${forceIndex(db, 'product_includes')} WHERE i.product_id ${isOneOf(products.length)}
+       FROM ${includes} i${forceIndex(db, 'product_includes')} WHERE i.product_id ${inListSql(products.length)}
      UNION ALL SELECT 0, b.id, r.id
        FROM ${all} b${forceIndex(db, 'products')}
        ${orderedJoin(db)} ${all} r
-      WHERE b.id ${isOneOf(products.length)} AND b.includes_all = 1 AND r.includes_all = 0
+      WHERE b.id ${inListSql(products.length)} AND b.includes_all = 1 AND r.includes_all = 0
         AND NOT EXISTS (SELECT 1 FROM ${includes} i${forceIndex(db, 'product_includes')} WHERE i.product_id = r.id)`,
     [...licenseIds, ...products, ...products],
   );

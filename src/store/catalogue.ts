@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import type { AfterExpiry, Plan, PlanOptions, Product } from './columns/catalogue';
 import { isSqlite, table, type Db, type TableRow, type Transaction } from './engine/database';
-import { insertRows, rawRows, tableBy } from './engine/statements';
-import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { insertRows, rawQuery, tableBy } from './engine/statements';
+import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
 
 export type { AfterExpiry, Plan, PlanOptions, Product };
 
@@ -26,18 +26,18 @@ export async function findProduct(db: Db, id: number): Promise<Product | undefin
 }
 
 /** A page of a list that is sorted by id. */
-export interface Part {
+export interface IdPage {
   /** only ids above this one */
   after?: number | undefined;
   limit?: number;
 }
 
 /** Lists products by id. */
-export async function listProducts(db: Db, part: Part = {}): Promise<Product[]> {
+export async function listProducts(db: Db, part: IdPage = {}): Promise<Product[]> {
   return (await byId(db(table(db, 'products')), part)).map(toProduct);
 }
 
-function byId<Query extends Knex.QueryBuilder>(query: Query, { after, limit }: Part): Query {
+function byId<Query extends Knex.QueryBuilder>(query: Query, { after, limit }: IdPage): Query {
   query.orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
@@ -53,7 +53,7 @@ export async function insertProduct(
     ...product
   }: Pick<Product, 'name' | 'element' | 'createdAt'> & { [K in keyof Product]?: Product[K] | undefined },
 ): Promise<number> {
-  const row = toColumns({ ...product, reminders, includesAll });
+  const row = fieldsToRow({ ...product, reminders, includesAll });
   const [id] = await db(table(db, 'products')).insert(row);
   return product.id ?? (id as number);
 }
@@ -68,13 +68,15 @@ export async function setProduct(
   if (given.length === 0) return;
   await db(table(db, 'products'))
     .where({ id })
-    .update(toColumns(Object.fromEntries(given)));
+    .update(fieldsToRow(Object.fromEntries(given)));
 }
 
 /** Lists all inclusions by name, or those of one product, sorted by both ids. */
 export async function listIncludes(db: Db, of: Partial<Inclusion> = {}): Promise<Inclusion[]> {
-  const found = db(table(db, 'product_includes')).where(toColumns(of)).orderBy(['product_id', 'included_id']);
-  return (await found).map(toFields);
+  const found = db(table(db, 'product_includes'))
+    .where(fieldsToRow(of))
+    .orderBy(['product_id', 'included_id']);
+  return (await found).map(rowToFields);
 }
 
 /** Replaces the products that a locked product includes by name. The included products are locked too. */
@@ -117,18 +119,18 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 }
 
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
-  const [row] = await rawRows<RowOf<Plan>>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
-  return row && toFields(row);
+  const [row] = await rawQuery<RowOf<Plan>>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
+  return row && rowToFields(row);
 }
 
 export async function findPlans(db: Db, ids: number[]): Promise<Plan[]> {
-  return ids.length === 0 ? [] : (await db(table(db, 'plans')).whereIn('id', ids)).map(toFields);
+  return ids.length === 0 ? [] : (await db(table(db, 'plans')).whereIn('id', ids)).map(rowToFields);
 }
 
 /** Locks a plan; must be the first statement. Meanwhile no licence joins the plan. Requests never wait for this lock. */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = await lockedRow(trx, 'plans', id);
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Locks all licences of a locked plan before anything is read, so that no client activates on them meanwhile. */
@@ -144,7 +146,7 @@ export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<
 /** Reads a plan and keeps it unchanged until the transaction ends. */
 export async function sharePlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = await lockedRow(trx, 'plans', id, 'forShare');
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Locks a product until the transaction ends, so that one process at a time compares and adds its versions. */
@@ -167,19 +169,19 @@ async function lockedRow<Name extends 'products' | 'plans'>(
 
 /** Reads all plans and keeps them unchanged until the transaction ends. */
 export async function sharePlans(trx: Transaction): Promise<Plan[]> {
-  return (await trx(table(trx, 'plans')).orderBy('id').forShare()).map(toFields);
+  return (await trx(table(trx, 'plans')).orderBy('id').forShare()).map(rowToFields);
 }
 
 /** Lists plans by id. */
-export async function listPlans(db: Db, productId?: number, part: Part = {}): Promise<Plan[]> {
+export async function listPlans(db: Db, productId?: number, part: IdPage = {}): Promise<Plan[]> {
   const query = byId(db(table(db, 'plans')), part);
   if (productId !== undefined) query.where({ product_id: productId });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** @throws a reference conflict (`isReferenceConflict`) if the product does not exist */
 export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number> {
-  const [id] = await db(table(db, 'plans')).insert(toColumns(plan));
+  const [id] = await db(table(db, 'plans')).insert(fieldsToRow(plan));
   return id as number;
 }
 
@@ -189,7 +191,7 @@ export async function setPlan(
   id: number,
   changes: Partial<Omit<Plan, 'id' | 'productId' | 'createdAt'>>,
 ): Promise<void> {
-  await db(table(db, 'plans')).where({ id }).update(toColumns(changes));
+  await db(table(db, 'plans')).where({ id }).update(fieldsToRow(changes));
 }
 
 /** @throws a reference conflict (`isReferenceConflict`) if licences use the plan */
@@ -208,5 +210,5 @@ export async function replacePlanLimit(
 }
 
 function toProduct({ update_xml: _settings, ...row }: TableRow<'products'>): Product {
-  return toFields(row);
+  return rowToFields(row);
 }

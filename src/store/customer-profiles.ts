@@ -1,6 +1,6 @@
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 import { tableBy } from './engine/statements';
 import { refreshWordsOf, refreshWordsOfCustomers } from './search-words';
 
@@ -34,7 +34,7 @@ export async function findProfile(db: Db, address: string): Promise<CustomerProf
 
 export async function findProfileByDigest(db: Db, digest: string): Promise<CustomerProfile | undefined> {
   const row = await db(table(db, 'customers')).where({ digest }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Finds the profiles of these addresses, by address. */
@@ -59,13 +59,13 @@ async function findLocked(trx: Transaction, digest: string): Promise<CustomerPro
   // SQLite has no FOR UPDATE: a write takes the write lock.
   if (isSqlite(trx)) await trx(table(trx, 'customers')).where({ digest }).update({ digest });
   const row = await (isSqlite(trx) ? rows : rows.forUpdate()).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 export async function setProfile(trx: Transaction, id: number, changes: ProfileChanges): Promise<void> {
   const { address } = changes;
   const digest = address === undefined ? {} : { digest: customerDigest(address) };
-  const columns = toColumns({ ...changes, ...digest }) as Record<string, unknown>;
+  const columns = fieldsToRow({ ...changes, ...digest }) as Record<string, unknown>;
   if (Object.values(columns).some((value) => value !== undefined))
     await trx(table(trx, 'customers')).where({ id }).update(columns);
   if (changes.name !== undefined || changes.chosenName !== undefined || address !== undefined)
@@ -73,7 +73,7 @@ export async function setProfile(trx: Transaction, id: number, changes: ProfileC
 }
 
 /** Stores a report about a customer, unless a later one or the seller's choice exists. @param at the time of the report */
-export async function tellProfile(
+export async function saveReportedProfile(
   trx: Transaction,
   address: string,
   told: { name?: string | null | undefined; language?: string | null | undefined },
@@ -140,7 +140,7 @@ async function findByDigests(db: Db, addresses: string[]): Promise<CustomerProfi
     'digest',
     addresses.map((address) => customerDigest(address)),
   );
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Deletes the profile of an address. The caller changes the customer of the licences, and thereby their search words. */

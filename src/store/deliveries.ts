@@ -1,7 +1,7 @@
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
-import { changeClaimed, claimOutboxRow, type OutboxRow } from './outbox';
-import { toColumns, toFields, type RowOf } from './engine/row-fields';
-import { forceIndex, rawRows, tableBy } from './engine/statements';
+import { updateClaimedRow, claimOutboxRow, type OutboxRow } from './outbox';
+import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
+import { forceIndex, rawQuery, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { inTransaction } from './engine/transaction';
 
@@ -34,7 +34,7 @@ export interface Delivery extends OutboxRow, DeliveryColumns {
 const CLAIM_MS = 45_000;
 const CANDIDATES = 32;
 /** The rows postponed by one statement. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 /** The rounds of one claim; the next claim takes the remaining rows. */
 const MAX_ROUNDS = 50;
 
@@ -50,7 +50,7 @@ const PLACE = ['id', 'kind', 'lane', 'revision', 'attempts', 'failures', 'next_a
 
 /** Converts a row that has a receiver. */
 const toDelivery = (row: object): Delivery =>
-  toFields(row as RowOf<Omit<Delivery, 'attemptedBefore' | 'dueAt'>>);
+  rowToFields(row as RowOf<Omit<Delivery, 'attemptedBefore' | 'dueAt'>>);
 
 /** Claims the due rows of a receiver, only the first of each lane. @param limit the maximum number of rows */
 export async function claimDeliveries(
@@ -67,7 +67,7 @@ export async function claimDeliveries(
         .orderBy(['next_attempt_at', 'id'])
         .limit(CANDIDATES)
         .select(...PLACE)
-    ).map(toFields);
+    ).map(rowToFields);
     const lanes = new Set(due.flatMap(({ lane }) => lane ?? []));
     const firsts = await findFirsts(db, webhookId, [...lanes]);
     const wanted = new Map<number, Place>();
@@ -110,7 +110,7 @@ async function claimRows(db: Db, wanted: Place[], now: Date): Promise<Delivery[]
       await trx(tableBy(trx, 'outbox'))
         .whereIn('id', ids)
         .update({
-          ...toColumns({ nextAttemptAt: until, attemptedAt: now }),
+          ...fieldsToRow({ nextAttemptAt: until, attemptedAt: now }),
           attempts: trx.raw('attempts + 1'),
         });
     return won.map((row) => ({
@@ -137,7 +137,7 @@ export interface Lane {
 }
 
 /** Claims the next rows of lanes whose previous rows were delivered, unless these wait for a retry of their own. */
-export async function claimNextOfLanes(db: Db, lanes: Lane[], now: Date): Promise<Delivery[]> {
+export async function claimNextInLanes(db: Db, lanes: Lane[], now: Date): Promise<Delivery[]> {
   const wanted: Place[] = [];
   for (const [webhookId, some] of groupByReceiver(lanes))
     for (const first of (await findFirsts(db, webhookId, some)).values()) {
@@ -166,11 +166,11 @@ export function recordOutcomes(
     const ids = outcomes.map(({ row }) => row.id);
     const held = new Map((await lockRows(trx, ids)).map((row) => [row.id, row]));
     // Rows with the same outcome are one statement.
-    const alike = new Map<string, { columns: ReturnType<typeof toColumns>; ids: number[] }>();
+    const alike = new Map<string, { columns: ReturnType<typeof fieldsToRow>; ids: number[] }>();
     const isRecorded = outcomes.map(({ row, outcome }) => {
       const { attempts, nextAttemptAt, detailsJson } = held.get(row.id) ?? {};
       if (attempts !== row.attempts || nextAttemptAt === null) return false;
-      const columns = toColumns(detailsJson === row.detailsJson ? outcome : { ...outcome, answer: null });
+      const columns = fieldsToRow(detailsJson === row.detailsJson ? outcome : { ...outcome, answer: null });
       const name = JSON.stringify(columns);
       const some = alike.get(name) ?? { columns, ids: [] };
       some.ids.push(row.id);
@@ -200,12 +200,12 @@ async function findFirsts(db: Db, webhookId: number, lanes: number[]): Promise<M
      WHERE webhook_id = ? AND lane = ? AND next_attempt_at IS NOT NULL ORDER BY revision, id LIMIT 1`;
   // SQLite allows no parentheses there, and without them ORDER BY would sort the whole union.
   const one = isSqlite(db) ? `SELECT * FROM (${first})` : `(${first})`;
-  const rows = await rawRows<RowOf<Place>>(
+  const rows = await rawQuery<RowOf<Place>>(
     db,
     lanes.map(() => one).join(' UNION ALL '),
     lanes.flatMap((lane) => [webhookId, lane]),
   );
-  return new Map(rows.map(toFields).map((row) => [row.lane as number, row]));
+  return new Map(rows.map(rowToFields).map((row) => [row.lane as number, row]));
 }
 
 /** Postpones a lane's other rows. By ids: a search in the same statement would lock the gaps that changes insert into. */
@@ -221,7 +221,7 @@ async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date):
       .where('next_attempt_at', '<', until)
       .whereNot({ id })
       .orderBy(['revision', 'id'])
-      .limit(AT_ONCE)
+      .limit(BATCH_SIZE)
       .select<{ id: number; revision: number }[]>('id', 'revision');
     const last = rows.at(-1);
     if (last === undefined) return;
@@ -232,7 +232,7 @@ async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date):
       )
       .where('next_attempt_at', '<', until)
       .update({ next_attempt_at: until });
-    if (rows.length < AT_ONCE) return;
+    if (rows.length < BATCH_SIZE) return;
     after = last;
   }
 }
@@ -241,7 +241,7 @@ async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date):
 export async function releaseLane(db: Db, { webhookId, lane }: Lane, now: Date): Promise<void> {
   const first = (await findFirsts(db, webhookId, [lane])).get(lane);
   if (first === undefined || first.attempts > 0) return;
-  await changeClaimed(db, first, { nextAttemptAt: now });
+  await updateClaimedRow(db, first, { nextAttemptAt: now });
 }
 
 /** Makes all rows due now that wait for a receiver's next attempts. Claimed rows are left alone: claims end sooner. */
@@ -252,7 +252,7 @@ export async function resumeDeliveries(db: Db, webhookId: number, now: Date): Pr
       .where({ webhook_id: webhookId })
       .where('next_attempt_at', '>', beyond)
       .orderBy('next_attempt_at')
-      .limit(AT_ONCE)
+      .limit(BATCH_SIZE)
       .pluck('id');
     if (ids.length === 0) return;
     await db(table(db, 'outbox'))
@@ -271,7 +271,7 @@ export async function findDelivery(db: Db, webhookId: number, id: number): Promi
 export async function sendNow(db: Db, { id, attempts }: Delivery, now: Date): Promise<boolean> {
   const changed = await db(table(db, 'outbox'))
     .where({ id, attempts })
-    .update(toColumns({ kind: 'webhook_now', nextAttemptAt: now, failures: 0, failedAt: null }));
+    .update(fieldsToRow({ kind: 'webhook_now', nextAttemptAt: now, failures: 0, failedAt: null }));
   return changed === 1;
 }
 
@@ -312,7 +312,7 @@ export async function listWaitingDeliveries(
 }
 
 /** Counts the waiting rows of a receiver, up to `most`. */
-export async function countWaiting(db: Db, webhookId: number, most: number): Promise<number> {
+export async function countWaitingDeliveries(db: Db, webhookId: number, most: number): Promise<number> {
   const waiting = db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
     .whereNotNull('next_attempt_at')
@@ -330,7 +330,7 @@ export async function findOldestDue(db: Db, webhookId: number, now: Date): Promi
     .orderBy('next_attempt_at')
     .select<RowOf<{ nextAttemptAt: Date }>[]>('next_attempt_at')
     .first();
-  return row && toFields(row).nextAttemptAt;
+  return row && rowToFields(row).nextAttemptAt;
 }
 
 /** Lists the receivers that have rows, including deleted receivers. */
@@ -374,5 +374,5 @@ export async function setDeliveryTexts(
   id: number,
   texts: { detailsJson: string; answer: null; once: string | null },
 ): Promise<void> {
-  await trx(table(trx, 'outbox')).where({ id }).update(toColumns(texts));
+  await trx(table(trx, 'outbox')).where({ id }).update(fieldsToRow(texts));
 }

@@ -1,12 +1,12 @@
 import { table, type Db, type Transaction } from './engine/database';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import {
   forceIndex,
   insertRows,
   licenseIndex,
   orderedJoin,
   placeholders,
-  rawRows,
+  rawQuery,
   tableBy,
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
@@ -170,7 +170,7 @@ export async function findEvents(
 ): Promise<RecordedEvent[]> {
   if ('licenseId' in by) {
     // The ids are read first, because whole rows would make a large temporary table.
-    const rows = await rawRows<RowOf<StoredEvent>>(
+    const rows = await rawQuery<RowOf<StoredEvent>>(
       db,
       `SELECT e.* FROM (
          SELECT id, action FROM ${table(db, 'events')}${forceIndex(db, 'events', ...licenseIndex('events'))}
@@ -192,7 +192,7 @@ export async function findEvents(
 }
 
 function toEvent(row: RowOf<StoredEvent>): RecordedEvent {
-  const { beforeJson, afterJson, ...event } = toFields(row);
+  const { beforeJson, afterJson, ...event } = rowToFields(row);
   return { ...event, before: parseEventJson(beforeJson), after: parseEventJson(afterJson) };
 }
 

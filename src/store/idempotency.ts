@@ -1,11 +1,11 @@
 import { table, type Db, type Transaction } from './engine/database';
 import { isDuplicate } from './engine/errors';
-import { toColumns, toFields } from './engine/row-fields';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
 /** Idempotency: calls with an Idempotency-Key. A row is a claim until it has an answer. */
 
-export interface Claim {
+export interface IdempotencyClaim {
   keyDigest: string;
   /** a random text; a process that takes over an abandoned claim writes its own */
   claim: string;
@@ -16,34 +16,38 @@ export interface Claim {
   createdAt: Date;
 }
 
-export interface StoredCall extends Claim {
+export interface StoredCall extends IdempotencyClaim {
   /** the sealed answer; null: the call is not finished */
   answer: string | null;
 }
 
 /** Inserts the claim. @returns the row that has the key already, if any */
-export async function insertClaim(db: Db, claim: Claim): Promise<StoredCall | undefined> {
+export async function insertClaim(db: Db, claim: IdempotencyClaim): Promise<StoredCall | undefined> {
   try {
-    await db(table(db, 'idempotency')).insert(toColumns(claim));
+    await db(table(db, 'idempotency')).insert(fieldsToRow(claim));
     return undefined;
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     const row = await db(table(db, 'idempotency')).where({ key_digest: claim.keyDigest }).first();
     // The row was deleted in between.
-    return row === undefined ? insertClaim(db, claim) : toFields(row);
+    return row === undefined ? insertClaim(db, claim) : rowToFields(row);
   }
 }
 
 /** Replaces another claim. @returns false if that claim was changed meanwhile */
-export async function replaceClaim(db: Db, earlier: StoredCall, claim: Claim): Promise<boolean> {
+export async function replaceClaim(db: Db, earlier: StoredCall, claim: IdempotencyClaim): Promise<boolean> {
   const query = db(table(db, 'idempotency')).where({ key_digest: earlier.keyDigest, claim: earlier.claim });
   // Its owner was paused and may have completed it since it was read.
   if (earlier.answer === null) query.whereNull('answer');
-  return (await query.update({ ...toColumns(claim), answer: null })) === 1;
+  return (await query.update({ ...fieldsToRow(claim), answer: null })) === 1;
 }
 
 /** Extends a claim's lease. @returns false if another process has taken it over */
-export async function prolongClaim(db: Db, { keyDigest, claim }: Claim, leaseEndsAt: Date): Promise<boolean> {
+export async function renewClaim(
+  db: Db,
+  { keyDigest, claim }: IdempotencyClaim,
+  leaseEndsAt: Date,
+): Promise<boolean> {
   const changed = await db(table(db, 'idempotency'))
     .where({ key_digest: keyDigest, claim })
     .update({ lease_ends_at: toSqlTime(leaseEndsAt) });
@@ -53,7 +57,7 @@ export async function prolongClaim(db: Db, { keyDigest, claim }: Claim, leaseEnd
 /** Stores the answer if the claim still exists. @returns false if another process has taken it over */
 export async function completeClaim(
   db: Db | Transaction,
-  { keyDigest, claim }: Claim,
+  { keyDigest, claim }: IdempotencyClaim,
   requestDigest: string,
   answer: string,
 ): Promise<boolean> {
@@ -65,7 +69,7 @@ export async function completeClaim(
 }
 
 /** Gives up a claim. An answer stays: a COMMIT that seemed to fail may have stored it. */
-export async function deleteClaim(db: Db, { keyDigest, claim }: Claim): Promise<void> {
+export async function deleteClaim(db: Db, { keyDigest, claim }: IdempotencyClaim): Promise<void> {
   await db(table(db, 'idempotency')).where({ key_digest: keyDigest, claim }).whereNull('answer').delete();
 }
 

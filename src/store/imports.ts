@@ -1,7 +1,7 @@
 import { table, type Db, type Transaction } from './engine/database';
 import { insertInChunks } from './import';
-import { toColumns, toFields } from './engine/row-fields';
-import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './engine/statements';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
+import { forceIndex, orderedJoin, placeholders, rawQuery, tableBy } from './engine/statements';
 import { customerDigest } from './customer-digest';
 
 /** An import run, which moves data from another system. */
@@ -26,7 +26,7 @@ export interface ImportedItem {
   itemId: number;
   /** the run that created it */
   importId: number;
-  /** for a licence, the import baseline: the values that the latest run brought (transfer/moving/brought.ts) */
+  /** for a licence, the import baseline: the values that the latest run brought (transfer/moving/import-baseline.ts) */
   broughtJson: string | null;
 }
 
@@ -34,7 +34,7 @@ export async function insertImport(
   trx: Transaction,
   run: Omit<ImportRun, 'id' | 'undoneAt'>,
 ): Promise<number> {
-  const [id] = await trx(table(trx, 'imports')).insert(toColumns(run));
+  const [id] = await trx(table(trx, 'imports')).insert(fieldsToRow(run));
   return id as number;
 }
 
@@ -43,17 +43,17 @@ export async function setImport(
   id: number,
   changes: Partial<Pick<ImportRun, 'plansJson' | 'countsJson' | 'undoneAt'>>,
 ): Promise<void> {
-  await trx(table(trx, 'imports')).where({ id }).update(toColumns(changes));
+  await trx(table(trx, 'imports')).where({ id }).update(fieldsToRow(changes));
 }
 
 export async function findImport(db: Db, id: number): Promise<ImportRun | undefined> {
   const row = await db(table(db, 'imports')).where({ id }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 export async function lockImport(trx: Transaction, id: number): Promise<ImportRun | undefined> {
   const row = await trx(table(trx, 'imports')).where({ id }).forUpdate().first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Lists the runs of one source, or of all, latest first. */
@@ -65,11 +65,11 @@ export async function listImports(
   if (source !== undefined) query.where({ source });
   if (before !== undefined) query.where('id', '<', before);
   if (limit !== undefined) query.limit(limit);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 export async function insertImported(trx: Transaction, items: ImportedItem[]): Promise<void> {
-  if (items.length > 0) await insertInChunks(trx, 'imported', items.map(toColumns));
+  if (items.length > 0) await insertInChunks(trx, 'imported', items.map(fieldsToRow));
 }
 
 /** Finds which of these records a run created, by id. */
@@ -80,7 +80,7 @@ export async function findImported(
 ): Promise<Map<number, ImportedItem>> {
   if (itemIds.length === 0) return new Map();
   const rows = await db(table(db, 'imported')).where({ kind }).whereIn('item_id', itemIds);
-  return new Map(rows.map((row) => [row.item_id, toFields(row)]));
+  return new Map(rows.map((row) => [row.item_id, rowToFields(row)]));
 }
 
 /** Lists the next records that a run created, by id. */
@@ -99,7 +99,7 @@ export async function listImported(
 }
 
 /** Assigns records to another run, as if that run had created them. */
-export async function handOverImported(
+export async function reassignImported(
   trx: Transaction,
   kind: ImportedKind,
   itemIds: number[],
@@ -131,7 +131,7 @@ export async function listChangedByRun(
 /** Finds the latest run that brought a licence of each of these customers, by address. */
 export async function findRunsOfCustomers(db: Db, addresses: string[]): Promise<Map<string, number>> {
   if (addresses.length === 0) return new Map();
-  const rows = await rawRows<{ customer: string; run: number }>(
+  const rows = await rawQuery<{ customer: string; run: number }>(
     db,
     `SELECT l.customer, MAX(i.import_id) AS run
        FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'customer_digest')}
@@ -142,7 +142,11 @@ export async function findRunsOfCustomers(db: Db, addresses: string[]): Promise<
   return new Map(rows.map(({ customer, run }) => [customer, run]));
 }
 
-export async function setBrought(trx: Transaction, licenseId: number, broughtJson: string): Promise<void> {
+export async function setImportBaseline(
+  trx: Transaction,
+  licenseId: number,
+  broughtJson: string,
+): Promise<void> {
   await trx(table(trx, 'imported'))
     .where({ kind: 'license', item_id: licenseId })
     .update({ brought_json: broughtJson });

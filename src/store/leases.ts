@@ -20,7 +20,7 @@ const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000;
  *
  * @returns false while another instance holds it
  */
-export async function holdLease(db: Db, { name, holder }: Lease, now: Date): Promise<boolean> {
+export async function acquireOrRenewLease(db: Db, { name, holder }: Lease, now: Date): Promise<boolean> {
   const until = endOf(now);
   const [held] = await db(table(db, 'leases')).where({ name }).select('holder', 'until');
   if (held === undefined)

@@ -1,6 +1,6 @@
 import { table, type Db, type Transaction } from './engine/database';
 import { isDuplicate } from './engine/errors';
-import { toFields } from './engine/row-fields';
+import { rowToFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 import { inReadCommitted } from './engine/transaction';
 
@@ -22,7 +22,7 @@ export async function takeLinkSlot(
   const rows = await db(table(db, 'link_requests'))
     .where({ address_digest: addressDigest })
     .select('slot', 'requested_at');
-  const taken = rows.map(toFields);
+  const taken = rows.map(rowToFields);
   for (let slot = 1; slot <= slots; slot++) {
     const earlier = taken.find((one) => one.slot === slot);
     if (earlier !== undefined && earlier.requestedAt > since) continue;

@@ -1,5 +1,5 @@
 import { table, type Db } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
 /** A code of a one-time link, with the person it signs in. The kind `ticket` marks a Joomla ticket as used until it ends. */
@@ -19,7 +19,7 @@ export interface StoredCode {
 }
 
 export async function insertCode(db: Db, code: StoredCode): Promise<void> {
-  await db(table(db, 'one_time_codes')).insert(toColumns(code));
+  await db(table(db, 'one_time_codes')).insert(fieldsToRow(code));
 }
 
 type Wanted = Pick<StoredCode, 'codeDigest' | 'kind'>;
@@ -27,15 +27,15 @@ type Wanted = Pick<StoredCode, 'codeDigest' | 'kind'>;
 /** Finds a code that has not expired. */
 export async function findStoredCode(db: Db, wanted: Wanted, now: Date): Promise<StoredCode | undefined> {
   const row = await db(table(db, 'one_time_codes'))
-    .where(toColumns(wanted))
+    .where(fieldsToRow(wanted))
     .where('expires_at', '>', toSqlTime(now))
     .first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** @returns whether this call deleted the code: of several calls at the same time, one does */
 export async function deleteCode(db: Db, wanted: Wanted): Promise<boolean> {
-  return (await db(table(db, 'one_time_codes')).where(toColumns(wanted)).delete()) === 1;
+  return (await db(table(db, 'one_time_codes')).where(fieldsToRow(wanted)).delete()) === 1;
 }
 
 /** Deletes the codes that were mailed to an operator. */

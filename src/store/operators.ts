@@ -1,5 +1,5 @@
 import { table, type Db } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 
 /** An operator, who may request a sign-in link by mail. */
 export interface Operator {
@@ -14,18 +14,18 @@ export interface Operator {
 
 /** @throws a duplicate (`isDuplicate`) if the address already belongs to an operator */
 export async function insertOperator(db: Db, operator: Omit<Operator, 'id'>): Promise<number> {
-  const [id] = await db(table(db, 'operators')).insert(toColumns(operator));
+  const [id] = await db(table(db, 'operators')).insert(fieldsToRow(operator));
   return id as number;
 }
 
 export async function findOperatorByEmail(db: Db, email: string): Promise<Operator | undefined> {
   const row = await db(table(db, 'operators')).where({ email }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 export async function listOperators(db: Db): Promise<Operator[]> {
   const rows = await db(table(db, 'operators')).orderBy('email');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** @returns false if the operator does not exist */

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf } from '../base/chunks';
 import { customerDigest } from './customer-digest';
-import { sharedBy, table, type Db, type FullName, type Transaction } from './engine/database';
-import { toColumns, toFields, type RowOf } from './engine/row-fields';
-import { forceIndex, insertCounted, insertRows, isOneOf, rawRows, tableBy } from './engine/statements';
+import { databaseIdentity, table, type Db, type FullName, type Transaction } from './engine/database';
+import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
+import { forceIndex, insertCounted, insertRows, inListSql, rawQuery, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { afterCommit } from './engine/transaction';
 
@@ -66,7 +66,7 @@ export interface OutboxRow {
   once: string | null;
 }
 
-/** Inserts a row and returns its id. Notifies this process's sender (`onQueued`) after the commit. */
+/** Inserts a row and returns its id. Notifies this process's sender (`onEnqueued`) after the commit. */
 export async function insertOutboxRow(trx: Transaction, row: NewOutboxRow): Promise<number> {
   const [id] = await insertCounted(trx, 'outbox', [columnsOf(row)]);
   tellOnCommit(trx, row.kind);
@@ -80,13 +80,13 @@ export async function insertOutboxRows(trx: Transaction, rows: NewOutboxRow[]): 
 }
 
 /** Inserts a row like `insertOutboxRow`, unless a row with its `once` exists. */
-export async function insertOutboxRowOnce(trx: Transaction, row: NewOutboxRow): Promise<void> {
+export async function insertOutboxRowIfNew(trx: Transaction, row: NewOutboxRow): Promise<void> {
   await trx(table(trx, 'outbox')).insert(columnsOf(row)).onConflict('once').ignore();
   tellOnCommit(trx, row.kind);
 }
 
 function columnsOf({ address, details, webhookId, lane, revision, orderId, ...row }: NewOutboxRow) {
-  return toColumns({
+  return fieldsToRow({
     ...row,
     recipientDigest: customerDigest(address),
     detailsJson: details && JSON.stringify(details),
@@ -101,14 +101,14 @@ function columnsOf({ address, details, webhookId, lane, revision, orderId, ...ro
 const listeners = new WeakMap<object, Map<OutboxKind, () => void>>();
 
 function tellOnCommit(trx: Transaction, kind: OutboxKind): void {
-  const heard = listeners.get(sharedBy(trx))?.get(kind);
+  const heard = listeners.get(databaseIdentity(trx))?.get(kind);
   if (heard) afterCommit(trx, heard);
 }
 
 /** Calls the listener after each commit of this process that queued a row of a kind. @returns removes the listener */
-export function onQueued(db: Db, kind: OutboxKind, listener: () => void): () => void {
-  const ofKinds = listeners.get(sharedBy(db)) ?? new Map<OutboxKind, () => void>();
-  listeners.set(sharedBy(db), ofKinds.set(kind, listener));
+export function onEnqueued(db: Db, kind: OutboxKind, listener: () => void): () => void {
+  const ofKinds = listeners.get(databaseIdentity(db)) ?? new Map<OutboxKind, () => void>();
+  listeners.set(databaseIdentity(db), ofKinds.set(kind, listener));
   return () => void ofKinds.delete(kind);
 }
 
@@ -133,7 +133,7 @@ export async function claimOutboxRow(
       .orderBy(['next_attempt_at', 'id'])
       .limit(CANDIDATES);
     for (const candidate of due) {
-      const claimed = await claimRow(db, toFields(candidate), now, until);
+      const claimed = await claimRow(db, rowToFields(candidate), now, until);
       if (claimed !== undefined) return claimed;
     }
     if (due.length < CANDIDATES) return undefined;
@@ -143,7 +143,7 @@ export async function claimOutboxRow(
 /** Claims a row in the state in which it was read. @returns undefined if another instance has claimed it */
 async function claimRow(db: Db, row: OutboxRow, now: Date, until: Date): Promise<OutboxRow | undefined> {
   const changes = { attempts: row.attempts + 1, nextAttemptAt: until, attemptedAt: now };
-  if (!(await changeClaimed(db, row, changes))) return undefined;
+  if (!(await updateClaimedRow(db, row, changes))) return undefined;
   return { ...row, ...changes, attemptedBefore: row.attemptedAt, dueAt: row.nextAttemptAt };
 }
 
@@ -154,7 +154,7 @@ const RECORD_PAUSE_MS = 1_000;
  * without a record is sent again.
  * @throws the database's error
  */
-export async function untilRecorded<T>(
+export async function retryUntilRecorded<T>(
   record: () => Promise<T>,
   { nextAttemptAt }: Pick<OutboxRow, 'nextAttemptAt'>,
   { now, stopping }: { now: () => Date; stopping: AbortSignal },
@@ -169,17 +169,17 @@ export async function untilRecorded<T>(
 }
 
 /** Changes a waiting row unless it has been attempted since it was read. */
-export async function changeClaimed(
+export async function updateClaimedRow(
   db: Db,
   { id, attempts }: Pick<OutboxRow, 'id' | 'attempts'>,
   changes: object,
 ): Promise<boolean> {
   const rows = db(table(db, 'outbox')).where({ id, attempts }).whereNotNull('next_attempt_at');
-  return (await rows.update(toColumns(changes))) === 1;
+  return (await rows.update(fieldsToRow(changes))) === 1;
 }
 
 /** Records the reason why due rows are not attempted now, on the first rows without a reason. This is not an attempt. */
-export async function noteOnDueRows(
+export async function setErrorOnDueRows(
   db: Db,
   kind: OutboxKind,
   now: Date,
@@ -218,12 +218,12 @@ export async function listOutboxOfLicense(
     .orderBy('id', 'desc')
     .limit(limit);
   if (before !== undefined) query.where('id', '<', before);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 export async function findOutboxRow(db: Db, kind: OutboxKind, id: number): Promise<OutboxRow | undefined> {
   const row = await db(table(db, 'outbox')).where({ id, kind }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Marks a row that was given up as settled, permanently. */
@@ -231,7 +231,7 @@ export async function settleOutboxRow(trx: Transaction, id: number, now: Date): 
   await trx(table(trx, 'outbox'))
     .where({ id })
     .whereNull('settled_at')
-    .update(toColumns({ settledAt: now }));
+    .update(fieldsToRow({ settledAt: now }));
 }
 
 /** The failed mails to find: all given up since a time, or those of an order, of licences, or to an address. */
@@ -244,13 +244,13 @@ export async function listOpenFailures(db: Db, of: FailuresOf, limit: number): P
   const found = [
     ...(orderIds.length === 0
       ? []
-      : await openFailures(db, ['order_id'], `o.order_id ${isOneOf(orderIds.length)}`, orderIds, limit)),
+      : await openFailures(db, ['order_id'], `o.order_id ${inListSql(orderIds.length)}`, orderIds, limit)),
     ...(licenseIds.length === 0
       ? []
       : await openFailures(
           db,
           ['license_id'],
-          `o.license_id ${isOneOf(licenseIds.length)}`,
+          `o.license_id ${inListSql(licenseIds.length)}`,
           licenseIds,
           limit,
         )),
@@ -275,14 +275,14 @@ async function openFailures(
   bindings: (string | number)[],
   limit: number,
 ): Promise<OutboxRow[]> {
-  const rows = await rawRows<RowOf<Omit<OutboxRow, 'attemptedBefore' | 'dueAt'>>>(
+  const rows = await rawQuery<RowOf<Omit<OutboxRow, 'attemptedBefore' | 'dueAt'>>>(
     db,
     `SELECT o.* FROM ${table(db, 'outbox')} o${forceIndex(db, 'outbox', ...index)}
       WHERE ${which} AND o.kind = 'mail' AND o.failed_at IS NOT NULL AND ${isUnsettled(db)}
       ORDER BY o.failed_at DESC, o.id DESC LIMIT ${limit}`,
     bindings,
   );
-  return rows.map((row) => toFields(row));
+  return rows.map((row) => rowToFields(row));
 }
 
 /** Returns the condition that mail `o` is open: not settled, and not sent later to the same order, licence or address. */
@@ -306,7 +306,7 @@ export async function findLatestOutboxRow(
     .where({ license_id: licenseId, type })
     .orderBy('id', 'desc')
     .first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Finds the latest mails with an order's keys, newest first. */
@@ -320,7 +320,7 @@ export async function findMailsOfOrder(
     .where({ order_id: orderId, type })
     .orderBy('id', 'desc')
     .limit(limit);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Lists the newest mails, or with `failed` those given up and not settled, and those retried after a failure. */
@@ -335,11 +335,11 @@ export async function listOutbox(
     { column: 'id', order: 'desc' },
   ];
   if (!failed)
-    return (await rows(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(toFields);
+    return (await rows(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(rowToFields);
   const waiting = rows(table(db, 'outbox')).whereNotNull('next_attempt_at').whereNotNull('last_error');
   const found = [
     ...(await listOpenFailures(db, { since: new Date(0) }, limit)),
-    ...(await waiting.orderBy(newestFirst)).map(toFields),
+    ...(await waiting.orderBy(newestFirst)).map(rowToFields),
   ];
   return found.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id).slice(0, limit);
 }
@@ -349,15 +349,15 @@ export async function countUndelivered(db: Db, since: Date): Promise<{ failed: n
   const waiting = db<object>(table(db, 'outbox')).where({ kind: 'mail' }).whereNotNull('next_attempt_at');
   const [row] = await waiting.whereNotNull('last_error').count<{ rows: number }[]>({ rows: '*' });
   return {
-    failed: (await listOpenFailures(db, { since }, MOST_FAILURES)).length,
+    failed: (await listOpenFailures(db, { since }, MAX_FAILURES)).length,
     waiting: Number(row?.rows),
   };
 }
 
-const MOST_FAILURES = 1_000;
+const MAX_FAILURES = 1_000;
 
 /** Counts the rows of a kind that were due before a time and are not sent: no sender has handled them since. */
-export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Promise<number> {
+export async function countOverdue(db: Db, kind: OutboxKind, before: Date): Promise<number> {
   const [row] = await db<object>(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
     .where({ kind })
     .where('next_attempt_at', '<', toSqlTime(before))
@@ -366,7 +366,7 @@ export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Pr
 }
 
 /** Returns which of these unique names are queued or were sent. */
-export async function findQueuedOnce(db: Db, names: string[]): Promise<Set<string>> {
+export async function findByDedupKeys(db: Db, names: string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();
   return new Set(await db(table(db, 'outbox')).whereIn('once', names).pluck<string[]>('once'));
 }

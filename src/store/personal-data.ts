@@ -163,7 +163,7 @@ export async function findOutboxIds(db: Db, addresses: string[], licenseIds: num
 }
 
 /** The visits in a customer's name: sessions opened by a key or a link, and unused links. The tables are small. */
-export interface Visits {
+export interface SessionTraces {
   sessions: TableRow<'sessions'>[];
   codes: TableRow<'one_time_codes'>[];
   /** times of requests for a link, whether it was sent or not */
@@ -171,12 +171,12 @@ export interface Visits {
 }
 
 /** @param requestDigests digests under which requests for links are stored (access/link-requests.ts) */
-export async function findVisits(
+export async function findSessionTraces(
   db: Db,
   addresses: string[],
   licenseIds: number[],
   requestDigests: string[],
-): Promise<Visits> {
+): Promise<SessionTraces> {
   const digests = addresses.map(customerDigest);
   const own = new Set(licenseIds);
   const sessions = await db(table(db, 'sessions')).where({ kind: 'customer' }).orderBy('id');
@@ -192,7 +192,7 @@ export async function findVisits(
 }
 
 /** Ends these sessions and links, and deletes the requests. */
-export async function deleteVisits(db: Db, { sessions, codes, requests }: Visits): Promise<number> {
+export async function deleteVisits(db: Db, { sessions, codes, requests }: SessionTraces): Promise<number> {
   for (const { id } of sessions) await db(table(db, 'sessions')).where({ id }).delete();
   for (const { code_digest } of codes) await db(table(db, 'one_time_codes')).where({ code_digest }).delete();
   for (const { address_digest, slot } of requests)

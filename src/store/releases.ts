@@ -1,11 +1,11 @@
 import { table, type Db } from './engine/database';
-import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
 
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
 
 /** The percentage at which every address is offered the version. */
-export const WHOLE_ROLLOUT = 100;
+export const FULL_ROLLOUT = 100;
 
 export interface Release {
   id: number;
@@ -34,12 +34,12 @@ export interface Release {
 
 export async function findRelease(db: Db, productId: number, version: string): Promise<Release | undefined> {
   const row = await db(table(db, 'releases')).where({ product_id: productId, version }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 export async function findReleaseById(db: Db, id: number): Promise<Release | undefined> {
   const row = await db(table(db, 'releases')).where({ id }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** A published version, and the share of addresses that are offered it. */
@@ -51,7 +51,7 @@ export async function listPublished(db: Db, productId: number): Promise<Publishe
     .where({ product_id: productId, state: 'published' })
     .orderBy('version_order', 'desc')
     .select('version', 'rollout', 'published_at');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Lists the same versions as `listPublished`, without their rollouts. */
@@ -65,13 +65,13 @@ export async function findLatestSecurityRelease(db: Db, productId: number): Prom
     .where({ product_id: productId, state: 'published', security: 1 })
     .orderBy('version_order', 'desc')
     .first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Lists a product's releases, highest version first. */
 export async function listReleases(db: Db, productId: number): Promise<Release[]> {
   const found = db(table(db, 'releases')).where({ product_id: productId });
-  return (await found.orderBy('version_order', 'desc')).map(toFields);
+  return (await found.orderBy('version_order', 'desc')).map(rowToFields);
 }
 
 /** A time that sorts unpublished releases last. */
@@ -106,7 +106,7 @@ export async function listReleasesSorted(
       after.versionOrder,
     ]);
   else if (after !== undefined) query.where('version_order', further, after.versionOrder);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Lists the published releases of some products, highest version first. @param changelogs false: leaves them empty */
@@ -121,7 +121,7 @@ export async function listPublishedReleases(
     .where({ state: 'published' })
     .orderBy('version_order', 'desc')
     .select<RowOf<Release>[]>(...COLUMNS, changelogs ? 'changelog' : db.raw("'' AS changelog"));
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** All columns except the changelog, which may be long. */
@@ -141,7 +141,7 @@ export function needsPackage(state: ReleaseState): boolean {
 /** Lists all versions that need their package. */
 export async function listPackages(db: Db): Promise<Release[]> {
   const rows = await db(table(db, 'releases')).whereIn('state', STATES_WITH_PACKAGE).orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** A release to insert; by default, it is not a security release. */
@@ -150,7 +150,7 @@ type NewRelease = Omit<Release, 'id' | 'rollout' | 'security' | 'notifiedAt'> &
 
 /** @throws a duplicate (`isDuplicate`) if the version already exists */
 export async function insertRelease(db: Db, release: NewRelease): Promise<void> {
-  await db(table(db, 'releases')).insert(toColumns(release));
+  await db(table(db, 'releases')).insert(fieldsToRow(release));
 }
 
 export type ReleaseChanges = Partial<
@@ -164,6 +164,6 @@ export async function setRelease(
   seen: ReleaseState,
   changes: ReleaseChanges,
 ): Promise<boolean> {
-  const changed = await db(table(db, 'releases')).where({ id, state: seen }).update(toColumns(changes));
+  const changed = await db(table(db, 'releases')).where({ id, state: seen }).update(fieldsToRow(changes));
   return changed === 1;
 }

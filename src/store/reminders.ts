@@ -1,10 +1,10 @@
 import { table, type Db } from './engine/database';
-import { toFields, type RowOf } from './engine/row-fields';
+import { rowToFields, type RowOf } from './engine/row-fields';
 import { tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** A licence whose customer may be reminded that it ends. */
-export interface End {
+export interface EndingLicense {
   id: number;
   expiresAt: Date;
   createdAt: Date;
@@ -23,9 +23,9 @@ export async function listEnds(
   db: Db,
   planIds: number[],
   { after, upTo }: { after: Date; upTo: Date },
-  place: Pick<End, 'id' | 'expiresAt'> | undefined,
+  place: Pick<EndingLicense, 'id' | 'expiresAt'> | undefined,
   limit: number,
-): Promise<End[]> {
+): Promise<EndingLicense[]> {
   const query = db(tableBy(db, 'licenses', 'expires_at'))
     .where('expires_at', '>', toSqlTime(after))
     .where('expires_at', '<=', toSqlTime(upTo))
@@ -34,12 +34,12 @@ export async function listEnds(
     .whereIn('plan_id', planIds)
     .orderBy(['expires_at', 'id'])
     .limit(limit)
-    .select<RowOf<End>[]>('id', 'expires_at', 'created_at');
+    .select<RowOf<EndingLicense>[]>('id', 'expires_at', 'created_at');
   if (place !== undefined) {
     const end = toSqlTime(place.expiresAt);
     query
       .where('expires_at', '>=', end)
       .where((either) => either.where('expires_at', '>', end).orWhere('id', '>', place.id));
   }
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }

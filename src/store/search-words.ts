@@ -1,10 +1,10 @@
 import { MOST_ROWS, namedSql, wordsById, type Named } from '../../migrations/search-words';
 import { chunksOf, inChunks } from '../base/chunks';
 import type { EventAction } from './events';
-import { toFields } from './engine/row-fields';
+import { rowToFields } from './engine/row-fields';
 import { inTransaction } from './engine/transaction';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
-import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
+import { idIndex, placeholders, rawExecute, rawQuery, tableBy } from './engine/statements';
 
 export { numberWord, wordsOf } from '../../migrations/search-words';
 
@@ -39,7 +39,7 @@ export async function refreshWords(trx: Transaction, licenseIds: number[]): Prom
     const stored = await listWords(trx, ids);
     const are = `IN (${placeholders(ids.length)})`;
     const sql = namedSql((name) => table(trx, name as TableName), are);
-    const wanted = wordsById(await rawRows<Named>(trx, sql, [...ids, ...ids, ...ids]));
+    const wanted = wordsById(await rawQuery<Named>(trx, sql, [...ids, ...ids, ...ids]));
     // One statement for all licences that lose the same words, such as those of one customer.
     const gone = new Map<string, number[]>();
     const lost = new Map<number, string[]>();
@@ -56,7 +56,7 @@ export async function refreshWords(trx: Transaction, licenseIds: number[]): Prom
         .delete();
     const added = [...wanted].flatMap(([id, words]) => [...words].map((word) => [id, word] as const));
     for (const rows of chunksOf(added, MOST_ROWS))
-      await rawChange(
+      await rawExecute(
         trx,
         `INSERT ${isSqlite(trx) ? 'OR ' : ''}IGNORE INTO ${table(trx, 'search_words')} (license_id, word)
           VALUES (?, ?)${', (?, ?)'.repeat(rows.length - 1)}`,
@@ -76,13 +76,13 @@ export async function refreshChanged(db: Db, since: Date): Promise<void> {
     .orderBy('id', 'desc')
     .limit(LATEST)
     .select('license_id', 'at', 'action');
-  const changed = events.map(toFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
-  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], LICENSES_AT_ONCE))
+  const changed = events.map(rowToFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
+  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], BATCH_SIZE))
     await inTransaction(db, (trx) => refreshWords(trx, ids));
 }
 
 /** The licences of one transaction: few enough that others wait for a moment only. */
-const LICENSES_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /** Updates the words of the licences that take words from these changed rows of another table. */
 export async function refreshWordsOf(

@@ -1,7 +1,7 @@
 import type { LicenseTerms } from './licenses/licenses';
 import { table, type Db, type Transaction } from './engine/database';
-import { toColumns, toFields, type RowOf } from './engine/row-fields';
-import { placeholders, rawRows, tableBy } from './engine/statements';
+import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
+import { placeholders, rawQuery, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** The progress of queueing the mails about a security release. */
@@ -37,13 +37,13 @@ export async function insertNotice(
   { releaseId, actor, dueAt }: Pick<SecurityNotice, 'releaseId' | 'actor' | 'dueAt'>,
 ): Promise<void> {
   await trx(table(trx, 'security_notices')).insert(
-    toColumns({ releaseId, actor, planId: 0, licenseId: 0, mails: 0, dueAt, doneAt: null }),
+    fieldsToRow({ releaseId, actor, planId: 0, licenseId: 0, mails: 0, dueAt, doneAt: null }),
   );
 }
 
 export async function findNotice(db: Db, releaseId: number): Promise<SecurityNotice | undefined> {
   const row = await db(table(db, 'security_notices')).where({ release_id: releaseId }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Lists the releases whose mails are not all queued. */
@@ -57,7 +57,7 @@ export async function listUnfinishedNotices(db: Db): Promise<number[]> {
 /** Returns when the last of all notices' mails is sent; null if no notice exists. */
 export async function latestNoticeDue(db: Db): Promise<Date | null> {
   const row = await db(table(db, 'security_notices')).orderBy('due_at', 'desc').first();
-  return row === undefined ? null : toFields(row).dueAt;
+  return row === undefined ? null : rowToFields(row).dueAt;
 }
 
 /**
@@ -73,7 +73,7 @@ export async function advanceNotice(
   const moved = await trx(table(trx, 'security_notices'))
     .where({ release_id: releaseId, plan_id: planId, license_id: licenseId })
     .whereNull('done_at')
-    .update(toColumns(to));
+    .update(fieldsToRow(to));
   return moved === 1;
 }
 
@@ -96,18 +96,18 @@ export async function listNoticeLicenses(
     .orderBy('id')
     .limit(limit)
     .select<RowOf<NoticeLicense>[]>('id', 'status', 'expires_at', 'grace_days', 'customer');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Lists the versions of a product that sites of licences reported, by licence. Licences without such sites are absent. */
-export async function listToldVersions(
+export async function listReportedVersions(
   db: Db,
   productId: number,
   licenseIds: number[],
 ): Promise<Map<number, string[]>> {
   const versions = new Map<number, string[]>();
   if (licenseIds.length === 0) return versions;
-  const rows = await rawRows<{ license_id: number; version: string }>(
+  const rows = await rawQuery<{ license_id: number; version: string }>(
     db,
     `SELECT DISTINCT license_id, version FROM ${table(db, 'told_sites')}
       WHERE license_id IN (${placeholders(licenseIds.length)}) AND product_id = ?`,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { table, type Db } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 
 /** A value that the seller has set in the database: a setting, the shop's picture, or a text of a mail. */
 export interface StoredSetting {
@@ -19,7 +19,7 @@ export interface StoredSetting {
 /** Lists all settings by name. */
 export async function listSettings(db: Db): Promise<StoredSetting[]> {
   const rows = await db(table(db, 'settings')).orderBy('name');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Returns a text that differs after a change of any setting. */
@@ -31,7 +31,7 @@ export async function readSettingsMark(db: Db): Promise<string> {
 /** Adds a setting, or replaces the setting of this name. */
 export async function putSetting(db: Db, setting: Omit<StoredSetting, 'id' | 'revision'>): Promise<void> {
   const row = { ...setting, revision: settingRevision(setting.value ?? setting.valueSealed ?? '') };
-  await db(table(db, 'settings')).insert(toColumns(row)).onConflict('name').merge();
+  await db(table(db, 'settings')).insert(fieldsToRow(row)).onConflict('name').merge();
 }
 
 /** Returns the revision of a stored value. @param value in its stored form */

@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
-import { rawChange } from './engine/statements';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
+import { rawExecute } from './engine/statements';
 
 /** A key that signs answers. */
 export interface SigningKey {
@@ -23,7 +23,7 @@ export interface SigningKey {
 /** Lists the keys in the order in which they sign. A shop has a few in its lifetime. */
 export async function listSigningKeys(db: Db): Promise<SigningKey[]> {
   const rows = await inOrder(db);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Lists the keys and locks them until the transaction ends. Must be its first statement. */
@@ -31,7 +31,7 @@ export async function lockSigningKeys(trx: Transaction): Promise<SigningKey[]> {
   // SQLite has no row locks: a write takes the only lock.
   if (isSqlite(trx)) await trx(table(trx, 'signing_keys')).where({ id: 0 }).update({ id: 0 });
   const rows = await inOrder(trx).forUpdate();
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 function inOrder(db: Db) {
@@ -43,7 +43,7 @@ export async function insertSigningKey(
   db: Db,
   key: Pick<SigningKey, 'kid' | 'x' | 'sealed' | 'createdBy' | 'createdAt'>,
 ): Promise<number> {
-  const [id] = await db(table(db, 'signing_keys')).insert(toColumns(key));
+  const [id] = await db(table(db, 'signing_keys')).insert(fieldsToRow(key));
   return id as number;
 }
 
@@ -52,12 +52,12 @@ export async function setRetired(
   id: number,
   key: Pick<SigningKey, 'retiredAt' | 'retiredBy' | 'compromised'>,
 ): Promise<void> {
-  await trx(table(trx, 'signing_keys')).where({ id }).update(toColumns(key));
+  await trx(table(trx, 'signing_keys')).where({ id }).update(fieldsToRow(key));
 }
 
 /** Records that a key signs tokens with a lifetime of this many days. */
 export async function raiseTokenDays(db: Db, id: number, days: number): Promise<void> {
-  await rawChange(
+  await rawExecute(
     db,
     `UPDATE ${table(db, 'signing_keys')} SET token_days = ? WHERE id = ? AND token_days < ?`,
     [days, id, days],

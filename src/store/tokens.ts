@@ -1,9 +1,9 @@
 import { table, type Db } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 import { toSqlTime } from './engine/time';
 
 /** A token of the operator's API, without its secret. */
-export interface Token {
+export interface ApiToken {
   id: number;
   name: string;
   /** a Scope (access/caller.ts) */
@@ -28,27 +28,27 @@ export interface Token {
 /** @throws a duplicate (`isDuplicate`) if a live token has this name */
 export async function insertToken(
   db: Db,
-  token: Omit<Token, 'id' | 'lastUsedAt' | 'revokedAt' | 'revokedBy'>,
+  token: Omit<ApiToken, 'id' | 'lastUsedAt' | 'revokedAt' | 'revokedBy'>,
 ): Promise<number> {
-  const [id] = await db(table(db, 'tokens')).insert(toColumns(token));
+  const [id] = await db(table(db, 'tokens')).insert(fieldsToRow(token));
   return id as number;
 }
 
 /** Finds a live token, which may have expired. */
-export async function findTokenByDigest(db: Db, digest: string): Promise<Token | undefined> {
+export async function findTokenByDigest(db: Db, digest: string): Promise<ApiToken | undefined> {
   const row = await db(table(db, 'tokens')).where({ token_digest: digest }).whereNotNull('live_name').first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Lists live tokens by id, including expired ones. */
 export async function listTokens(
   db: Db,
   { after, limit }: { after?: number | undefined; limit?: number | undefined } = {},
-): Promise<Token[]> {
+): Promise<ApiToken[]> {
   const query = db(table(db, 'tokens')).whereNotNull('live_name').orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Frees the name of a token that has expired. */
@@ -63,14 +63,19 @@ export async function retireExpired(db: Db, liveName: string, now: Date): Promis
 }
 
 /** @returns the token, or undefined if no live token has this id */
-export async function revokeToken(db: Db, id: number, by: string, now: Date): Promise<Token | undefined> {
+export async function setTokenRevoked(
+  db: Db,
+  id: number,
+  by: string,
+  now: Date,
+): Promise<ApiToken | undefined> {
   const changed = await db(table(db, 'tokens'))
     .where({ id })
     .whereNotNull('live_name')
     .update({ live_name: null, revoked_at: toSqlTime(now), revoked_by: by });
   if (changed === 0) return undefined;
   const row = await db(table(db, 'tokens')).where({ id }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Records a use, unless a use after `unlessAfter` is recorded. */

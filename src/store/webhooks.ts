@@ -1,5 +1,5 @@
-import { sharedBy, table, type Db } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
+import { databaseIdentity, table, type Db } from './engine/database';
+import { fieldsToRow, rowToFields } from './engine/row-fields';
 import { afterCommit } from './engine/transaction';
 
 /** A webhook receiver, as stored. */
@@ -26,14 +26,14 @@ export interface WebhookRow {
 }
 
 export async function insertWebhook(db: Db, row: Omit<WebhookRow, 'id'>): Promise<number> {
-  const [id] = await db(table(db, 'webhooks')).insert(toColumns(row));
+  const [id] = await db(table(db, 'webhooks')).insert(fieldsToRow(row));
   forgetOnCommit(db);
   return id as number;
 }
 
 export async function findWebhook(db: Db, id: number): Promise<WebhookRow | undefined> {
   const row = await db(table(db, 'webhooks')).where({ id }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Lists receivers by id. */
@@ -43,7 +43,7 @@ export async function listWebhooks(
 ): Promise<WebhookRow[]> {
   const query = db(table(db, 'webhooks')).where('id', '>', after).orderBy('id');
   if (limit !== undefined) query.limit(limit);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Changes a receiver. @param seen columns that must be unchanged @returns false if no such row exists now */
@@ -54,10 +54,10 @@ export async function setWebhook(
   seen: Partial<Omit<WebhookRow, 'id'>> = {},
 ): Promise<boolean> {
   const rows = db(table(db, 'webhooks')).where({ id });
-  for (const [column, value] of Object.entries(toColumns(seen)))
+  for (const [column, value] of Object.entries(fieldsToRow(seen)))
     if (value === null) rows.whereNull(column);
     else rows.where(column, value);
-  const isChanged = (await rows.update(toColumns(changes))) === 1;
+  const isChanged = (await rows.update(fieldsToRow(changes))) === 1;
   forgetOnCommit(db);
   return isChanged;
 }
@@ -78,7 +78,7 @@ export interface Subscriber {
 }
 
 /** The time for which a change by another process may go unnoticed. */
-export const REMEMBERED_MS = 2_000;
+export const SUBSCRIBER_CACHE_MS = 2_000;
 
 const remembered = new WeakMap<object, { subscribers: Subscriber[]; until: number }>();
 
@@ -87,19 +87,19 @@ const remembered = new WeakMap<object, { subscribers: Subscriber[]; until: numbe
  * asks beforehand (`isFresh`), so that its transactions find them in memory.
  */
 export async function listSubscribers(db: Db, { isFresh = false } = {}): Promise<Subscriber[]> {
-  const known = remembered.get(sharedBy(db));
+  const known = remembered.get(databaseIdentity(db));
   if (known !== undefined && !isFresh && performance.now() < known.until) return known.subscribers;
-  const until = performance.now() + REMEMBERED_MS;
+  const until = performance.now() + SUBSCRIBER_CACHE_MS;
   const subscribers = (await listWebhooks(db)).map(({ id, events, disabledAt }) => {
     return { id, events: events.split(' '), isEnabled: disabledAt === null };
   });
-  remembered.set(sharedBy(db), { subscribers, until });
+  remembered.set(databaseIdentity(db), { subscribers, until });
   return subscribers;
 }
 
 /** Clears the cache now and on commit, so that this process sees its own change at once. */
 function forgetOnCommit(db: Db): void {
-  const forget = () => void remembered.delete(sharedBy(db));
+  const forget = () => void remembered.delete(databaseIdentity(db));
   forget();
   afterCommit(db, forget);
 }

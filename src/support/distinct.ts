@@ -1,4 +1,4 @@
 /** Returns the values without duplicates and null. */
-export function distinct<T>(values: (T | null)[]): T[] {
+export function uniqueNonNull<T>(values: (T | null)[]): T[] {
   return [...new Set(values.filter((value): value is T => value !== null))];
 }

@@ -1,19 +1,21 @@
 import { formatTimestamp } from '../base/days';
 import { jsonOf } from '../base/json';
-import { isTrial, joomlaVersion } from '../joomla/updater/agent';
-import { latestOf, type LoggedAccess } from '../store/access-log';
+import { isSimulation, joomlaVersion } from '../joomla/updater/agent';
+import { lastSeenAt, type LoggedAccess } from '../store/access-log';
 import { finding, timeOf } from './findings';
-import type { Code, Finding, RequestFacts, AccessFinding } from './finding-model';
-import type { PresentState } from './known';
+import type { FindingCode, Finding, RequestFacts, AccessFinding } from './finding-model';
+import type { CaseState } from './case-state';
 import { findCause, hasAnotherKey } from './refusal-causes';
 
 /** Explains recorded accesses to support. Pure functions. */
 
 /** Describes accesses in order of time, and merges consecutive equal ones. `newestFirst` is in the store's order. */
-export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState): AccessFinding[] {
+export function explainAccesses(newestFirst: LoggedAccess[], known: CaseState): AccessFinding[] {
   const groups: LoggedAccess[][] = [];
   // The store sorts rows by their first access; here they are sorted by their latest.
-  const inOrder = [...newestFirst].reverse().sort((a, b) => latestOf(a).getTime() - latestOf(b).getTime());
+  const inOrder = [...newestFirst]
+    .reverse()
+    .sort((a, b) => lastSeenAt(a).getTime() - lastSeenAt(b).getTime());
   for (const access of inOrder) {
     const group = groups.at(-1);
     if (group && isSame(group[0] as LoggedAccess, access)) group.push(access);
@@ -28,7 +30,7 @@ export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState
       since: formatTimestamp(firstAt),
       count,
       firstAt,
-      lastAt: latestOf(access),
+      lastAt: lastSeenAt(access),
       access,
     };
   });
@@ -53,7 +55,7 @@ function isSame(a: LoggedAccess, b: LoggedAccess): boolean {
   return a.keyId === b.keyId && REQUEST_FIELDS.every((field) => a[field] === b[field]);
 }
 
-function explainAccess(access: LoggedAccess, count: number, known: PresentState): Finding {
+function explainAccess(access: LoggedAccess, count: number, known: CaseState): Finding {
   const license = access.licenseId === null ? undefined : known.licenses.get(access.licenseId);
   const request = requestFacts(access, license === undefined && hasAnotherKey(access, known));
   if (access.outcome === 'ok') return explainGranted(request, count);
@@ -68,13 +70,13 @@ function requestFacts(access: LoggedAccess, otherKey: boolean): RequestFacts {
     client: clientOf(userAgent),
     joomla_version: joomlaVersion(userAgent) ?? null,
     other_key: otherKey,
-    last_at: formatTimestamp(latestOf(access)),
+    last_at: formatTimestamp(lastSeenAt(access)),
   };
 }
 
 function clientOf(userAgent: string | null): RequestFacts['client'] {
   if (userAgent === null) return 'unnamed';
-  if (isTrial(userAgent)) return 'trial';
+  if (isSimulation(userAgent)) return 'trial';
   if (joomlaVersion(userAgent) !== undefined) return 'joomla';
   return /^Mozilla\/.*(Gecko|WebKit|Firefox|Chrome|Safari|Edg)/.test(userAgent) ? 'browser' : 'other';
 }
@@ -88,14 +90,14 @@ function explainGranted(request: RequestFacts, count: number): Finding {
 }
 
 /** @param newestFirst accesses whose identifier is not activated anywhere */
-export function explainLogged(newestFirst: LoggedAccess[], known: PresentState): Finding[] {
+export function explainLogged(newestFirst: LoggedAccess[], known: CaseState): Finding[] {
   const [latest] = newestFirst;
   if (latest === undefined) return [];
   const { code, facts, action } = explainAccess(latest, 1, known);
   return [
     finding(
       'IN_ACCESS_LOG',
-      { last_at: formatTimestamp(latestOf(latest)), access: { code, facts } },
+      { last_at: formatTimestamp(lastSeenAt(latest)), access: { code, facts } },
       { since: timeOf(latest.at), count: latest.times, action },
     ),
   ];
@@ -109,7 +111,7 @@ export function hasCause(findings: Finding[], accesses: AccessFinding[]): boolea
   );
 }
 
-const CAUSES = new Set<Code>([
+const CAUSES = new Set<FindingCode>([
   ...(['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED', 'SLOTS_FULL', 'NOTHING_PUBLISHED'] as const),
   ...(['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED', 'KEY_SLOTS_FULL'] as const),
 ]);

@@ -1,14 +1,14 @@
 import { entitledUntil } from '../licensing/core/verdict';
-import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
+import { liveStatus, nextPayment, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
 import { CODE_OF, finding, named, timeOf } from './findings';
-import type { Action, Finding, Name } from './finding-model';
-import type { Circumstances, NamedLicense } from './known';
+import type { RemedyAction, Finding, Name } from './finding-model';
+import type { LicenseCase, SearchMatch } from './case-state';
 
 /** Describes a licence's state and the reasons why it does not work now. */
-export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
+export function explainLicense(license: License, circumstances: LicenseCase): Finding[] {
   const { id, product, activationLimit, activationsUsed, lastCheckAt, lastCheckIp, checkCount } = license;
   const {
     latestVersion,
@@ -26,7 +26,7 @@ export function explainLicense(license: License, circumstances: Circumstances): 
   if (included.length > 0) findings.push(finding('COVERS', { product_id: product.id, includes }));
   if (liveStatus(license, now) === 'active' && activationLimit !== 0 && activationsUsed >= activationLimit)
     findings.push(
-      finding('SLOTS_FULL', { license_id: id, ...slotsOf(license) }, { action: raiseLimit(license) }),
+      finding('SLOTS_FULL', { license_id: id, ...licenseSlots(license) }, { action: raiseLimit(license) }),
     );
   findings.push(...explainFreeSites(free, holders));
   if (latestVersion === undefined && !includedPublished)
@@ -77,24 +77,21 @@ function explainMail(licenseId: number, { createdAt, failedAt, attempts, lastErr
     queued_at: timeOf(createdAt) as string,
     status: status === undefined ? null : Number(status),
   };
-  const action: Action | null = failedAt === null ? null : { type: 'send_key', license_id: licenseId };
+  const action: RemedyAction | null = failedAt === null ? null : { type: 'send_key', license_id: licenseId };
   return finding('MAIL_NOT_DELIVERED', facts, { since: timeOf(createdAt), action });
 }
 
-function explainState(
-  license: License,
-  { now, stopped, refusedSince, failedPayment }: Circumstances,
-): Finding {
+function explainState(license: License, { now, stopped, refusedSince, failedPayment }: LicenseCase): Finding {
   const { id, product, plan, customer, expiresAt } = license;
   const of = { license_id: id, product: product.name, plan: plan.name };
-  const expires_at = timeOf(paidEnd(license));
+  const expires_at = timeOf(paidUntil(license));
   const failed = failedPayment?.after?.failed_at;
   const payment_failed_at = typeof failed === 'string' ? failed : null;
   const status = liveStatus(license, now);
   if (status === 'active')
     return finding('ACTIVE', {
       ...of,
-      ...slotsOf(license),
+      ...licenseSlots(license),
       activation_type: plan.activationType,
       expires_at,
       next_payment: nextPayment(license, now),
@@ -111,7 +108,7 @@ function explainState(
         refused_more: refusedSince.isMore,
         still_downloads: entitledUntil(license, now) !== undefined,
       },
-      { since: expires_at, count: refusedSince.times, action: revival(license, now) },
+      { since: expires_at, count: refusedSince.times, action: reactivationAction(license, now) },
     );
   const reason = stopped?.after?.reason;
   return finding(
@@ -130,15 +127,15 @@ function explainState(
     {
       since: timeOf(stopped?.at),
       count: refusedSince.times,
-      action: revival(license, now) ?? { type: 'issue', plan_id: plan.id, customer },
+      action: reactivationAction(license, now) ?? { type: 'issue', plan_id: plan.id, customer },
     },
   );
 }
 
 /** Returns the action that makes a licence usable again; null if there is none. */
-export function revival(license: License, now: Date): Action | null {
+export function reactivationAction(license: License, now: Date): RemedyAction | null {
   const { id, expiresAt } = license;
-  const renewal: Action = { type: 'renew', license_id: id, for: '1y' };
+  const renewal: RemedyAction = { type: 'renew', license_id: id, for: '1y' };
   switch (liveStatus(license, now)) {
     case 'expired':
       return renewal;
@@ -150,12 +147,12 @@ export function revival(license: License, now: Date): Action | null {
   }
 }
 
-export function slotsOf({ activationLimit, activationsUsed }: License) {
+export function licenseSlots({ activationLimit, activationsUsed }: License) {
   return { activation_limit: activationLimit, activations_used: activationsUsed };
 }
 
 /** Returns the action that frees one slot. After an override or a lowered limit, more slots may be used than allowed. */
-export function raiseLimit({ id, activationsUsed }: License): Action {
+export function raiseLimit({ id, activationsUsed }: License): RemedyAction {
   return { type: 'change_limit', license_id: id, activation_limit: activationsUsed + 1 };
 }
 
@@ -171,7 +168,7 @@ const NAMES: Name[] = [
 ];
 
 /** @param more whether further licences exist */
-export function explainSeveral(listed: NamedLicense[], more: boolean): Finding {
+export function explainSeveral(listed: SearchMatch[], more: boolean): Finding {
   const matched = NAMES.flatMap((by) => {
     const license_ids = listed.filter((one) => one.by === by).map(({ license }) => license.id);
     return license_ids.length === 0 ? [] : [{ by, license_ids }];

@@ -10,18 +10,18 @@ import {
 import { LINE_PROBLEMS } from '../orders/order-events';
 import { awaitedSku } from '../orders/views';
 import { readOrderMail } from '../orders/key-mails';
-import { distinct } from './distinct';
+import { uniqueNonNull } from './distinct';
 import { finding, timeOf } from './findings';
 import type { Finding } from './finding-model';
 
 /** The latest orders of a licence that are explained: a licence that is renewed each year has many. */
-const MOST_ORDERS = 5;
+const MAX_ORDERS = 5;
 
 /** Explains the latest orders that issued or renewed a licence, oldest first. */
 export async function explainOrdersOf(db: Db, licenseId: number): Promise<Finding[]> {
   const orders = new Map((await findOrdersOfLicenses(db, [licenseId])).map((order) => [order.id, order]));
   const findings: Finding[] = [];
-  for (const order of [...orders.values()].slice(-MOST_ORDERS))
+  for (const order of [...orders.values()].slice(-MAX_ORDERS))
     findings.push(...(await explainOrder(db, order, order.role === 'issued' ? licenseId : undefined)));
   return findings;
 }
@@ -93,8 +93,10 @@ async function explainState(db: Db, order: Order): Promise<Finding> {
   const event = latest?.event ?? '';
   if (licenses.length === 0)
     return finding('ORDER_ISSUED_NOTHING', { ...of, event, reason: reasonOf(latest) }, { since });
-  const issued = distinct(licenses.filter(({ role }) => role === 'issued').map((one) => one.licenseId));
-  const renewed = distinct(licenses.filter(({ role }) => role === 'renewed').map((one) => one.licenseId));
+  const issued = uniqueNonNull(licenses.filter(({ role }) => role === 'issued').map((one) => one.licenseId));
+  const renewed = uniqueNonNull(
+    licenses.filter(({ role }) => role === 'renewed').map((one) => one.licenseId),
+  );
   return finding('ORDER', { ...of, issued, renewed, event, event_at: since ?? '' }, { since });
 }
 

@@ -1,5 +1,11 @@
 import { normalizeIdentifier } from '../licensing/core/identifiers';
-import { isLocalSite, isStagingName, mostFree, placeSite, siteOf } from '../licensing/core/staging-sites';
+import {
+  isLocalSite,
+  isStagingName,
+  maxFreeSites,
+  classifySite,
+  siteOf,
+} from '../licensing/core/staging-sites';
 import type { Activation } from '../store/licenses/activations';
 import type { License } from '../store/licenses/licenses';
 import { finding } from './findings';
@@ -59,7 +65,7 @@ export function placeOfSite(
   if (!isStaging && !isLocalSite(name)) return ordinary;
   const holders = activations.filter((one) => one.site === site && !one.free);
   const free = activations.filter((one) => one.free).length;
-  if (placeSite(name, site, holders, mostFree(activationLimit) - free).free)
+  if (classifySite(name, site, holders, maxFreeSites(activationLimit) - free).free)
     return { free: true, place: null };
   return {
     free: false,

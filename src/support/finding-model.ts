@@ -205,7 +205,7 @@ export interface StateFacts {
   ORDER_TOO_LARGE: OrderName;
   ORDER_FAILED: OrderName & { reason: string; failed_at: string | null; retry_at: string | null };
   ORDER_ISSUED_NOTHING: OrderName & { event: string; reason: string };
-  IN_ACCESS_LOG: { last_at: string; access: { code: Code; facts: object } };
+  IN_ACCESS_LOG: { last_at: string; access: { code: FindingCode; facts: object } };
   ONLY_NEARBY: { license_id: number; log_days: number };
   NOTHING_RECORDED: {
     about: 'license' | 'key' | 'hint' | 'ip';
@@ -272,10 +272,10 @@ export interface CauseFacts {
 
 export type StateCode = keyof StateFacts;
 export type CauseCode = keyof CauseFacts;
-export type Code = StateCode | CauseCode;
+export type FindingCode = StateCode | CauseCode;
 
 /** The action that resolves a finding, or leads there: an operation of the operator's API with its members. */
-export type Action =
+export type RemedyAction =
   | { type: 'renew'; license_id: number; for: string }
   | { type: 'reinstate'; license_id: number }
   | { type: 'issue'; plan_id: number; customer: string | null }
@@ -304,12 +304,12 @@ export type Action =
 /** A single finding for support. */
 export interface Finding {
   /** stable, for programs */
-  code: Code;
+  code: FindingCode;
   /** the facts of the code: StateFacts, or CauseFacts with the request */
   facts: object;
   since: string | null;
   count: number | null;
-  action: Action | null;
+  action: RemedyAction | null;
 }
 
 /** A finding about recorded accesses; `count` of them since the first. */
@@ -324,7 +324,7 @@ export interface AccessFinding extends Finding {
 export interface Cause {
   code: CauseCode;
   facts: object;
-  action: Action | null;
+  action: RemedyAction | null;
 }
 
 /** all is well; failed and works again; updates work but new sites do not; updates are refused */

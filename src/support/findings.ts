@@ -1,11 +1,11 @@
 import { formatTimestamp } from '../base/days';
 import type { LiveStatus } from '../licensing/core/states';
 import type {
-  Action,
+  RemedyAction,
   Cause,
   CauseCode,
   CauseFacts,
-  Code,
+  FindingCode,
   Finding,
   Named,
   StateCode,
@@ -14,7 +14,7 @@ import type {
 
 /** Creates findings; `support/finding-model.ts` describes them. */
 
-const TYPES: Record<Action['type'], true> = {
+const TYPES: Record<RemedyAction['type'], true> = {
   renew: true,
   reinstate: true,
   issue: true,
@@ -37,7 +37,7 @@ const TYPES: Record<Action['type'], true> = {
 };
 
 /** All types of actions, for a schema. */
-export const ACTION_TYPES = Object.keys(TYPES) as Action['type'][];
+export const ACTION_TYPES = Object.keys(TYPES) as RemedyAction['type'][];
 
 type More = Partial<Pick<Finding, 'since' | 'count' | 'action'>>;
 
@@ -52,7 +52,7 @@ export function finding<C extends StateCode>(
 export function cause<C extends CauseCode>(
   code: C,
   facts: CauseFacts[C],
-  action: Action | null = null,
+  action: RemedyAction | null = null,
 ): Cause {
   return { code, facts, action };
 }
@@ -63,7 +63,7 @@ export const CODE_OF = {
   suspended: 'SUSPENDED',
   revoked: 'REVOKED',
   cancelled: 'CANCELLED',
-} as const satisfies Record<Exclude<LiveStatus, 'active'>, Code>;
+} as const satisfies Record<Exclude<LiveStatus, 'active'>, FindingCode>;
 
 /** Returns members of a list as facts. */
 export function named(things: Named[]): Named[] {

@@ -1,8 +1,8 @@
 import { listRequestPage } from '../licensing/lists';
 import type { License } from '../licensing/licenses';
-import { latestOf } from '../store/access-log';
+import { lastSeenAt } from '../store/access-log';
 import type { Db } from '../store/engine/database';
-import { listToldSitesOf } from '../store/told';
+import { listReportedSitesOf } from '../store/reported-sites';
 
 /** The latest known use of a licence. */
 export interface LastSeen {
@@ -24,13 +24,13 @@ export async function findLastSeen(
   const {
     items: [access],
   } = await listRequestPage(db, { licenseId: id }, { limit: 1 });
-  const [told] = await listToldSitesOf(db, [id], 1);
+  const [told] = await listReportedSitesOf(db, [id], 1);
   const found: LastSeen[] = [
     ...(access === undefined
       ? []
       : [
           {
-            at: latestOf(access),
+            at: lastSeenAt(access),
             site: access.site,
             ip: access.ip,
             installed: access.installedVersion,

@@ -1,21 +1,21 @@
 import { chunksOf } from '../base/chunks';
 import { keyDigest } from '../licensing/core/keys';
-import { isOpen } from '../licensing/license-keys';
+import { isKeyActive } from '../licensing/license-keys';
 import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
 import { findKeysByDigests, findKeysByHints, type LicenseKey } from '../store/licenses/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
-import type { Likely } from './known';
-import { compareHints, hintsNear, keysNear } from './similar-keys';
+import type { CandidateLicense } from './case-state';
+import { compareHints, hintsWithinOneTypo, keysWithinOneTypo } from './similar-keys';
 import type { Slip } from './finding-model';
-import { distinct } from './distinct';
+import { uniqueNonNull } from './distinct';
 
 /** Finds the licences for which an unknown key may have been meant. */
 
 const MAX_CANDIDATES = 5;
 
 /** The likeliest slips first: certain matches, then guesses. */
-const RANK: Likely['slip'][] = [
+const RANK: CandidateLicense['slip'][] = [
   'replaced',
   'ended',
   'elsewhere',
@@ -34,41 +34,54 @@ export async function findLikely(
   hint: string,
   now: Date,
   { inHistory = true, own = true }: { inHistory?: boolean; own?: boolean } = {},
-): Promise<Likely[]> {
-  const { exact, patterns } = hintsNear(hint);
+): Promise<CandidateLicense[]> {
+  const { exact, patterns } = hintsWithinOneTypo(hint);
   const near = { exact, patterns: own ? patterns : [] };
   const found = await findKeysByHints(db, hint, near, 2 * MAX_CANDIDATES);
-  const candidates = await withLicenses(db, found, (key, license): Likely[] => {
+  const candidates = await withLicenses(db, found, (key, license): CandidateLicense[] => {
     const { keyHint: own } = key;
     const slip =
-      own === null ? undefined : isOpen(key, now) ? compareHints(hint, own) : formerSlip(key, hint);
+      own === null ? undefined : isKeyActive(key, now) ? compareHints(hint, own) : formerSlip(key, hint);
     return slip === undefined ? [] : [{ license, slip, by: 'hint' }];
   });
   if (inHistory) {
     const events = await findEvents(db, ['rekey'], { field: 'key_hint', before: hint }, MAX_CANDIDATES);
-    const replaced = await findLicensesByIds(db, distinct(events.map(({ licenseId }) => licenseId)));
-    candidates.push(...replaced.map((license): Likely => ({ license, slip: 'replaced', by: 'hint' })));
+    const replaced = await findLicensesByIds(db, uniqueNonNull(events.map(({ licenseId }) => licenseId)));
+    candidates.push(
+      ...replaced.map((license): CandidateLicense => ({ license, slip: 'replaced', by: 'hint' })),
+    );
   }
   return ranked(candidates);
 }
 
 /** A request with the ended key itself is logged with its licence, so this key was mistyped, or the request came before. */
-function formerSlip({ keyHint: own, replacedBy }: LicenseKey, hint: string): Likely['slip'] | undefined {
+function formerSlip(
+  { keyHint: own, replacedBy }: LicenseKey,
+  hint: string,
+): CandidateLicense['slip'] | undefined {
   if (own !== hint) return undefined;
   return replacedBy === null ? 'ended' : 'replaced';
 }
 
 /** Finds the licences with a key that differs from the typed one by one slip. */
-export async function findLicensesOfNearKeys(db: Db, canonical: string, now: Date): Promise<Likely[]> {
-  const near = keysNear(canonical);
-  const found: Likely[] = [];
+export async function findLicensesOfNearKeys(
+  db: Db,
+  canonical: string,
+  now: Date,
+): Promise<CandidateLicense[]> {
+  const near = keysWithinOneTypo(canonical);
+  const found: CandidateLicense[] = [];
   for (const chunk of chunksOf(near)) {
     const slips = new Map(chunk.map(({ key, slip }) => [keyDigest(key), slip]));
     found.push(
-      ...(await withLicenses(db, await findKeysByDigests(db, [...slips.keys()]), (key, license): Likely[] => {
-        const slip = slips.get(key.keyDigest) as Slip;
-        return [{ license, slip, by: 'key', hasEnded: !isOpen(key, now) }];
-      })),
+      ...(await withLicenses(
+        db,
+        await findKeysByDigests(db, [...slips.keys()]),
+        (key, license): CandidateLicense[] => {
+          const slip = slips.get(key.keyDigest) as Slip;
+          return [{ license, slip, by: 'key', hasEnded: !isKeyActive(key, now) }];
+        },
+      )),
     );
     if (found.length >= MAX_CANDIDATES) break;
   }
@@ -80,7 +93,7 @@ async function withLicenses<T>(
   keys: LicenseKey[],
   read: (key: LicenseKey, license: License) => T[],
 ): Promise<T[]> {
-  const licenses = await findLicensesByIds(db, distinct(keys.map(({ licenseId }) => licenseId)));
+  const licenses = await findLicensesByIds(db, uniqueNonNull(keys.map(({ licenseId }) => licenseId)));
   const byId = new Map(licenses.map((license) => [license.id, license]));
   return keys.flatMap((key) => {
     const license = byId.get(key.licenseId);
@@ -88,7 +101,7 @@ async function withLicenses<T>(
   });
 }
 
-function ranked(candidates: Likely[]): Likely[] {
+function ranked(candidates: CandidateLicense[]): CandidateLicense[] {
   const likeliestFirst = [...candidates].sort((a, b) => RANK.indexOf(a.slip) - RANK.indexOf(b.slip));
   const ids = likeliestFirst.map(({ license }) => license.id);
   return likeliestFirst.filter((one, i) => ids.indexOf(one.license.id) === i).slice(0, MAX_CANDIDATES);

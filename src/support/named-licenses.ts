@@ -1,8 +1,8 @@
 import { domainToUnicode } from 'node:url';
 import { chunksOf } from '../base/chunks';
-import { spellings, type ActivationType, type Spellings } from '../licensing/core/identifiers';
+import { normalizedForms, type ActivationType, type NormalizedForms } from '../licensing/core/identifiers';
 import { storedCustomer } from '../licensing/customer-email';
-import { asHint } from '../licensing/core/keys';
+import { parseKeyHint } from '../licensing/core/keys';
 import { findAccessesWith, lastAccessId, type LoggedAccess } from '../store/access-log';
 import { activationKey, findActivationsOf } from '../store/licenses/activations';
 import type { Db } from '../store/engine/database';
@@ -12,42 +12,42 @@ import {
   listLicenses,
   type License,
 } from '../store/licenses/licenses';
-import type { NamedLicense } from './known';
+import type { SearchMatch } from './case-state';
 import type { Name } from './finding-model';
-import { emailsNear } from './similar-keys';
-import { distinct } from './distinct';
+import { emailsWithinOneTypo } from './similar-keys';
+import { uniqueNonNull } from './distinct';
 
 /** Licences that a text names exactly, nearly, or in the access log. */
 
 /** The maximum of licences in a list to choose from. */
-export const MAX_LISTED = 20;
+export const MAX_NAMED_LICENSES = 20;
 /** The latest accesses that are searched for an identifier, which takes two seconds on MariaDB. */
 const LATEST_ACCESSES = 1_000_000;
 /** The maximum of accesses whose text contains the identifier, before the exact comparison. */
 const MAX_ALIKE = 5_000;
 
 /** Finds licences by customer, reference, end of key or activated identifier. Each is listed once, by id. */
-export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
-  const limit = MAX_LISTED + 1;
-  const hint = asHint(text);
+export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<SearchMatch[]> {
+  const limit = MAX_NAMED_LICENSES + 1;
+  const hint = parseKeyHint(text);
   const found: Record<'customer' | 'reference' | 'hint' | 'identifier', License[]> = {
     customer: await listLicenses(db, { customer: storedCustomer(text), limit }, now),
     reference: await listLicenses(db, { reference: text, limit }, now),
     hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
     identifier: await findLicensesByIdentifier(db, text, limit),
   };
-  const named = new Map<number, NamedLicense>();
+  const named = new Map<number, SearchMatch>();
   for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
     for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
   return [...named.values()].sort((a, b) => a.license.id - b.license.id);
 }
 
 async function findLicensesByIdentifier(db: Db, text: string, limit: number): Promise<License[]> {
-  const spelled = spellings(text);
+  const spelled = normalizedForms(text);
   const identifiers = [...new Set(Object.values(spelled))].filter((one) => one !== undefined);
   if (identifiers.length === 0) return [];
   const activations = await findActivationsOf(db, identifiers, limit);
-  const licenses = await findLicensesByIds(db, distinct(activations.map(({ licenseId }) => licenseId)));
+  const licenses = await findLicensesByIds(db, uniqueNonNull(activations.map(({ licenseId }) => licenseId)));
   const isActivated = new Set(activations.map(activationKey));
   return licenses.filter(({ id, plan }) => {
     const identifier = spelled[plan.activationType as ActivationType];
@@ -56,9 +56,9 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
 }
 
 /** Finds licences of customers whose e-mail begins with the text, or has one slip, or has its name at another provider. */
-export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
+export async function findLicensesByNearEmail(db: Db, text: string): Promise<SearchMatch[]> {
   const email = storedCustomer(text);
-  const limit = MAX_LISTED + 1;
+  const limit = MAX_NAMED_LICENSES + 1;
   // A number means an id or an order.
   if (!/^\S{3,190}$/.test(email) || /^\d+$/.test(email)) return [];
   const named = (licenses: License[], by: Name) =>
@@ -66,7 +66,7 @@ export async function findLicensesByNearEmail(db: Db, text: string): Promise<Nam
   const begun = await findLicensesOfCustomers(db, { beginning: email }, limit);
   const [name = '', provider] = email.split('@');
   if (begun.length > 0 || provider === undefined) return named(begun, 'beginning');
-  const emails = emailsNear(email);
+  const emails = emailsWithinOneTypo(email);
   const near: License[] = [];
   for (const among of chunksOf(emails)) {
     near.push(...(await findLicensesOfCustomers(db, { among }, limit)));
@@ -82,10 +82,10 @@ export async function findLogged(
   text: string,
   { limit, searched = LATEST_ACCESSES }: { limit: number; searched?: number },
 ): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
-  const spelled = spellings(text);
+  const spelled = normalizedForms(text);
   const { domain, seat } = spelled;
   // The log stores identifiers as clients sent them.
-  const texts = distinct([
+  const texts = uniqueNonNull([
     seat ?? null,
     domain ?? null,
     domain === undefined ? null : domainToUnicode(domain),
@@ -93,11 +93,11 @@ export async function findLogged(
   if (texts.length === 0) return { accesses: [], licenses: [] };
   const after = (await lastAccessId(db)) - searched;
   const alike = await findAccessesWith(db, texts, { after, limit: MAX_ALIKE });
-  const licenses = await findLicensesByIds(db, distinct(alike.map(({ licenseId }) => licenseId)));
+  const licenses = await findLicensesByIds(db, uniqueNonNull(alike.map(({ licenseId }) => licenseId)));
   const types = new Map(licenses.map(({ id, plan }) => [id, plan.activationType as ActivationType]));
   const accesses = alike
     .filter(({ identifier, licenseId }) =>
-      isSameIdentifier(spelled, spellings(identifier ?? ''), types.get(licenseId ?? 0)),
+      isSameIdentifier(spelled, normalizedForms(identifier ?? ''), types.get(licenseId ?? 0)),
     )
     .slice(0, limit);
   const named = new Set(accesses.map(({ licenseId }) => licenseId));
@@ -107,7 +107,11 @@ export async function findLogged(
   };
 }
 
-function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationType | undefined): boolean {
+function isSameIdentifier(
+  asked: NormalizedForms,
+  sent: NormalizedForms,
+  type: ActivationType | undefined,
+): boolean {
   // An invalid identifier was refused and is logged as sent.
   if (sent.seat !== undefined && sent.seat === asked.seat) return true;
   if (sent.domain === undefined || sent.domain !== asked.domain) return false;

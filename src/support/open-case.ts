@@ -1,9 +1,9 @@
 import { canonicalAddress } from '../licensing/ip-addresses';
-import { asHint, canonicalKey, writtenKey } from '../licensing/core/keys';
+import { parseKeyHint, canonicalKey, keyDigests } from '../licensing/core/keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
-import { findKeys, findMeantKey } from '../store/licenses/license-keys';
+import { findKeys, resolveKey } from '../store/licenses/license-keys';
 import { findLicense, findLicenseByReference, type License } from '../store/licenses/licenses';
 import { findOrdersNumbered } from '../store/orders/orders';
 import { inSnapshot } from '../store/engine/transaction';
@@ -55,13 +55,13 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   const isNumber = /^\d{1,15}$/.test(written);
   const numbered = isNumber ? await findLicense(db, Number(written)) : undefined;
   if (numbered) return openNumberCase(db, numbered, written, options);
-  const meant = await findMeantKey(db, writtenKey(key));
+  const meant = await resolveKey(db, keyDigests(key));
   const license = meant && (await findLicense(db, meant.licenseId));
   if (license) return openLicenseCase(db, license, options, { asked: { by: 'key', text: meant.keyDigest } });
   const named = await findLicensesNamed(db, written, options.now);
   const [only, ...others] = named;
   if (only && others.length > 0) return openListCase(named);
-  const end = asHint(written);
+  const end = parseKeyHint(written);
   if (only) {
     const asked: AskedKey | undefined =
       only.by === 'hint' && end !== undefined ? { by: 'hint', text: end } : undefined;
@@ -94,7 +94,7 @@ async function findAsked(
   return key?.licenseId === id ? { by: 'key', text: key.keyDigest } : undefined;
 }
 
-const MOST_ORDERS = 5;
+const MAX_ORDERS = 5;
 
 /** Opens a licence by its id, with a note about orders that have the same number. */
 async function openNumberCase(
@@ -107,7 +107,7 @@ async function openNumberCase(
   const findings: Finding[] = [];
   const ordered = await findLicenseByReference(db, number);
   if (ordered !== undefined && ordered.id !== license.id) findings.push(explainReference(ordered));
-  for (const order of await findOrdersNumbered(db, number, MOST_ORDERS))
+  for (const order of await findOrdersNumbered(db, number, MAX_ORDERS))
     findings.push(...(await explainOrder(db, order)));
   return { ...found, findings: [...found.findings, ...findings] };
 }

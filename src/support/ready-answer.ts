@@ -1,11 +1,11 @@
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
+import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findProduct } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import type { License } from '../store/licenses/licenses';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { writeReply, type Reply } from './reply';
-import { sortAnswer } from './sorted-answer';
-import { whatHappened } from './what-happened';
+import { groupFindings } from './grouped-findings';
+import { requestHistory } from './request-history';
 import { explain, type WhyOptions } from './why';
 
 /** Returns the answer to a licence's customer, for its page. @param options the options of `explain`, and of the mail */
@@ -26,10 +26,16 @@ export async function readyAnswer(
   },
 ): Promise<Reply> {
   const { now, language } = options;
-  const sorted = sortAnswer(await explain(db, `id:${license.id}`, options));
+  const sorted = groupFindings(await explain(db, `id:${license.id}`, options));
   const { activationType } = license.plan;
-  const happened = whatHappened(sorted, { language, now, zone, activationType, keyHints: [license.keyHint] });
-  const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), license.product.id));
+  const happened = requestHistory(sorted, {
+    language,
+    now,
+    zone,
+    activationType,
+    keyHints: [license.keyHint],
+  });
+  const entries = updateSiteNames(updateSites(await readCatalogue(db), license.product.id));
   const product = await findProduct(db, license.product.id);
   return writeReply(sorted, happened, {
     language: customerLanguage,

@@ -1,27 +1,27 @@
 import ipaddr from 'ipaddr.js';
-import { includedIn, includesNone } from '../licensing/bundles';
+import { includedProducts, includesNone } from '../licensing/bundles';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfText } from '../licensing/ip-addresses';
-import { isOpen } from '../licensing/license-keys';
+import { isKeyActive } from '../licensing/license-keys';
 import { offeredVersion } from '../licensing/updates';
 import { entitledUntil } from '../licensing/core/verdict';
-import { liveStatus, paidEnd, type LiveStatus } from '../licensing/core/states';
-import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
+import { liveStatus, paidUntil, type LiveStatus } from '../licensing/core/states';
+import { lastSeenAt, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/licenses/activations';
 import type { EventAction } from '../store/events';
 import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
-import { effective, endedKeyCause, keyFullCause, slotsOf as slotsOfKey } from './explain-keys';
-import { raiseLimit, revival, slotsOf } from './explain-license';
+import { successorOrSelf, endedKeyCause, keyFullCause, keySlots as slotsOfKey } from './explain-keys';
+import { raiseLimit, reactivationAction, licenseSlots } from './explain-license';
 import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
 import { isOfDownload } from '../texts/operators/support';
 import { cause, CODE_OF, named, timeOf } from './findings';
 import type { Cause } from './finding-model';
-import type { PresentState } from './known';
+import type { CaseState } from './case-state';
 
 /** Explains why a recorded request was refused, and whether the cause persists. The functions of this file are pure. */
-export function findCause(access: LoggedAccess, license: License | undefined, known: PresentState): Cause {
+export function findCause(access: LoggedAccess, license: License | undefined, known: CaseState): Cause {
   switch (access.outcome) {
     case 'RATE_LIMITED':
       return rateLimited(access);
@@ -68,7 +68,7 @@ function invalidRequest({ endpoint, productId }: LoggedAccess, license: License 
   return cause(productId === null ? 'BAD_PRODUCT_ID' : 'NO_KEY', {});
 }
 
-function endedKey(access: LoggedAccess, license: License, known: PresentState): Cause {
+function endedKey(access: LoggedAccess, license: License, known: CaseState): Cause {
   return withoutOthersAction(
     access,
     known,
@@ -76,7 +76,7 @@ function endedKey(access: LoggedAccess, license: License, known: PresentState): 
   );
 }
 
-function unknownKey(access: LoggedAccess, known: PresentState): Cause {
+function unknownKey(access: LoggedAccess, known: CaseState): Cause {
   const { keyHint: hint } = access;
   const candidates = hint === null ? [] : (known.likely.get(hint) ?? []);
   const end = hint?.length === 8 ? 'last_group' : 'end';
@@ -90,19 +90,19 @@ function unknownKey(access: LoggedAccess, known: PresentState): Cause {
 }
 
 /** Removes an action for another licence, which does not help the licence asked about. */
-function withoutOthersAction(access: LoggedAccess, known: PresentState, found: Cause): Cause {
+function withoutOthersAction(access: LoggedAccess, known: CaseState, found: Cause): Cause {
   return hasAnotherKey(access, known) ? { ...found, action: null } : found;
 }
 
 /** Reports whether an access came from an address of the licence asked about, with a key that cannot be meant for it. */
-export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: PresentState): boolean {
+export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: CaseState): boolean {
   if (about === undefined || keyHint === null || licenseId === about.licenseId) return false;
   return licenseId !== null || !about.keyHints.has(keyHint);
 }
 
-function wrongProduct({ productId }: LoggedAccess, { product }: License, { catalogue }: PresentState): Cause {
+function wrongProduct({ productId }: LoggedAccess, { product }: License, { catalogue }: CaseState): Cause {
   const { id, name } = product;
-  const included = includedIn(catalogue, id);
+  const included = includedProducts(catalogue, id);
   const asked = catalogue.get(productId ?? 0);
   if (asked && [id, ...included.map((one) => one.id)].includes(asked.id))
     return cause('COVERED_SINCE', { product: { id: asked.id, name: asked.name } });
@@ -126,46 +126,46 @@ function wrongProduct({ productId }: LoggedAccess, { product }: License, { catal
 }
 
 /** Explains a refusal by the licence's state at that time, which may differ from today's. */
-function unusable(access: LoggedAccess, license: License, known: PresentState): Cause {
+function unusable(access: LoggedAccess, license: License, known: CaseState): Cause {
   const { expiresAt } = license;
   const was = access.outcome === 'LICENSE_EXPIRED' ? 'expired' : stoppedAs(access, known);
   const status = liveStatus(license, known.now);
   if (status === 'active') return cause('ACTIVE_AGAIN', { was });
   // A later end was not the reason for the refusal.
-  const movedSince = status === 'expired' && expiresAt !== null && expiresAt > latestOf(access);
+  const movedSince = status === 'expired' && expiresAt !== null && expiresAt > lastSeenAt(access);
   return cause(
     CODE_OF[status],
     {
       was,
       still: status === was && !movedSince,
-      expires_at: timeOf(paidEnd(license)),
+      expires_at: timeOf(paidUntil(license)),
       older_versions: isOfDownload(access.endpoint) && entitledUntil(license, known.now) !== undefined,
     },
-    revival(license, known.now),
+    reactivationAction(license, known.now),
   );
 }
 
-export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {
+export const STATUS_BY_EVENT: Partial<Record<EventAction, LiveStatus>> = {
   suspend: 'suspended',
   revoke: 'revoked',
   cancel: 'cancelled',
 };
 
 /** Returns the state in which a licence was refused as inactive; null if the history does not contain it. */
-function stoppedAs(access: LoggedAccess, { stops }: PresentState): LiveStatus | null {
-  const at = latestOf(access);
+function stoppedAs(access: LoggedAccess, { stops }: CaseState): LiveStatus | null {
+  const at = lastSeenAt(access);
   const stop = stops.get(access.licenseId ?? 0)?.find((event) => event.at <= at);
-  return (stop && STOPPED[stop.action]) ?? null;
+  return (stop && STATUS_BY_EVENT[stop.action]) ?? null;
 }
 
 /** Explains that a key with its own limit frees only what it activated. @returns undefined if this was not the reason */
 function otherKeys(
   { endpoint, identifier, keyId }: LoggedAccess,
   { id: license_id, plan }: License,
-  { activated, keys }: PresentState,
+  { activated, keys }: CaseState,
 ): Cause | undefined {
   const known = keys.get(keyId ?? 0);
-  const own = known && effective(known);
+  const own = known && successorOrSelf(known);
   if (endpoint !== 'deactivate' || identifier === null || !own?.activationLimit) return undefined;
   const by = activated.get(activationKey({ licenseId: license_id, identifier }));
   if (by === undefined || by === own.id) return undefined;
@@ -176,12 +176,12 @@ function otherKeys(
   );
 }
 
-function held({ identifier }: LoggedAccess, { id: license_id }: License, { activated }: PresentState): Cause {
+function held({ identifier }: LoggedAccess, { id: license_id }: License, { activated }: CaseState): Cause {
   const isThere = identifier !== null && activated.has(activationKey({ licenseId: license_id, identifier }));
   return cause('HELD', {}, isThere ? { type: 'remove_activation', license_id, identifier } : null);
 }
 
-function slotRefused(access: LoggedAccess, license: License, known: PresentState): Cause {
+function slotRefused(access: LoggedAccess, license: License, known: CaseState): Cause {
   const { activated, keys, now, sites } = known;
   const { identifier, outcome, endpoint } = access;
   const { id: license_id, plan, activationLimit, activationsUsed } = license;
@@ -189,7 +189,7 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
   const byOtherKey = otherKeys(access, license, known);
   if (byOtherKey) return byOtherKey;
   const license_status = liveStatus(license, now);
-  const slots = { ...slotsOf(license), license_status, key: null, place: null };
+  const slots = { ...licenseSlots(license), license_status, key: null, place: null };
   // A free slot or a retry would not help.
   if (license_status !== 'active')
     return isFull ? cause('SLOTS_FULL', slots) : cause('NOT_ACTIVATED', { license_status });
@@ -207,7 +207,7 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
   }
   const { free, place } = placeOfSite(identifier ?? '', license, sites.get(license_id) ?? []);
   const key = keys.get(access.keyId ?? 0);
-  const limit = key && effective(key).activationLimit;
+  const limit = key && successorOrSelf(key).activationLimit;
   if (!free && activationLimit !== 0 && activationsUsed >= activationLimit)
     return cause(
       'SLOTS_FULL',
@@ -215,14 +215,14 @@ function slotRefused(access: LoggedAccess, license: License, known: PresentState
       raiseLimit(license),
     );
   if (!free && key && limit && key.used >= limit) return keyFullCause(key, license, place);
-  if (key && !isOpen(effective(key), now)) return endedKeyCause(key, license, now);
+  if (key && !isKeyActive(successorOrSelf(key), now)) return endedKeyCause(key, license, now);
   return cause('SLOT_FREE', { free_site: free });
 }
 
 function notPublished(
   access: LoggedAccess,
   license: License | undefined,
-  { now: at, catalogue, releases }: PresentState,
+  { now: at, catalogue, releases }: CaseState,
 ): Cause {
   const { productId: product_id, version, ip } = access;
   const known = releases.get(product_id ?? 0) ?? [];
@@ -241,7 +241,7 @@ function notPublished(
   if (now !== null) return cause('PUBLISHED_SINCE', { version: now });
   return cause(
     'NOTHING_PUBLISHED',
-    { includes: named(includedIn(catalogue, product_id ?? 0)) },
+    { includes: named(includedProducts(catalogue, product_id ?? 0)) },
     product_id === null ? null : { type: 'publish', product_id },
   );
 }

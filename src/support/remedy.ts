@@ -1,11 +1,11 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { RemedyButton, RemedyStep } from '../texts/operators/remedy';
-import { prolongedUntil } from '../licensing/lifecycle';
-import { liveStatus, paidEnd } from '../licensing/core/states';
+import { extendedUntil } from '../licensing/lifecycle';
+import { liveStatus, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
-import { revival } from './explain-license';
-import type { Action } from './finding-model';
-import type { SortedAnswer } from './sorted-answer';
+import { reactivationAction } from './explain-license';
+import type { RemedyAction } from './finding-model';
+import type { GroupedFindings } from './grouped-findings';
 
 /** The remedy that makes a refused licence work again, for the licence's page. The functions are pure. */
 
@@ -21,7 +21,7 @@ interface RemedyOptions {
 
 /** @returns the best step, null if updates and new sites work or the state is unknown, and the other possible steps */
 export function remedyOf(
-  answer: SortedAnswer,
+  answer: GroupedFindings,
   options: RemedyOptions,
 ): { remedy: Remedy | null; others: Remedy[] } {
   const { now } = answer;
@@ -42,18 +42,18 @@ export function remedyOf(
 /** Returns the steps that end a refusal, best first. */
 function stepsFor(
   code: string | null,
-  answer: SortedAnswer,
+  answer: GroupedFindings,
   { license, planDuration, now }: RemedyOptions,
 ): RemedyStep[] {
   const { plan, customer, product } = license;
   switch (code) {
     case 'LICENSE_EXPIRED':
     case 'LICENSE_INACTIVE': {
-      const action = revival(license, now);
-      if (action?.type === 'reinstate') return [{ type: 'reinstate', until: paidEnd(license) }];
+      const action = reactivationAction(license, now);
+      if (action?.type === 'reinstate') return [{ type: 'reinstate', until: paidUntil(license) }];
       if (action?.type !== 'renew') return [{ type: 'issue', planId: plan.id, customer }];
       const duration = planDuration ?? action.for;
-      return [{ type: 'renew', duration, until: prolongedUntil(license, duration, now) }];
+      return [{ type: 'renew', duration, until: extendedUntil(license, duration, now) }];
     }
     case 'ACTIVATION_LIMIT_REACHED':
       return [{ type: 'remove_site' }, ...moreSlots(answer, license), { type: 'change_plan' }];
@@ -78,7 +78,7 @@ function stepsFor(
 
 /** Returns steps for the limits that are reached: the licence's, the key's, or both. */
 function moreSlots(
-  { about, fullKey: key }: SortedAnswer,
+  { about, fullKey: key }: GroupedFindings,
   { activationLimit, activationsUsed }: License,
 ): RemedyStep[] {
   if (about.has('KEY_SHARED')) return [];
@@ -93,6 +93,6 @@ function moreSlots(
 }
 
 /** Returns the action of a finding about the licence or its key. */
-function actionOf({ about }: SortedAnswer, code: string): Action | null {
+function actionOf({ about }: GroupedFindings, code: string): RemedyAction | null {
   return about.get(code)?.action ?? null;
 }

@@ -1,11 +1,11 @@
-import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
+import { liveStatus, nextPayment, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
-import type { Code } from './finding-model';
+import type { FindingCode } from './finding-model';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { STOPPING_EVENTS, type ReplyCase, type ReplyFacts } from '../texts/customers/reply';
 import { readOrderReason } from '../texts/order-reason';
-import type { Entry } from './what-happened';
-import type { SortedAnswer } from './sorted-answer';
+import type { HistoryEntry } from './request-history';
+import type { GroupedFindings } from './grouped-findings';
 
 /** The mail that answers a refused customer, without a command, an IP address or a whole key. The functions are pure. */
 
@@ -18,7 +18,7 @@ interface ReplyOptions {
   product?: { renewUrl: string | null; supportUrl: string | null } | undefined;
   /** the address from the licence's plan */
   upgradeUrl?: string | null | undefined;
-  /** the update sites that Joomla lists for the licence (`joomlaEntries`); by default the name of its product */
+  /** the update sites that Joomla lists for the licence (`updateSites`); by default the name of its product */
   entries?: string | undefined;
   /** the customer's page; undefined: none */
   myUrl?: string | undefined;
@@ -38,7 +38,7 @@ export interface Reply {
 }
 
 /** @param happened the entries of the answer's requests, newest first (`whatHappened`) */
-export function writeReply(answer: SortedAnswer, happened: Entry[], options: ReplyOptions): Reply {
+export function writeReply(answer: GroupedFindings, happened: HistoryEntry[], options: ReplyOptions): Reply {
   const { language, license, product, shopName, now, myUrl } = options;
   const { greeting, closing, subject, ask, page, cases } = CUSTOMERS[language].reply;
   const replyCase = options.isAddress ? 'unknown_address' : caseOf(answer, happened, license, now);
@@ -50,7 +50,7 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
       (replyCase === 'key_ended' ? answer.successor?.key_hint : options.keyHint) ?? license?.keyHint ?? null,
     // The end of another customer's key, or of an unassigned key, would not help the customer.
     seenHint: replyCase === 'mistyped' ? (happened.find(({ near }) => near)?.near?.seen ?? null) : null,
-    endedOn: license ? paidEnd(license) : null,
+    endedOn: license ? paidUntil(license) : null,
     nextPayment: license ? nextPayment(license, now) : null,
     stoppedOn: stoppedOn(answer),
     stoppedBy: STOPPING_EVENTS.find((event) => event === stopReason?.event) ?? null,
@@ -76,8 +76,8 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
 }
 
 function caseOf(
-  { now, meant }: SortedAnswer,
-  happened: Entry[],
+  { now, meant }: GroupedFindings,
+  happened: HistoryEntry[],
   license: License | undefined,
   at: Date,
 ): ReplyCase {
@@ -107,7 +107,7 @@ function caseOf(
 }
 
 /** The refusals of a licence that is valid, by their causes. */
-const CASES: Partial<Record<Code, ReplyCase>> = {
+const CASES: Partial<Record<FindingCode, ReplyCase>> = {
   KEY_MISTYPED: 'mistyped',
   KEY_REPLACED: 'key_ended',
   KEY_ENDED: 'key_ended',
@@ -118,13 +118,13 @@ const CASES: Partial<Record<Code, ReplyCase>> = {
 };
 
 /** The refusals of an IP address without a known licence. */
-const CASES_WITHOUT_LICENSE: Partial<Record<Code, ReplyCase>> = {
+const CASES_WITHOUT_LICENSE: Partial<Record<FindingCode, ReplyCase>> = {
   NO_KEY: 'no_key',
   RATE_LIMITED: 'too_many_requests',
   OMITTED: 'too_many_requests',
 };
 
-function caseOfUnknown(meant: SortedAnswer['meant']): ReplyCase {
+function caseOfUnknown(meant: GroupedFindings['meant']): ReplyCase {
   if (meant === undefined) return 'unknown_key';
   // The end of a key is only a guess and may belong to another customer's licence, so the mail just states "not known".
   if (meant.code !== 'KEY_MISTYPED') return 'key_ended';
@@ -132,13 +132,13 @@ function caseOfUnknown(meant: SortedAnswer['meant']): ReplyCase {
 }
 
 /** Returns the slots of the key if its own limit is reached but not the licence's. */
-function slotsOf({ fullKey }: SortedAnswer, license: License | undefined): number {
+function slotsOf({ fullKey }: GroupedFindings, license: License | undefined): number {
   const { activationLimit = 0, activationsUsed = 0 } = license ?? {};
   if (fullKey === undefined || (activationLimit !== 0 && activationsUsed >= activationLimit))
     return activationLimit;
   return fullKey.activation_limit;
 }
 
-function stoppedOn({ stop }: SortedAnswer): Date | null {
+function stoppedOn({ stop }: GroupedFindings): Date | null {
   return stop?.facts.stopped_at ? new Date(stop.facts.stopped_at) : null;
 }

@@ -1,16 +1,16 @@
-import { inBothForms } from '../licensing/core/identifiers';
+import { withAsciiForm } from '../licensing/core/identifiers';
 import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { SupportTexts } from '../texts/operators/support';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { uncapitalized } from '../texts/case';
 import { readOrderReason } from '../texts/order-reason';
-import type { Code, RequestFacts, StateFacts } from './finding-model';
+import type { FindingCode, RequestFacts, StateFacts } from './finding-model';
 
 /** All codes, for a schema. */
 export const CODES = [
   ...new Set([...Object.keys(OPERATORS.en.support.findings), ...Object.keys(OPERATORS.en.support.causes)]),
-] as Code[];
+] as FindingCode[];
 
 /** Failures that leave no record here (seen on Joomla 5.3), with their row of Joomla's messages; null: not Joomla's. */
 const UNTRACED = {
@@ -43,18 +43,18 @@ export function untracedSentences(language: OperatorLanguage): { code: UntracedC
 
 /** The part of a finding that a sentence is built from. */
 interface Sayable {
-  code: Code;
+  code: FindingCode;
   facts: object;
 }
 
 // TypeScript does not know that the sentence of a code takes the facts of that code.
 type Sentences<Result> = Record<
   string,
-  ((facts: object, tell: (code: Code, facts: object) => string) => Result) | undefined
+  ((facts: object, tell: (code: FindingCode, facts: object) => string) => Result) | undefined
 >;
 
 /** Writes the facts of a finding, or of the present, as a page does: days as `12 Nov 2026`, the rest as `inWords`. */
-export function asOnPages<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
+export function formatFactsForPage<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   const written = OPERATORS[language].language;
   return rewritten(inWords(facts, language), (name, value) =>
     DAYS.has(name) ? written.day(new Date(value)) : value,
@@ -64,7 +64,7 @@ export function asOnPages<Facts extends object>(facts: Facts, language: Operator
 /** Writes sites in both forms, and reasons and actors as text. */
 export function inWords<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   return rewritten(facts, (name, value) => {
-    if (SITES.has(name)) return inBothForms(value);
+    if (SITES.has(name)) return withAsciiForm(value);
     if (name === 'reason') return reasonInWords(value, OPERATORS[language]);
     return name === 'actor' ? value.replace(/^(?:operator|token|shop):/, '') : value;
   });
@@ -111,7 +111,7 @@ export function causeOf(texts: SupportTexts, { code, facts }: Sayable): string |
 
 /** Returns a finding as a sentence. */
 export function sentenceOf(texts: SupportTexts, { code, facts }: Sayable): string {
-  const tell = (inner: Code, of: object) => sentenceOf(texts, { code: inner, facts: of });
+  const tell = (inner: FindingCode, of: object) => sentenceOf(texts, { code: inner, facts: of });
   const clause = causeOf(texts, { code, facts });
   if (clause !== undefined && isOfRequest(facts)) return texts.refused(facts.request, clause);
   return (texts.findings as Sentences<string>)[code]?.(facts, tell) ?? code;

@@ -1,4 +1,4 @@
-import { canonicalKey, hasOwnShape } from '../licensing/core/keys';
+import { canonicalKey, isNativeKey } from '../licensing/core/keys';
 import type { Slip } from './finding-model';
 
 /**
@@ -34,7 +34,7 @@ export function compareHints(seen: string, hint: string): Slip | undefined {
 }
 
 /** Returns the hints of keys that may be mistyped as `seen`: exact hints, and LIKE patterns for eight characters. */
-export function hintsNear(seen: string): { exact: string[]; patterns: string[] } {
+export function hintsWithinOneTypo(seen: string): { exact: string[]; patterns: string[] } {
   if (GROUP.test(seen))
     return { exact: [seen, ...substitutions(seen, HEX), ...transpositions(seen)], patterns: [] };
   const straight = straighten(seen);
@@ -45,7 +45,7 @@ export function hintsNear(seen: string): { exact: string[]; patterns: string[] }
 }
 
 /** Returns the hints that are recorded for mistyped keys which should end in `hint`. */
-export function hintsOfSlips(hint: string): string[] {
+export function hintsOfTypos(hint: string): string[] {
   if (!GROUP.test(hint)) return cases(hint);
   const ends = [hint.slice(-4), ...endsWithOneMissing(hint), ...confusions(hint.slice(-4))];
   return [
@@ -59,10 +59,10 @@ export function hintsOfSlips(hint: string): string[] {
 }
 
 /** Returns all keys within one slip of a canonical key, at most a few thousand, likeliest first. */
-export function keysNear(canonical: string): { key: string; slip: Slip }[] {
+export function keysWithinOneTypo(canonical: string): { key: string; slip: Slip }[] {
   const near = [
     ...ownKeysNear(canonical),
-    ...(hasOwnShape(canonical) || canonical.length > 64 ? [] : foreignKeysNear(canonical)),
+    ...(isNativeKey(canonical) || canonical.length > 64 ? [] : foreignKeysNear(canonical)),
   ];
   const likeliest = new Map(near.reverse().map(({ key, slip }) => [key, slip]));
   likeliest.delete(canonical);
@@ -70,7 +70,7 @@ export function keysNear(canonical: string): { key: string; slip: Slip }[] {
 }
 
 /** Returns all e-mail addresses within one slip of an address. */
-export function emailsNear(email: string): string[] {
+export function emailsWithinOneTypo(email: string): string[] {
   const near = [
     ...transpositions(email),
     ...deletions(email),
@@ -81,7 +81,7 @@ export function emailsNear(email: string): string[] {
 }
 
 /** Reports whether a whole key may be in our format with about one slip. Any other key's end is like too many keys. */
-export function mayBeOwn(canonical: string): boolean {
+export function mayBeNativeKey(canonical: string): boolean {
   const straight = straighten(bare(canonical));
   return isAboutAsLong(straight) && straight.replace(/[0-9A-F]/g, '').length <= 1;
 }
@@ -93,7 +93,7 @@ function ownKeysNear(canonical: string): { key: string; slip: Slip }[] {
   const regrouped = (digits: string[], slip: Slip) =>
     digits
       .map((all) => (all.match(/.{1,8}/g) ?? []).join('-'))
-      .filter(hasOwnShape)
+      .filter(isNativeKey)
       .map((key) => ({ key, slip }));
   return [
     ...regrouped([straight], asSent === straight ? 'spelling' : 'confused'),

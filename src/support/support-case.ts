@@ -1,8 +1,8 @@
 import { keyHint } from '../licensing/core/keys';
-import { latestOf, listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
+import { lastSeenAt, listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
 import { networkOfText } from '../licensing/ip-addresses';
-import { isOpen } from '../licensing/license-keys';
-import { listSpreadingKeys, SPREAD_FACTOR } from '../licensing/told';
+import { isKeyActive } from '../licensing/license-keys';
+import { listSpreadingKeys, SPREAD_FACTOR } from '../licensing/spreading';
 import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
 import { listKeys, type LicenseKey } from '../store/licenses/license-keys';
@@ -15,12 +15,12 @@ import { explainOrder, explainOrdersOf } from './explain-orders';
 import { explainUnknownKey } from './explain-unknown-key';
 import { finding } from './findings';
 import type { Finding, StateFacts, AccessFinding } from './finding-model';
-import type { PresentState, KnownKey, NamedLicense } from './known';
-import { compareHints, hintsOfSlips, mayBeOwn } from './similar-keys';
-import { distinct } from './distinct';
-import { gatherKnown, readCircumstances, readKeys } from './gather-known';
+import type { CaseState, KeyWithSuccessor, SearchMatch } from './case-state';
+import { compareHints, hintsOfTypos, mayBeNativeKey } from './similar-keys';
+import { uniqueNonNull } from './distinct';
+import { loadCaseState, loadLicenseCase, readKeys } from './load-case-state';
 import { findLicensesOfNearKeys, findLikely } from './likely-licenses';
-import { findLogged, MAX_LISTED } from './named-licenses';
+import { findLogged, MAX_NAMED_LICENSES } from './named-licenses';
 import { isOfDownload } from '../texts/operators/support';
 
 /** The data about a licence, the end of a key or an address, gathered by a bounded number of small reads. */
@@ -31,7 +31,7 @@ export interface SupportCase {
   /** the network of its latest download or check (`networkOfClient`); undefined: unknown */
   network?: string | undefined;
   /** the licences to choose from, if several match */
-  licenses?: NamedLicense[];
+  licenses?: SearchMatch[];
   findings: Finding[];
   accesses: AccessFinding[];
   /** accesses without a key of the licence from its networks: perhaps another person's, so they are not counted */
@@ -71,22 +71,22 @@ export async function openLicenseCase(
   const stored = await listKeys(db, license.id);
   const { openHints, formerHints } = await hintsOf(db, license, stored, now);
   const own = await listAccesses(db, { licenseId: license.id }, limit);
-  const keyHints = [...openHints.flatMap(hintsOfSlips), ...formerHints];
+  const keyHints = [...openHints.flatMap(hintsOfTypos), ...formerHints];
   const slips = await listAccesses(db, { licenseId: null, keyHints }, limit);
-  const ips = distinct([license.lastCheckIp, ...own.map(({ ip }) => ip)]).slice(0, MAX_ADDRESSES);
+  const ips = uniqueNonNull([license.lastCheckIp, ...own.map(({ ip }) => ip)]).slice(0, MAX_ADDRESSES);
   const accesses = newest([...own, ...slips], limit);
   const nearby = (await listAccessesNearby(db, ips, limit)).filter(
     ({ licenseId, keyHint: hint }) => licenseId !== license.id && !keyHints.includes(hint ?? ''),
   );
   const [last] = own
     .filter(({ endpoint }) => isOfDownload(endpoint))
-    .sort((a, b) => latestOf(b).getTime() - latestOf(a).getTime());
+    .sort((a, b) => lastSeenAt(b).getTime() - lastSeenAt(a).getTime());
   const ip = last?.ip ?? license.lastCheckIp;
   const network = ip === null ? undefined : networkOfText(ip);
 
-  const known: PresentState = {
+  const known: CaseState = {
     // The licence's former keys are known, and its page does not wait for a search of the whole history.
-    ...(await gatherKnown(db, [...accesses, ...nearby, ...logged.slice(0, 1)], now, [], 0)),
+    ...(await loadCaseState(db, [...accesses, ...nearby, ...logged.slice(0, 1)], now, [], 0)),
     about: { licenseId: license.id, keyHints: new Set(keyHints) },
   };
   for (const [hint, candidates] of known.likely) {
@@ -112,7 +112,7 @@ export async function openLicenseCase(
     findings: [
       ...explainLogged(logged, known),
       ...(asked && key ? explainAskedKey(key, license, { by: asked.by, now }) : []),
-      ...explainLicense(license, await readCircumstances(db, license, network, now)),
+      ...explainLicense(license, await loadLicenseCase(db, license, network, now)),
       ...shared.map(explainShared),
       ...(await explainOrdersOf(db, license.id)),
       ...(own.length > 0
@@ -140,12 +140,12 @@ async function findAsked(
   keys: LicenseKey[],
   { by, text }: AskedKey,
   now: Date,
-): Promise<KnownKey | undefined> {
+): Promise<KeyWithSuccessor | undefined> {
   const named = keys.filter(
     ({ keyDigest: digest, keyHint: hint }) => (by === 'key' ? digest : hint) === text,
   );
   // The newest of several keys with this end.
-  const key = named.find((one) => isOpen(one, now)) ?? named.at(-1);
+  const key = named.find((one) => isKeyActive(one, now)) ?? named.at(-1);
   return key && (await readKeys(db, [key.id])).get(key.id);
 }
 
@@ -162,13 +162,13 @@ async function hintsOf(
   now: Date,
 ): Promise<{ openHints: string[]; formerHints: string[] }> {
   const others = (isWanted: (key: LicenseKey) => boolean) =>
-    distinct(keys.filter(isWanted).map(({ keyHint: hint }) => hint)).reverse();
-  const openHints = distinct([main, ...others((key) => isOpen(key, now)).slice(0, MAX_OTHER_KEYS)]);
+    uniqueNonNull(keys.filter(isWanted).map(({ keyHint: hint }) => hint)).reverse();
+  const openHints = uniqueNonNull([main, ...others((key) => isKeyActive(key, now)).slice(0, MAX_OTHER_KEYS)]);
   // Keys that were replaced before licences could have several are only in the history.
   const rekeyed = await findEvents(db, ['rekey'], { licenseId: id }, 10);
-  const formerHints = distinct([
+  const formerHints = uniqueNonNull([
     ...rekeyed.map(({ before }) => (typeof before?.key_hint === 'string' ? before.key_hint : null)),
-    ...others((key) => !isOpen(key, now)).slice(0, MAX_FORMER_KEYS),
+    ...others((key) => !isKeyActive(key, now)).slice(0, MAX_FORMER_KEYS),
   ]).filter((hint) => !openHints.includes(hint));
   return { openHints, formerHints };
 }
@@ -180,7 +180,7 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
   return {
     license: undefined,
     findings: accesses.length === 0 ? [silence({ about: 'ip', ip }, logDays)] : [],
-    accesses: explainAccesses(accesses, await gatherKnown(db, accesses, now)),
+    accesses: explainAccesses(accesses, await loadCaseState(db, accesses, now)),
   };
 }
 
@@ -190,17 +190,17 @@ export async function openOrderCase(
   number: string,
   options: CaseOptions,
 ): Promise<SupportCase | undefined> {
-  const orders = await findOrdersNumbered(db, number, MAX_LISTED + 1);
+  const orders = await findOrdersNumbered(db, number, MAX_NAMED_LICENSES + 1);
   if (orders.length === 0) return undefined;
   const stored = await listOrderLicenses(
     db,
     orders.map(({ id }) => id),
   );
-  const licenses = await findLicensesByIds(db, distinct(stored.map(({ licenseId }) => licenseId)));
+  const licenses = await findLicensesByIds(db, uniqueNonNull(stored.map(({ licenseId }) => licenseId)));
   const [only, ...others] = licenses;
   if (only && others.length === 0 && orders.length === 1) return openLicenseCase(db, only, options);
   const findings: Finding[] = [];
-  for (const order of orders.slice(0, MAX_LISTED)) findings.push(...(await explainOrder(db, order)));
+  for (const order of orders.slice(0, MAX_NAMED_LICENSES)) findings.push(...(await explainOrder(db, order)));
   if (only === undefined) return { license: undefined, findings, accesses: [] };
   const list = openListCase(licenses.map((license) => ({ license, by: 'order' })));
   return { ...list, findings: [...findings, ...list.findings] };
@@ -209,7 +209,7 @@ export async function openOrderCase(
 /** Opens a licence whose customer's e-mail differs from the typed one. */
 export async function openNearEmailCase(
   db: Db,
-  { license, by }: NamedLicense,
+  { license, by }: SearchMatch,
   options: CaseOptions,
 ): Promise<SupportCase> {
   const found = await openLicenseCase(db, license, options);
@@ -232,7 +232,7 @@ export async function openLoggedCase(
       ? openLicenseCase(db, only, options, { logged: accesses })
       : openListCase(licenses.map((license) => ({ license, by: 'access' })));
   if (accesses.length === 0) return undefined;
-  const known = await gatherKnown(db, accesses, options.now);
+  const known = await loadCaseState(db, accesses, options.now);
   return {
     license: undefined,
     findings: explainLogged(accesses, known),
@@ -241,8 +241,8 @@ export async function openLoggedCase(
 }
 
 /** Lists several licences, from which support chooses. */
-export function openListCase(named: NamedLicense[]): SupportCase {
-  const listed = named.slice(0, MAX_LISTED);
+export function openListCase(named: SearchMatch[]): SupportCase {
+  const listed = named.slice(0, MAX_NAMED_LICENSES);
   return {
     license: undefined,
     licenses: listed,
@@ -260,7 +260,7 @@ export async function openHintCase(
   const { now, limit, logDays } = options;
   const accesses = await listAccesses(db, { keyHints: [hint] }, limit);
   if (accesses.length === 0 && !/\d/.test(hint)) return undefined;
-  const known = await gatherKnown(db, accesses, now);
+  const known = await loadCaseState(db, accesses, now);
   const likely = known.likely.get(hint) ?? (await findLikely(db, hint, now));
   return {
     license: undefined,
@@ -286,8 +286,8 @@ export async function openUnknownKeyCase(
   const likely =
     certain.length > 0 || hint === null
       ? certain
-      : await findLikely(db, hint, now, { inHistory: true, own: mayBeOwn(canonical) });
-  const known = await gatherKnown(db, accesses, now, hint === null ? [] : [[hint, likely]]);
+      : await findLikely(db, hint, now, { inHistory: true, own: mayBeNativeKey(canonical) });
+  const known = await loadCaseState(db, accesses, now, hint === null ? [] : [[hint, likely]]);
   return {
     license: undefined,
     findings: [

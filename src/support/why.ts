@@ -1,9 +1,9 @@
-import { includedIn, readCatalogue } from '../licensing/bundles';
+import { includedProducts, readCatalogue } from '../licensing/bundles';
 import { createReleaseFinder, decideDownload } from '../licensing/download';
 import { canonicalKey } from '../licensing/core/keys';
 import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
 import { OperatorError } from '../licensing/operator-error';
-import { liveStatus, paidEnd } from '../licensing/core/states';
+import { liveStatus, paidUntil } from '../licensing/core/states';
 import { isRefusal, judgeNewSite, type Refusal } from '../licensing/core/verdict';
 import { createPackageFinder } from '../packages/package-files';
 import type { Db } from '../store/engine/database';
@@ -12,11 +12,18 @@ import type { Release } from '../store/releases';
 import { inSnapshot } from '../store/engine/transaction';
 import { hasCause } from './explain-accesses';
 import { finding, timeOf } from './findings';
-import type { Action, Code, Finding, Name } from './finding-model';
+import type { RemedyAction, FindingCode, Finding, Name } from './finding-model';
 import { openCase } from './open-case';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
-import { adviceOf, sentenceOf, untracedSentences, asOnPages, inWords, type UntracedCode } from './sentences';
+import {
+  adviceOf,
+  sentenceOf,
+  untracedSentences,
+  formatFactsForPage,
+  inWords,
+  type UntracedCode,
+} from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
 /** The answer of `licensing why`, as data (docs/operator-api.md). */
@@ -44,13 +51,13 @@ interface WhyVerdict {
 }
 
 export interface ExplainedFinding {
-  code: Code;
+  code: FindingCode;
   /** JSON; for a recorded request it contains `request` */
   facts: object;
   sentence: string;
   since: string | null;
   count: number | null;
-  action: Action | null;
+  action: RemedyAction | null;
   /** what to do in addition to the action; null: nothing */
   advice: string | null;
 }
@@ -68,7 +75,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
   const { now, language, packagesDir, pageDays = false } = options;
   const dated = <Facts extends object>(facts: Facts) =>
-    pageDays ? asOnPages(facts, language) : inWords(facts, language);
+    pageDays ? formatFactsForPage(facts, language) : inWords(facts, language);
   return inSnapshot(db, async (trx) => {
     const {
       license,
@@ -80,7 +87,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
       nearby = [],
     } = await openKnownCase(trx, about, options);
     const isUntraced = licenses.length === 0 && !hasCause(findings, accesses);
-    const tell = (one: Finding) => explained(one, language, dated);
+    const tell = (one: Finding) => renderFinding(one, language, dated);
     return {
       license_id: license?.id ?? null,
       licenses: licenses.map((one) => ({ license_id: one.license.id, matched: one.by })),
@@ -117,7 +124,7 @@ async function openKnownCase(db: Db, about: string, options: CaseOptions): Promi
 type Dated = <Facts extends object>(facts: Facts) => Facts;
 
 /** Returns a finding with its sentences. */
-export function explained(
+export function renderFinding(
   { code, facts, since, count, action }: Finding,
   language: OperatorLanguage,
   dated: Dated = (facts) => inWords(facts, language),
@@ -160,7 +167,7 @@ async function judgeNow(
   const newSite = judgeNewSite(found, now);
   const facts: NowFacts = dated({
     license_status: liveStatus(license, now),
-    expires_at: timeOf(paidEnd(license)),
+    expires_at: timeOf(paidUntil(license)),
     version: isRefusal(update) ? null : update.version,
     activation_type: license.plan.activationType,
     ...scarcest(license, found?.key.limit),
@@ -200,7 +207,7 @@ async function judgeUpdate(
   };
   const own = await decide(product.id);
   if (!isRefusal(own) || own.refused !== 'DOWNLOAD_NOT_FOUND') return own;
-  for (const { id } of includedIn(await readCatalogue(db), product.id)) {
+  for (const { id } of includedProducts(await readCatalogue(db), product.id)) {
     const included = await decide(id);
     if (!isRefusal(included)) return included;
   }

@@ -1,7 +1,7 @@
 import { TextDecoder } from 'node:util';
 
 /** The error for bytes that are not text in any encoding that tables use. */
-export class NotText extends Error {}
+export class NotTextError extends Error {}
 
 /** The characters of Windows-1252 at 0x80 to 0x9F; the rest equals Latin-1. A blank marks a byte without a character. */
 const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
@@ -12,7 +12,7 @@ const NO_TABLE = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
 
 /**
  * Decodes a table chunk by chunk: UTF-16 if it has a byte order mark, otherwise UTF-8, or Windows-1252 if the first
- * character beyond ASCII is not UTF-8. So a damaged UTF-8 file is refused instead of decoded wrongly. @throws NotText
+ * character beyond ASCII is not UTF-8. So a damaged UTF-8 file is refused instead of decoded wrongly. @throws NotTextError
  */
 export class CellDecoder {
   #encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252' | undefined;
@@ -63,7 +63,7 @@ export class CellDecoder {
 
   #asWindows1252(bytes: Buffer): string {
     // A valid UTF-8 character before the fault shows that the file is damaged UTF-8.
-    if (!this.#isAscii || /[^\0-\x7f\ufffd]/.test(bytes.toString('utf8'))) throw new NotText();
+    if (!this.#isAscii || /[^\0-\x7f\ufffd]/.test(bytes.toString('utf8'))) throw new NotTextError();
     this.#encoding = 'windows-1252';
     return decodeWindows1252(bytes);
   }
@@ -73,14 +73,14 @@ function orNotText(decode: () => string): string {
   try {
     return decode();
   } catch {
-    throw new NotText();
+    throw new NotTextError();
   }
 }
 
 /** Decodes without TextDecoder, because some versions of Node decode Windows-1252 as Latin-1. */
 function decodeWindows1252(bytes: Buffer): string {
   const latin1 = bytes.toString('latin1');
-  if (NO_TABLE.test(latin1) || NO_CHARACTER.test(latin1)) throw new NotText();
+  if (NO_TABLE.test(latin1) || NO_CHARACTER.test(latin1)) throw new NotTextError();
   return latin1.replace(/[\x80-\x9f]/g, (one) => WINDOWS_1252.charAt(one.charCodeAt(0) - 0x80));
 }
 

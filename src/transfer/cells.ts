@@ -1,6 +1,6 @@
 import { OperatorError } from '../licensing/operator-error';
-import { requireKey } from '../licensing/issue';
-import { LEAST_KEY } from '../licensing/core/keys';
+import { parseNewKey } from '../licensing/issue';
+import { MIN_KEY_LENGTH } from '../licensing/core/keys';
 import type { StoredStatus } from '../licensing/core/states';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 
@@ -10,7 +10,7 @@ import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 const EMPTY = new Set(['null', '\\n', '-', '–', '—', 'n/a', 'none', 'never', 'undefined']);
 
 /** Returns a cell's text. Removes the apostrophe with which an export keeps spreadsheets from running a formula. */
-export function textOf(cell: string): string {
+export function cellText(cell: string): string {
   const text = cell.trim().replace(/^'(?=[=+\-@])/, '');
   return EMPTY.has(text.toLowerCase()) ? '' : text;
 }
@@ -25,16 +25,16 @@ export class KeyFault {
 /** A number in a spreadsheet's display format, which has lost digits of the key. */
 const SHOWN_NUMBER = /^[+-]?(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d(?:[.,]\d+)?e[+-]\d+)$/i;
 /** The fewest digits of a key; a shorter number is an id or an amount. */
-const LEAST_DIGITS = 12;
+const MIN_DIGITS = 12;
 
 /** Returns the canonical key, or the reason that the text is not one. An id or an amount is not, because it can be guessed. */
 export function readKey(text: string): string | KeyFault {
   if (text === '') return new KeyFault('no-key');
   try {
-    const key = requireKey(text);
+    const key = parseNewKey(text);
     if (SHOWN_NUMBER.test(key)) return new KeyFault('key-as-number');
-    if (Array.from(key).length < LEAST_KEY) return new KeyFault('key-too-short');
-    return /^\d+$/.test(key) && key.length < LEAST_DIGITS ? new KeyFault('key-of-digits') : key;
+    if (Array.from(key).length < MIN_KEY_LENGTH) return new KeyFault('key-too-short');
+    return /^\d+$/.test(key) && key.length < MIN_DIGITS ? new KeyFault('key-of-digits') : key;
   } catch (error) {
     if (error instanceof OperatorError) return new KeyFault('key-not-typed');
     throw error;

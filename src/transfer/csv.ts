@@ -1,8 +1,8 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { CellDecoder, NotText } from './cell-decoder';
+import { CellDecoder, NotTextError } from './cell-decoder';
 import { createPause } from './pause';
-import { refusal, type RefusalCode } from './refusals';
+import { importError, type ImportErrorCode } from './refusals';
 
 /** The table in a request: the file itself, or the second table of a move. */
 export type CsvPart = 'file' | 'users';
@@ -75,7 +75,7 @@ export async function* readCsv(
       const inside = record.reduce((count, cell) => count + linesInside(cell), 0);
       const line = info.lines + skipped - inside;
       if (record.length > MAX_CELLS)
-        throw refusal('many-cells', [String(line), String(MAX_CELLS)], { field: part });
+        throw importError('many-cells', [String(line), String(MAX_CELLS)], { field: part });
       yield { line, cells: record.map(textOfCell) };
     }
   } catch (error) {
@@ -89,7 +89,7 @@ export function textOfCsv(bytes: Buffer): string | undefined {
   try {
     return (decoder.decode(bytes) + decoder.end()).replace(/\r\n?/g, '\n');
   } catch (error) {
-    if (error instanceof NotText) return undefined;
+    if (error instanceof NotTextError) return undefined;
     throw error;
   }
 }
@@ -144,8 +144,8 @@ async function* unwrapped(
     }
     out += whole.slice(from, end);
     length = end - start;
-    if (length > MAX_ROW) throw refusal('long-row', [String(line)], { field: part });
-    if (lines > MAX_LINES) throw refusal('many-lines', [String(MAX_LINES)], { field: part });
+    if (length > MAX_ROW) throw importError('long-row', [String(line)], { field: part });
+    if (lines > MAX_LINES) throw importError('many-lines', [String(MAX_LINES)], { field: part });
     if (end > 0) before = whole[end - 1] as string;
     if (out !== '') yield out;
   }
@@ -181,8 +181,8 @@ async function* decode(source: AsyncIterable<Buffer>, part: CsvPart): AsyncGener
     const text = normalize(decoder.end(), true);
     if (text !== '') yield text;
   } catch (error) {
-    if (!(error instanceof NotText)) throw error;
-    throw refusal('not-text', [String(line)], { field: part });
+    if (!(error instanceof NotTextError)) throw error;
+    throw importError('not-text', [String(line)], { field: part });
   }
 }
 
@@ -197,10 +197,10 @@ function asRefusal(error: CsvError, lastLine: number, skipped: number, part: Csv
   // The parser notices an unclosed quotation mark only at the file's end, so report the line after the last complete row.
   const foundLate = error.code === 'CSV_QUOTE_NOT_CLOSED';
   const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1) + skipped;
-  return refusal(FAULTS[error.code] ?? 'no-row', [String(line)], { field: part });
+  return importError(FAULTS[error.code] ?? 'no-row', [String(line)], { field: part });
 }
 
-const FAULTS: Record<string, RefusalCode | undefined> = {
+const FAULTS: Record<string, ImportErrorCode | undefined> = {
   CSV_QUOTE_NOT_CLOSED: 'open-quote',
   CSV_INVALID_CLOSING_QUOTE: 'text-after-quote',
   INVALID_OPENING_QUOTE: 'quote-inside',

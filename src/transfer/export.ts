@@ -22,7 +22,7 @@ import {
   tableLayout,
   toLine,
   type RecordType,
-  type WholeRow,
+  type RowWithChildren,
 } from './records';
 import { inSnapshot } from '../store/engine/transaction';
 
@@ -90,7 +90,7 @@ async function addIncludes(trx: Transaction, products: Row[]): Promise<void> {
   }
 }
 
-function writeLine(type: RecordType, row: WholeRow): string {
+function writeLine(type: RecordType, row: RowWithChildren): string {
   try {
     return toLine(type, row);
   } catch {

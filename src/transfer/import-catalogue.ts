@@ -4,15 +4,23 @@ import { listPlans, lockProduct, replaceIncludes, setProduct, type Plan } from '
 import type { Row } from '../store/export';
 import { findRows, insertInChunks, lockRows } from '../store/import';
 import { statPackage } from '../packages/package-files';
-import { toColumns } from '../store/engine/row-fields';
+import { fieldsToRow } from '../store/engine/row-fields';
 import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
-import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Job } from './import-job';
-import { atLine, type Numbered } from './record-reader';
+import {
+  changeRow,
+  recordConflict,
+  hasChanges,
+  insertNew,
+  DRY_RUN_ID,
+  tally,
+  type ImportJob,
+} from './import-job';
+import { errorAtLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 /** Imports products. They are matched by id, because customers' sites use addresses that contain it. */
-export async function importProducts(job: Job, records: Numbered<'product'>[]): Promise<void> {
+export async function importProducts(job: ImportJob, records: Numbered<'product'>[]): Promise<void> {
   const ids = records.map(({ value }) => value.id);
   const existing = new Map((await findRows(job.trx, 'products', 'id', ids)).map((row) => [row.id, row]));
   const added: Numbered<'product'>[] = [];
@@ -29,14 +37,14 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
     } else {
       const here = fromRow('product', row);
       if (here.name !== value.name)
-        conflict(
+        recordConflict(
           job,
           'product',
           line,
           `product ${value.id} has another name here. If it is the same one, give it one name in both places`,
         );
       else if (here.element !== null && value.element !== null && here.element !== value.element)
-        conflict(job, 'product', line, `product ${value.id} has another element here`);
+        recordConflict(job, 'product', line, `product ${value.id} has another element here`);
       else {
         const row = toRow('product', value);
         // Keep the update XML's settings, which contain a path of this machine. Only fill empty fields.
@@ -69,7 +77,7 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
  * Sets which products the file's bundles include, after all products of the file are imported. An existing bundle keeps
  * its list; a different list in the file is a conflict.
  */
-export async function importBundles(job: Job): Promise<void> {
+export async function importBundles(job: ImportJob): Promise<void> {
   const bundles = job.bundles.splice(0);
   if (bundles.length === 0) return;
   const { trx } = job;
@@ -84,7 +92,7 @@ export async function importBundles(job: Job): Promise<void> {
   for (const { line, id, includes, counted } of bundles) {
     const refuse = (message: string) => {
       tally(job, 'product', counted, -1);
-      conflict(job, 'product', line, message);
+      recordConflict(job, 'product', line, message);
     };
     const here = whole.get(id)?.includes ?? [];
     if (!includesNone({ includes: here })) {
@@ -109,13 +117,13 @@ export async function importBundles(job: Job): Promise<void> {
 }
 
 /** Imports plans. They are matched by product and name; the id decides between plans with one name. */
-export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promise<void> {
+export async function importPlans(job: ImportJob, records: Numbered<'plan'>[]): Promise<void> {
   const named = (productId: number, name: string) => `${productId} ${name}`;
   for (const { line, value } of records) {
     if (!job.products.has(value.product_id))
-      throw atLine(line, `the file has no product ${value.product_id}`);
+      throw errorAtLine(line, `the file has no product ${value.product_id}`);
     if (value.free_staging && value.activation_type !== 'domain')
-      throw atLine(line, 'staging sites are free only on plans that count domains');
+      throw errorAtLine(line, 'staging sites are free only on plans that count domains');
     const known = (id: number) => {
       const plan = { id, productId: value.product_id, activationType: value.activation_type };
       job.plans.set(value.id, plan);
@@ -133,22 +141,22 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
     const isTaken = [...job.plans.values()].some(({ id }) => id === match?.id);
     if (match === undefined || isTaken) {
       if (!job.empty.plan && (namesakes.length > 0 || hasTwin)) {
-        conflict(
+        recordConflict(
           job,
           'plan',
           line,
           `product ${value.product_id} has several plans of this name, and which is meant cannot be told. Give each a name of its own`,
         );
-        known(NOT_WRITTEN);
+        known(DRY_RUN_ID);
       } else {
         await insertNew(job, 'plan', [{ line, value }]);
-        known(job.writes ? await findPlanId(job, value) : NOT_WRITTEN);
+        known(job.writes ? await findPlanId(job, value) : DRY_RUN_ID);
       }
       continue;
     }
     known(match.id);
     if (match.activationType !== value.activation_type) {
-      conflict(
+      recordConflict(
         job,
         'plan',
         line,
@@ -165,14 +173,14 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
 
 /** Returns the columns in which the file's plan differs from the matched plan here. */
 function planChanges(match: Plan, value: RecordOf<'plan'>): Row {
-  const here: Row = toColumns(match);
+  const here: Row = fieldsToRow(match);
   const differing = Object.entries(toRow('plan', value)).filter(
     ([column, there]) => !['id', 'created_at'].includes(column) && here[column] !== there,
   );
   return Object.fromEntries(differing);
 }
 
-async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
+async function findPlanId(job: ImportJob, plan: RecordOf<'plan'>): Promise<number> {
   if (job.empty.plan) return plan.id;
   return Math.max(
     ...(await listPlans(job.trx, plan.product_id))
@@ -182,7 +190,7 @@ async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
 }
 
 /** Imports releases, matched by product and version. The package of a published version never changes, unlike a draft's. */
-export async function importReleases(job: Job, records: Numbered<'release'>[]): Promise<void> {
+export async function importReleases(job: ImportJob, records: Numbered<'release'>[]): Promise<void> {
   const added: Numbered<'release'>[] = [];
   const productIds = [...new Set(records.map(({ value }) => value.product_id))].sort((a, b) => a - b);
   // This lock keeps other publishers of these products waiting, so that no version is stored twice in two spellings.
@@ -197,11 +205,11 @@ export async function importReleases(job: Job, records: Numbered<'release'>[]): 
   for (const record of records) {
     const { line, value } = record;
     if (!job.products.has(value.product_id))
-      throw atLine(line, `the file has no product ${value.product_id}`);
-    if (!isVersion(value.version)) throw atLine(line, '"version" is not a version');
+      throw errorAtLine(line, `the file has no product ${value.product_id}`);
+    if (!isVersion(value.version)) throw errorAtLine(line, '"version" is not a version');
     const versions = job.versions.get(value.product_id) ?? [];
     if (versions.some((other) => compareVersions(other, value.version) === 0))
-      throw atLine(
+      throw errorAtLine(
         line,
         `version ${value.version} of product ${value.product_id} was there before, or one that is the same to Joomla`,
       );
@@ -214,7 +222,7 @@ export async function importReleases(job: Job, records: Numbered<'release'>[]): 
     }
     const difference = releaseConflict(match, value);
     const changes = releaseChanges(match, value);
-    if (difference !== undefined) conflict(job, 'release', line, difference);
+    if (difference !== undefined) recordConflict(job, 'release', line, difference);
     else if (hasChanges(changes)) await changeRow(job, 'release', match.id, changes);
     else tally(job, 'release', 'same');
   }
@@ -247,7 +255,7 @@ function releaseChanges(here: RecordOf<'release'>, there: RecordOf<'release'>): 
   );
 }
 
-async function lookAtPackage(job: Job, { line, value }: Numbered<'release'>): Promise<void> {
+async function lookAtPackage(job: ImportJob, { line, value }: Numbered<'release'>): Promise<void> {
   const { packagesFrom, packagesDir, dryRun } = job.options;
   if (packagesFrom === undefined) {
     if (needsPackage(value.state) && !(await statPackage(packagesDir, value.sha256)))
@@ -258,7 +266,7 @@ async function lookAtPackage(job: Job, { line, value }: Numbered<'release'>): Pr
     ? (await packageFault(packagesDir, value.sha256)) && (await packageFault(packagesFrom, value.sha256))
     : await bringPackage(packagesFrom, packagesDir, value.sha256);
   if (fault !== undefined && needsPackage(value.state))
-    throw atLine(
+    throw errorAtLine(
       line,
       `the package ${value.sha256}.zip of version ${value.version} is ${fault} in ${packagesFrom}`,
     );

@@ -2,12 +2,12 @@ import type { Row } from '../store/export';
 import { findEventRows, findRows } from '../store/import';
 import { recordRefusals } from '../store/refusals';
 import { fromSqlTime } from '../store/engine/time';
-import { insertNew, keyHere, licenseHere, NOT_WRITTEN, tally, type Job } from './import-job';
+import { insertNew, localKeyId, localLicenseId, DRY_RUN_ID, tally, type ImportJob } from './import-job';
 import type { Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 /** Imports events. They have no key, so equal events are counted, and inserted up to the file's count. */
-export async function importEvents(job: Job, records: Numbered<'event'>[]): Promise<void> {
+export async function importEvents(job: ImportJob, records: Numbered<'event'>[]): Promise<void> {
   await importCounted(job, 'event', records, {
     keyIds: ({ value }) => [value.before, value.after].flatMap((one) => keyIdsOf(one).map(([, id]) => id)),
     toRow: ({ line, value }) => ({
@@ -16,12 +16,10 @@ export async function importEvents(job: Job, records: Numbered<'event'>[]): Prom
         before: withPlanHere(job, withKeysHere(job, value.before)),
         after: withPlanHere(job, withOrderHere(job, withKeysHere(job, value.after))),
       }),
-      license_id: licenseHere(job, line, value.license_id),
+      license_id: localLicenseId(job, line, value.license_id),
     }),
     find: (rows) => {
-      const ids = [...new Set(rows.map((row) => row.license_id as number))].filter(
-        (id) => id !== NOT_WRITTEN,
-      );
+      const ids = [...new Set(rows.map((row) => row.license_id as number))].filter((id) => id !== DRY_RUN_ID);
       return findEventRows(job.trx, ids, [...new Set(rows.map((row) => row.at as string))]);
     },
   });
@@ -37,31 +35,31 @@ function keyIdsOf(json: Json): [field: string, id: number][] {
   });
 }
 
-function withKeysHere(job: Job, json: Json): Json {
+function withKeysHere(job: ImportJob, json: Json): Json {
   const named = keyIdsOf(json).map(([field, id]) => [field, job.keys.get(id) ?? id] as const);
   return named.length === 0 ? json : { ...json, ...Object.fromEntries(named) };
 }
 
 /** Replaces the id of the shop's order that caused an event with its id here. */
-function withOrderHere(job: Job, json: Json): Json {
+function withOrderHere(job: ImportJob, json: Json): Json {
   const here = typeof json?.order === 'number' ? job.orders.get(json.order) : undefined;
   return here === undefined ? json : { ...json, order: here };
 }
 
 /** Replaces a plan's id with its id here, by which the ends of its licences are counted. */
-function withPlanHere(job: Job, json: Json): Json {
+function withPlanHere(job: ImportJob, json: Json): Json {
   const here = typeof json?.plan_id === 'number' ? job.plans.get(json.plan_id)?.id : undefined;
   return here === undefined ? json : { ...json, plan_id: here };
 }
 
 /** Imports access records, which are counted like events. */
-export async function importAccesses(job: Job, records: Numbered<'access'>[]): Promise<void> {
+export async function importAccesses(job: ImportJob, records: Numbered<'access'>[]): Promise<void> {
   await importCounted(job, 'access', records, {
     keyIds: ({ value }) => (value.key_id === null ? [] : [value.key_id]),
     toRow: ({ line, value }) => ({
       ...toRow('access', value),
-      license_id: value.license_id === null ? null : licenseHere(job, line, value.license_id),
-      key_id: value.key_id === null ? null : keyHere(job, line, value.key_id),
+      license_id: value.license_id === null ? null : localLicenseId(job, line, value.license_id),
+      key_id: value.key_id === null ? null : localKeyId(job, line, value.key_id),
     }),
     find: (rows) => findRows(job.trx, 'access_log', 'at', [...new Set(rows.map((row) => row.at as string))]),
     added: (rows) =>
@@ -87,7 +85,7 @@ interface Counting<T extends 'event' | 'access'> {
 }
 
 async function importCounted<T extends 'event' | 'access'>(
-  job: Job,
+  job: ImportJob,
   type: T,
   records: Numbered<T>[],
   { keyIds, toRow: toRowHere, find, added: afterwards }: Counting<T>,
@@ -113,7 +111,7 @@ async function importCounted<T extends 'event' | 'access'>(
   const read = () => records.map((record) => ({ record, row: toRowHere(record) }));
   const entries = read();
   // New keys of existing licences are inserted last. Equal records are counted together, so the whole batch waits for them.
-  const waits = records.some((record) => keyIds(record).some((id) => job.keys.get(id) === NOT_WRITTEN));
+  const waits = records.some((record) => keyIds(record).some((id) => job.keys.get(id) === DRY_RUN_ID));
   if (waits && job.writes) job.last.push(() => count(read()));
   else await count(entries);
 }

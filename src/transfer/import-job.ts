@@ -3,8 +3,8 @@ import { listPlans, sharePlans, type Plan } from '../store/catalogue';
 import type { Transaction } from '../store/engine/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
-import { keepRemark, type Remark } from './lines';
-import { atLine, type Numbered } from './record-reader';
+import { keepRemark, type GroupedWarning } from './lines';
+import { errorAtLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
 export interface ImportOptions {
@@ -36,10 +36,10 @@ interface Tally {
 
 export interface ImportReport {
   records: Record<RecordType, Tally>;
-  conflicts: Remark[];
+  conflicts: GroupedWarning[];
   conflicting: number;
   /** settings that cannot be stored here, and API keys that must be entered again */
-  leftOut: Remark[];
+  leftOut: GroupedWarning[];
   leftOutCount: number;
   /** the number of licences whose sealed key cannot be checked without a secret here */
   sealedUnchecked: number;
@@ -47,7 +47,7 @@ export interface ImportReport {
   packagesMissing: number;
 }
 
-export interface Job {
+export interface ImportJob {
   trx: Transaction;
   options: ImportOptions;
   report: ImportReport;
@@ -65,13 +65,13 @@ export interface Job {
   /** the plans here, keyed by their id in the file */
   plans: Map<number, LocalPlan>;
   localPlans: Map<number, LocalPlan>;
-  /** the id here, keyed by the id in the file; NOT_WRITTEN for a new licence while nothing is written */
+  /** the id here, keyed by the id in the file; DRY_RUN_ID for a new licence while nothing is written */
   licenses: Map<number, number>;
-  /** the id here of each key, keyed by its id in the file; NOT_WRITTEN as for licences, and for new keys of licences here */
+  /** the id here of each key, keyed by its id in the file; DRY_RUN_ID as for licences, and for new keys of licences here */
   keys: Map<number, number>;
   /** the keys in the file except main keys: their licence there, and the key here of their activations (null: the main key) */
   otherKeys: Map<number, { licenseId: number; key: number | null }>;
-  /** the id here of each order, keyed by its id in the file; NOT_WRITTEN as for licences */
+  /** the id here of each order, keyed by its id in the file; DRY_RUN_ID as for licences */
   orders: Map<number, number>;
   /** the ids of licences here that were matched with a record */
   matched: Set<number>;
@@ -95,9 +95,9 @@ export interface LocalPlan {
   activationType: string;
 }
 
-export const NOT_WRITTEN = 0;
+export const DRY_RUN_ID = 0;
 
-export async function startJob(trx: Transaction, options: ImportOptions): Promise<Job> {
+export async function startJob(trx: Transaction, options: ImportOptions): Promise<ImportJob> {
   const entries = async <T>(value: (type: RecordType) => T | Promise<T>) => {
     const pairs: [RecordType, T][] = [];
     for (const type of RECORD_TYPES) pairs.push([type, await value(type)]);
@@ -140,12 +140,12 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
 }
 
 /** Counts records by outcome. */
-export function tally(job: Job, type: RecordType, outcome: keyof Tally, count = 1): void {
+export function tally(job: ImportJob, type: RecordType, outcome: keyof Tally, count = 1): void {
   job.report.records[type][outcome] += count;
 }
 
 /** Counts and reports a record that cannot be imported. The whole import will be rolled back. */
-export function conflict(job: Job, type: RecordType, line: number, message: string): void {
+export function recordConflict(job: ImportJob, type: RecordType, line: number, message: string): void {
   tally(job, type, 'conflicting');
   job.writes = false;
   job.report.conflicting++;
@@ -154,7 +154,7 @@ export function conflict(job: Job, type: RecordType, line: number, message: stri
 
 /** Counts records as new, and inserts them while the import writes. `extra` columns replace or extend their own. */
 export async function insertNew<T extends RecordType>(
-  job: Job,
+  job: ImportJob,
   type: T,
   records: Numbered<T>[],
   extra: (record: Numbered<T>) => Row = () => ({}),
@@ -172,7 +172,7 @@ export async function insertNew<T extends RecordType>(
 }
 
 /** Counts a record as changed, and updates the row with this `id` while the import writes. */
-export async function changeRow(job: Job, type: RecordType, id: number, changes: Row): Promise<void> {
+export async function changeRow(job: ImportJob, type: RecordType, id: number, changes: Row): Promise<void> {
   tally(job, type, 'changed');
   if (job.writes) await updateRow(job.trx, RECORDS[type].table, id, changes);
 }
@@ -181,16 +181,16 @@ export function hasChanges(changes: Row): boolean {
   return Object.keys(changes).length > 0;
 }
 
-/** Returns the id here of a licence in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such licence */
-export function licenseHere(job: Job, line: number, id: number): number {
+/** Returns the id here of a licence in the file, or DRY_RUN_ID. @throws OperatorError when the file has no such licence */
+export function localLicenseId(job: ImportJob, line: number, id: number): number {
   const here = job.licenses.get(id);
-  if (here === undefined) throw atLine(line, `the file has no licence ${id}`);
+  if (here === undefined) throw errorAtLine(line, `the file has no licence ${id}`);
   return here;
 }
 
-/** Returns the id here of a key in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such key */
-export function keyHere(job: Job, line: number, id: number): number {
+/** Returns the id here of a key in the file, or DRY_RUN_ID. @throws OperatorError when the file has no such key */
+export function localKeyId(job: ImportJob, line: number, id: number): number {
   const here = job.keys.get(id);
-  if (here === undefined) throw atLine(line, `the file has no key ${id}`);
+  if (here === undefined) throw errorAtLine(line, `the file has no key ${id}`);
   return here;
 }

@@ -2,8 +2,8 @@ import { insertEvents, type LicenseEvent } from '../store/events';
 import type { Row } from '../store/export';
 import { insertCountedInChunks, updateRows } from '../store/import';
 import { moveActivations } from '../store/licenses/license-keys';
-import { NOT_WRITTEN, type Job } from './import-job';
-import { atLine, type Numbered } from './record-reader';
+import { DRY_RUN_ID, type ImportJob } from './import-job';
+import { errorAtLine, type Numbered } from './record-reader';
 import { toRow, type KeyRecord, type RecordOf } from './records';
 
 type LicenseRecord = RecordOf<'license'>;
@@ -24,20 +24,20 @@ interface KeyMerge {
 }
 
 /** Checks that the keys of a licence in the file fit together. @throws OperatorError when they do not */
-export function checkKeys(job: Job, { line, value }: Numbered<'license'>): void {
+export function checkImportedKeys(job: ImportJob, { line, value }: Numbered<'license'>): void {
   const byId = new Map(value.keys.map((key) => [key.id, key]));
   const main = byId.get(value.main_key_id);
-  if (main === undefined) throw atLine(line, 'the main key of this licence is not among its keys');
+  if (main === undefined) throw errorAtLine(line, 'the main key of this licence is not among its keys');
   if (main.activation_limit !== null || main.ends_at !== null || main.replaced_by !== null)
-    throw atLine(line, 'the main key of a licence has no limit and no end of its own');
+    throw errorAtLine(line, 'the main key of a licence has no limit and no end of its own');
   let before = 0;
   for (const { id, replaced_by } of value.keys) {
-    if (id <= before) throw atLine(line, "a licence's keys must ascend by id, each once");
-    if (job.keys.has(id)) throw atLine(line, `key ${id} is that of an earlier licence too`);
+    if (id <= before) throw errorAtLine(line, "a licence's keys must ascend by id, each once");
+    if (job.keys.has(id)) throw errorAtLine(line, `key ${id} is that of an earlier licence too`);
     if (replaced_by !== null && (replaced_by === id || byId.get(replaced_by)?.replaced_by !== null))
-      throw atLine(line, `key ${id} was replaced by a key that is not there, or was replaced itself`);
+      throw errorAtLine(line, `key ${id} was replaced by a key that is not there, or was replaced itself`);
     before = id;
-    job.keys.set(id, NOT_WRITTEN);
+    job.keys.set(id, DRY_RUN_ID);
   }
 }
 
@@ -124,7 +124,7 @@ export interface MergedKeys {
 }
 
 /** Writes the keys of licences that are new or locked, and sets their main keys. */
-export async function writeKeys(job: Job, all: MergedKeys[]): Promise<void> {
+export async function writeKeys(job: ImportJob, all: MergedKeys[]): Promise<void> {
   const { trx, options } = job;
   const added = all.flatMap(({ licenseId, merge }) => merge.added.map((key) => ({ licenseId, key })));
   const addedIds = await insertCountedInChunks(
@@ -181,7 +181,7 @@ function termsOf({ key_hint, label, activation_limit, ends_at }: KeyRecord, id: 
 
 /** Stores the ids here of a licence's keys, for the records that refer to them. */
 export function rememberKeys(
-  job: Job,
+  job: ImportJob,
   there: LicenseRecord,
   { mainDigest, byDigest }: KeyMerge,
   idOf: (digest: string) => number,

@@ -2,7 +2,7 @@ import { formatTimestamp } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import { metadataDifference, storedMetadata } from '../licensing/metadata';
 import { foldedDigestOfSealed, isSealedWith } from '../licensing/sealing';
-import { isFinal } from '../licensing/core/states';
+import { isTerminalStatus } from '../licensing/core/states';
 import {
   activationKey,
   findActivation,
@@ -16,26 +16,33 @@ import { customerDigest } from '../store/customer-digest';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { withKeys, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks, lockRows, updateRows } from '../store/import';
-import { findOwners, raiseRevisions } from '../store/licenses/licenses';
+import { findOwners, incrementRevisions } from '../store/licenses/licenses';
 import {
-  conflict,
+  recordConflict,
   hasChanges,
   insertNew,
-  licenseHere,
-  NOT_WRITTEN,
+  localLicenseId,
+  DRY_RUN_ID,
   tally,
-  type Job,
+  type ImportJob,
   type LocalPlan,
 } from './import-job';
-import { changesKeys, checkKeys, mergeKeys, rememberKeys, writeKeys, type MergedKeys } from './import-keys';
+import {
+  changesKeys,
+  checkImportedKeys,
+  mergeKeys,
+  rememberKeys,
+  writeKeys,
+  type MergedKeys,
+} from './import-keys';
 import { noteLine } from './lines';
-import { atLine, type Numbered } from './record-reader';
+import { errorAtLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 type MatchedLicense = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
 
 /** Imports licences. They are matched by key digests: any key in the file with any key here. */
-export async function importLicenses(job: Job, records: Numbered<'license'>[]): Promise<void> {
+export async function importLicenses(job: ImportJob, records: Numbered<'license'>[]): Promise<void> {
   for (const record of records) checkLicense(job, record);
   const values = records.map(({ value }) => value);
   const digests = values.flatMap(({ keys }) => keys.map(({ key_digest }) => key_digest));
@@ -49,28 +56,38 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
   for (const record of records) {
     const { line, value } = record;
     const ids = [...new Set(value.keys.flatMap(({ key_digest }) => owners.get(key_digest) ?? []))];
-    const match = here.get(ids[0] ?? NOT_WRITTEN);
+    const match = here.get(ids[0] ?? DRY_RUN_ID);
     const owner = value.reference === null ? undefined : ownerOf.get(value.reference);
     const merge = mergeKeys(match, value, formatTimestamp(job.options.now));
     const found: MatchedLicense = { ...record, here: match };
     if (ids.length > 1)
-      conflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
+      recordConflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
     else if (match !== undefined && job.matched.has(match.id))
-      conflict(job, 'license', line, `licence ${match.id} here has its key, and that of an earlier line`);
+      recordConflict(
+        job,
+        'license',
+        line,
+        `licence ${match.id} here has its key, and that of an earlier line`,
+      );
     else if (owner !== undefined && owner !== match?.id)
-      conflict(job, 'license', line, `its reference belongs to licence ${owner} here, which has another key`);
+      recordConflict(
+        job,
+        'license',
+        line,
+        `its reference belongs to licence ${owner} here, which has another key`,
+      );
     else if (match === undefined) added.push(found);
     else {
       const difference = licenseConflict(job, match, value);
-      if (difference !== undefined) conflict(job, 'license', line, difference);
+      if (difference !== undefined) recordConflict(job, 'license', line, difference);
       else if (hasChanges(licenseChanges(job, match, value)) || changesKeys(merge, match))
         differing.push(found);
       else tally(job, 'license', 'same');
     }
     if (match !== undefined) job.matched.add(match.id);
-    job.licenses.set(value.id, match?.id ?? NOT_WRITTEN);
+    job.licenses.set(value.id, match?.id ?? DRY_RUN_ID);
     const idsHere = new Map(match?.keys.map(({ key_digest, id }) => [key_digest, id]));
-    rememberKeys(job, value, merge, (digest) => idsHere.get(digest) ?? NOT_WRITTEN);
+    rememberKeys(job, value, merge, (digest) => idsHere.get(digest) ?? DRY_RUN_ID);
   }
   tally(job, 'license', 'new', added.length);
   if (job.writes) await insertLicenses(job, added);
@@ -80,7 +97,7 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
 
 /** Returns licences with their keys, keyed by id. */
 async function readLicenses(
-  job: Job,
+  job: ImportJob,
   read: typeof findRows | typeof lockRows,
   ids: number[],
 ): Promise<Map<number, RecordOf<'license'>>> {
@@ -88,11 +105,11 @@ async function readLicenses(
   return new Map(rows.map((row) => [row.id as number, fromRow('license', row)]));
 }
 
-function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
+function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): void {
   // Exports from before addresses were required may contain another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
-  if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
-  checkKeys(job, { line, value });
+  if (!job.plans.has(value.plan_id)) throw errorAtLine(line, `the file has no plan ${value.plan_id}`);
+  checkImportedKeys(job, { line, value });
   for (const { key_digest } of value.keys) once(job.digests, key_digest, line, 'key');
   if (value.reference !== null) once(job.references, value.reference, line, 'reference');
   const { secret, withoutSealedKeys } = job.options;
@@ -100,7 +117,7 @@ function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
   const sealed = value.keys.flatMap(({ key_sealed }) => key_sealed ?? []);
   if (sealed.length > 0 && secret === undefined) job.report.sealedUnchecked++;
   else if (secret !== undefined && !sealed.every((one) => isSealedWith(one, secret)))
-    throw atLine(
+    throw errorAtLine(
       line,
       'the key of this licence is sealed with another LICENSING_KEY_SECRET than the one set here',
       { reason: 'sealed-elsewhere' },
@@ -113,14 +130,15 @@ function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
 
 function once(lines: Map<string, number>, key: string, line: number, what: string): void {
   const before = noteLine(lines, key, line);
-  if (before !== undefined) throw atLine(line, `this licence has the same ${what} as that of line ${before}`);
+  if (before !== undefined)
+    throw errorAtLine(line, `this licence has the same ${what} as that of line ${before}`);
 }
 
-function planOf(job: Job, { plan_id }: RecordOf<'license'>): LocalPlan {
+function planOf(job: ImportJob, { plan_id }: RecordOf<'license'>): LocalPlan {
   return job.plans.get(plan_id) as LocalPlan;
 }
 
-async function insertLicenses(job: Job, added: MatchedLicense[]): Promise<void> {
+async function insertLicenses(job: ImportJob, added: MatchedLicense[]): Promise<void> {
   const rows = added.map(({ value }) => ({
     ...toRow('license', value),
     customer_digest: customerDigest(value.customer),
@@ -155,7 +173,7 @@ async function insertLicenses(job: Job, added: MatchedLicense[]): Promise<void> 
 }
 
 function licenseConflict(
-  job: Job,
+  job: ImportJob,
   here: RecordOf<'license'>,
   there: RecordOf<'license'>,
 ): string | undefined {
@@ -166,7 +184,7 @@ function licenseConflict(
     return `${name}, which has the same key, is for product ${planHere.productId} here, and for ${plan.productId} in the file`;
   if (planHere.activationType !== plan.activationType)
     return `${name} counts by ${planHere.activationType} here, and by ${plan.activationType} in the file`;
-  if (here.status !== there.status && isFinal(here.status))
+  if (here.status !== there.status && isTerminalStatus(here.status))
     return `${name} is ${here.status} here, which is final, and ${there.status} in the file`;
   if (here.reference !== null && there.reference !== null && here.reference !== there.reference)
     return `${name} has another reference here`;
@@ -177,7 +195,7 @@ function licenseConflict(
  * Returns the columns that the file changes. The operator's decisions come from the file. The greater of two counts is
  * kept, so that no use is lost. A file without metadata does not remove metadata.
  */
-function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
+function licenseChanges(job: ImportJob, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
   const row = toRow('license', there);
   const changes: Row = {};
   for (const field of DECIDED) if (here[field] !== there[field]) changes[field] = row[field] ?? null;
@@ -202,7 +220,7 @@ const DECIDED = [
 ];
 const DECISIONS = ['plan_id', 'reference', ...DECIDED] as const;
 
-async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<void> {
+async function changeLicenses(job: ImportJob, differing: MatchedLicense[]): Promise<void> {
   const { actor, now } = job.options;
   // Compare again under the lock: the service may have counted a check meanwhile, or an operator revoked a licence.
   const ids = differing.flatMap(({ here }) => here?.id ?? []);
@@ -215,7 +233,7 @@ async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<vo
     const { id } = here;
     const difference = licenseConflict(job, here, value);
     if (difference !== undefined) {
-      conflict(job, 'license', line, difference);
+      recordConflict(job, 'license', line, difference);
       continue;
     }
     merged.push({ licenseId: id, here, there: value, merge: mergeKeys(here, value, formatTimestamp(now)) });
@@ -249,18 +267,18 @@ async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<vo
  * activation that uses a slot here becomes free if the file says so, as when its production site is activated, but
  * never the reverse. A hold is only extended.
  */
-export async function importActivations(job: Job, records: Numbered<'activation'>[]): Promise<void> {
+export async function importActivations(job: ImportJob, records: Numbered<'activation'>[]): Promise<void> {
   const entries: ActivationEntry[] = records.map((record) => {
     const { line, value } = record;
     if (job.activationsOf.license !== value.license_id)
       job.activationsOf = { license: value.license_id, identifiers: new Set() };
     const { identifiers } = job.activationsOf;
     if (identifiers.has(value.identifier))
-      throw atLine(line, 'this identifier is activated on its licence already');
+      throw errorAtLine(line, 'this identifier is activated on its licence already');
     identifiers.add(value.identifier);
     if (value.key_id !== null && job.otherKeys.get(value.key_id)?.licenseId !== value.license_id)
-      throw atLine(line, `its licence has no key ${value.key_id} besides the main key`);
-    return { record, licenseId: licenseHere(job, line, value.license_id) };
+      throw errorAtLine(line, `its licence has no key ${value.key_id} besides the main key`);
+    return { record, licenseId: localLicenseId(job, line, value.license_id) };
   });
   let added = entries;
   /** the number of changes, keyed by the id of a licence that existed before */
@@ -304,27 +322,27 @@ export async function importActivations(job: Job, records: Numbered<'activation'
       await look();
       await insert(added);
       for (const { licenseId } of added) countChange(licenseId);
-      await raiseRevisions(job.trx, changes);
+      await incrementRevisions(job.trx, changes);
     });
 }
 
-async function freeActivation({ trx }: Job, entry: ActivationEntry): Promise<void> {
+async function freeActivation({ trx }: ImportJob, entry: ActivationEntry): Promise<void> {
   await lockRows(trx, 'licenses', 'id', [entry.licenseId]);
   await setFree(trx, [pairOf(entry)]);
   await recountActivations(trx, [entry.licenseId]);
 }
 
 /** Extends a hold. Checks it again under the lock, because an offline file may have been issued here meanwhile. */
-async function holdActivation({ trx }: Job, entry: ActivationEntry, heldUntil: Date): Promise<void> {
+async function holdActivation({ trx }: ImportJob, entry: ActivationEntry, heldUntil: Date): Promise<void> {
   const { licenseId, identifier } = pairOf(entry);
   await lockRows(trx, 'licenses', 'id', [licenseId]);
   const here = await findActivation(trx, licenseId, { identifier });
   if (here === undefined || (here.heldUntil ?? heldUntil) > heldUntil) return;
   await setHeldUntil(trx, [{ licenseId, identifier, heldUntil }]);
-  await raiseRevisions(trx, new Map([[licenseId, 1]]));
+  await incrementRevisions(trx, new Map([[licenseId, 1]]));
 }
 
-async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<void> {
+async function insertActivationsOf(job: ImportJob, added: ActivationEntry[]): Promise<void> {
   const ids = new Map(added.map(({ record, licenseId }) => [record, licenseId]));
   await insertNew(
     job,
@@ -352,5 +370,5 @@ function pairOf({ record, licenseId }: ActivationEntry) {
 }
 
 function isWritten({ licenseId }: { licenseId: number }): boolean {
-  return licenseId !== NOT_WRITTEN;
+  return licenseId !== DRY_RUN_ID;
 }

@@ -1,24 +1,24 @@
-import { isSameOrigin, isSealedWith } from '../licensing/sealing';
+import { keepsOrigin, isSealedWith } from '../licensing/sealing';
 import { customerDigest } from '../store/customer-digest';
 import { withOrderRows, type Row } from '../store/export';
 import { refreshWordsOfCustomers } from '../store/search-words';
 import { findRows, insertCountedInChunks, insertInChunks } from '../store/import';
 import {
   changeRow,
-  conflict,
+  recordConflict,
   hasChanges,
   insertNew,
-  licenseHere,
-  NOT_WRITTEN,
+  localLicenseId,
+  DRY_RUN_ID,
   tally,
-  type Job,
+  type ImportJob,
 } from './import-job';
 import { keepRemark } from './lines';
-import { atLine, type Numbered } from './record-reader';
+import { errorAtLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type OrderLicenseRecord, type RecordOf } from './records';
 
 /** Imports shops. They are matched by name. Settings come from the file; a secret here is kept unless the file has one. */
-export async function importShops(job: Job, records: Numbered<'shop'>[]): Promise<void> {
+export async function importShops(job: ImportJob, records: Numbered<'shop'>[]): Promise<void> {
   const { secret, withoutSealedKeys } = job.options;
   const names = records.map(({ value }) => value.name);
   const here = new Map((await findRows(job.trx, 'shops', 'name', names)).map((row) => [row.name, row]));
@@ -28,7 +28,7 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
     if (withoutSealedKeys) Object.assign(value, { secret_sealed: null, api_key_sealed: null });
     const sealed = [value.secret_sealed, value.api_key_sealed].filter((one) => one !== null);
     if (secret !== undefined && !sealed.every((one) => isSealedWith(one, secret)))
-      throw atLine(
+      throw errorAtLine(
         line,
         'the secret of this shop is sealed with another LICENSING_KEY_SECRET than the one set here',
         { reason: 'sealed-elsewhere' },
@@ -42,9 +42,9 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
       added.push(record);
       continue;
     }
-    const staysHere = value.kind === match.kind && isSameOrigin(value.site_url, match.site_url);
+    const staysHere = value.kind === match.kind && keepsOrigin(value.site_url, match.site_url);
     if ((isKeyHere || value.api_key_sealed === null) && match.api_key_sealed !== null && !staysHere)
-      throw atLine(
+      throw errorAtLine(
         line,
         `the API key that the shop ${value.name} has here belongs to another site or kind. Remove it first: licensing shop edit ${value.name} --api-key-file none`,
         { reason: 'secret-elsewhere' },
@@ -65,7 +65,7 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
 }
 
 /** Leaves out an API key. It is not sealed together with its site, so a file could send it to another site. */
-function leaveKeyOut({ report }: Job, { line, value }: Numbered<'shop'>): void {
+function leaveKeyOut({ report }: ImportJob, { line, value }: Numbered<'shop'>): void {
   value.api_key_sealed = null;
   report.leftOutCount++;
   keepRemark(
@@ -85,7 +85,7 @@ function differing(here: Row, there: Row): Row {
 }
 
 /** Imports the plans that shops' articles sell. They are matched by article and plan. */
-export async function importSkus(job: Job, records: Numbered<'sku'>[]): Promise<void> {
+export async function importSkus(job: ImportJob, records: Numbered<'sku'>[]): Promise<void> {
   const nameOf = ({ awaited, plan_id: plan }: Pick<RecordOf<'sku'>, 'awaited' | 'plan_id'>) =>
     `${awaited} ${plan}`;
   const found = job.empty.sku
@@ -97,7 +97,7 @@ export async function importSkus(job: Job, records: Numbered<'sku'>[]): Promise<
   const added: Numbered<'sku'>[] = [];
   for (const record of records) {
     const { line, value } = record;
-    if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
+    if (!job.plans.has(value.plan_id)) throw errorAtLine(line, `the file has no plan ${value.plan_id}`);
     value.plan_id = planHere(job, value.plan_id);
     const match = here.get(nameOf(value));
     if (match === undefined) added.push(record);
@@ -108,7 +108,7 @@ export async function importSkus(job: Job, records: Numbered<'sku'>[]): Promise<
 }
 
 /** Returns the id here of a plan in the file. A plan that was removed since keeps its id. */
-function planHere(job: Job, id: number): number {
+function planHere(job: ImportJob, id: number): number {
   return job.plans.get(id)?.id ?? id;
 }
 
@@ -116,7 +116,7 @@ function planHere(job: Job, id: number): number {
  * Imports orders. They are matched by shop and number. An order's effect follows from all its events, so an order with
  * different events here and in the file is a conflict.
  */
-export async function importOrders(job: Job, records: Numbered<'order'>[]): Promise<void> {
+export async function importOrders(job: ImportJob, records: Numbered<'order'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.order ? [] : await findRows(job.trx, 'orders', 'digest', digests);
   const here = new Map(
@@ -127,11 +127,11 @@ export async function importOrders(job: Job, records: Numbered<'order'>[]): Prom
     const { line, value } = record;
     checkOrder(job, record);
     const match = here.get(value.digest);
-    job.orders.set(value.id, match?.id ?? (job.empty.order && job.writes ? value.id : NOT_WRITTEN));
+    job.orders.set(value.id, match?.id ?? (job.empty.order && job.writes ? value.id : DRY_RUN_ID));
     if (match === undefined) added.push(record);
     else if (identities(match) === identities(value)) tally(job, 'order', 'same');
     else
-      conflict(
+      recordConflict(
         job,
         'order',
         line,
@@ -149,19 +149,19 @@ function identities({ events }: RecordOf<'order'>): string {
     .join();
 }
 
-function checkOrder(job: Job, { line, value }: Numbered<'order'>): void {
+function checkOrder(job: ImportJob, { line, value }: Numbered<'order'>): void {
   const lines = new Set(value.lines.map(({ id }) => id));
   for (const { license_id, line_id } of value.licenses) {
-    licenseHere(job, line, license_id);
-    if (!lines.has(line_id)) throw atLine(line, `this order has no line with the id ${line_id}`);
+    localLicenseId(job, line, license_id);
+    if (!lines.has(line_id)) throw errorAtLine(line, `this order has no line with the id ${line_id}`);
   }
   for (const list of [value.lines, value.events, value.licenses])
     if (list.some(({ id }, i) => i > 0 && id <= (list[i - 1]?.id ?? 0)))
-      throw atLine(line, "an order's lines, events and licences must each ascend by id");
+      throw errorAtLine(line, "an order's lines, events and licences must each ascend by id");
 }
 
 /** Inserts orders. Empty tables keep the file's ids; otherwise the database assigns new ones. */
-async function insertOrders(job: Job, added: Numbered<'order'>[]): Promise<void> {
+async function insertOrders(job: ImportJob, added: Numbered<'order'>[]): Promise<void> {
   const { trx } = job;
   const keepsIds = job.empty.order;
   const own = ({ id, ...row }: Row): Row => (keepsIds ? { id: id as number, ...row } : row);
@@ -215,7 +215,7 @@ async function insertOrders(job: Job, added: Numbered<'order'>[]): Promise<void>
         ...own(
           toRow('order_license', {
             ...one,
-            license_id: licenseHere(job, record.line, one.license_id),
+            license_id: localLicenseId(job, record.line, one.license_id),
             line_id: lineIds.get(one.line_id) as number,
             plans: plansHere(job, one.plans),
           }),
@@ -227,19 +227,19 @@ async function insertOrders(job: Job, added: Numbered<'order'>[]): Promise<void>
 }
 
 async function insertAll(
-  { trx }: Job,
+  { trx }: ImportJob,
   name: 'order_lines' | 'order_events' | 'order_licenses',
   rows: Row[],
 ): Promise<void> {
   if (rows.length > 0) await insertInChunks(trx, name, rows);
 }
 
-function renewedHere<T>(job: Job, renews: T): T | number {
+function renewedHere<T>(job: ImportJob, renews: T): T | number {
   return typeof renews === 'number' ? (job.licenses.get(renews) ?? renews) : renews;
 }
 
 /** Replaces the ids in a line of an event with the ids here. */
-function eventLineHere(job: Job, line: Record<string, unknown>): Record<string, unknown> {
+function eventLineHere(job: ImportJob, line: Record<string, unknown>): Record<string, unknown> {
   return {
     ...line,
     ...(typeof line.plan_id === 'number' && { plan_id: planHere(job, line.plan_id) }),
@@ -248,7 +248,7 @@ function eventLineHere(job: Job, line: Record<string, unknown>): Record<string, 
 }
 
 /** Replaces the plan ids of a sold licence with the ids here: its first plan, its former plan, and those of its upgrades. */
-function plansHere(job: Job, { base, had, upgrades, ...others }: OrderLicenseRecord['plans']) {
+function plansHere(job: ImportJob, { base, had, upgrades, ...others }: OrderLicenseRecord['plans']) {
   const sold = (one: unknown): unknown => {
     const plan = (one as { plan?: unknown } | null)?.plan;
     return typeof plan === 'number' ? { ...(one as object), plan: planHere(job, plan) } : one;
@@ -263,7 +263,7 @@ function plansHere(job: Job, { base, had, upgrades, ...others }: OrderLicenseRec
 }
 
 /** Imports shop links. They are matched by digest. An existing link keeps its target, but an address follows the file. */
-export async function importShopLinks(job: Job, records: Numbered<'shop_link'>[]): Promise<void> {
+export async function importShopLinks(job: ImportJob, records: Numbered<'shop_link'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.shop_link ? [] : await findRows(job.trx, 'shop_links', 'digest', digests);
   const here = new Map(found.map((row) => [row.digest, fromRow('shop_link', row)]));
@@ -279,7 +279,7 @@ export async function importShopLinks(job: Job, records: Numbered<'shop_link'>[]
 }
 
 /** Imports customers. They are matched by address, and their data comes from the file. */
-export async function importCustomers(job: Job, records: Numbered<'customer'>[]): Promise<void> {
+export async function importCustomers(job: ImportJob, records: Numbered<'customer'>[]): Promise<void> {
   const digests = records.map(({ value }) => value.digest);
   const found = job.empty.customer ? [] : await findRows(job.trx, 'customers', 'digest', digests);
   const here = new Map(found.map((row) => [row.digest, row]));

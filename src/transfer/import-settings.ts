@@ -1,12 +1,12 @@
 import { findRows } from '../store/import';
 import { settingRevision } from '../store/settings';
-import { changeRow, insertNew, tally, type Job } from './import-job';
+import { changeRow, insertNew, tally, type ImportJob } from './import-job';
 import { keepRemark } from './lines';
 import type { Numbered } from './record-reader';
 import { fromRow } from './records';
 
 /** Imports settings. They are matched by name, and the file's values win. Reports those that a seller could not set here. */
-export async function importSettings(job: Job, all: Numbered<'setting'>[]): Promise<void> {
+export async function importSettings(job: ImportJob, all: Numbered<'setting'>[]): Promise<void> {
   const { report, options } = job;
   const records = all.filter(({ line, value: { name, value } }) => {
     const fault = options.settingFault(name, value);

@@ -2,8 +2,8 @@ import { formatTimestamp } from '../base/days';
 import { isSealedWith } from '../licensing/sealing';
 import type { Row } from '../store/export';
 import { deleteRow, findRows } from '../store/import';
-import { changeRow, conflict, hasChanges, insertNew, tally, type Job } from './import-job';
-import { atLine, type Numbered } from './record-reader';
+import { changeRow, recordConflict, hasChanges, insertNew, tally, type ImportJob } from './import-job';
+import { errorAtLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 type KeyRecord = RecordOf<'signing_key'>;
@@ -13,7 +13,7 @@ type KeyRecord = RecordOf<'signing_key'>;
  * here that has never signed: `init` made it before the former installation was imported. The older key signs, so that
  * customers' software continues to accept signatures.
  */
-export async function importSigningKeys(job: Job, records: Numbered<'signing_key'>[]): Promise<void> {
+export async function importSigningKeys(job: ImportJob, records: Numbered<'signing_key'>[]): Promise<void> {
   for (const { line, value } of records) checkKey(job, line, value);
   const kids = records.map(({ value }) => value.kid);
   const here = new Map(
@@ -28,7 +28,7 @@ export async function importSigningKeys(job: Job, records: Numbered<'signing_key
     const match = here.get(value.kid);
     if (match?.x === value.x) await mergeKey(job, match, value);
     else if (match !== undefined && match.token_days > 0)
-      conflict(job, 'signing_key', line, `signing key ${value.kid} here is another, and has signed`);
+      recordConflict(job, 'signing_key', line, `signing key ${value.kid} here is another, and has signed`);
     else {
       if (match !== undefined && job.writes) await deleteRow(job.trx, 'signing_keys', match.id);
       added.push(record);
@@ -37,8 +37,8 @@ export async function importSigningKeys(job: Job, records: Numbered<'signing_key
   await insertNew(job, 'signing_key', added);
 }
 
-function checkKey(job: Job, line: number, value: KeyRecord): void {
-  if (job.signingKeys.has(value.kid)) throw atLine(line, `signing key ${value.kid} is there twice`);
+function checkKey(job: ImportJob, line: number, value: KeyRecord): void {
+  if (job.signingKeys.has(value.kid)) throw errorAtLine(line, `signing key ${value.kid} is there twice`);
   job.signingKeys.add(value.kid);
   const { secret, withoutSealedKeys, now, actor } = job.options;
   if (withoutSealedKeys) {
@@ -47,13 +47,17 @@ function checkKey(job: Job, line: number, value: KeyRecord): void {
     if (value.retired_at === null)
       Object.assign(value, { retired_at: formatTimestamp(now), retired_by: actor });
   } else if (value.sealed !== null && secret !== undefined && !isSealedWith(value.sealed, secret))
-    throw atLine(line, 'this signing key is sealed with another LICENSING_KEY_SECRET than the one set here', {
-      reason: 'sealed-elsewhere',
-    });
+    throw errorAtLine(
+      line,
+      'this signing key is sealed with another LICENSING_KEY_SECRET than the one set here',
+      {
+        reason: 'sealed-elsewhere',
+      },
+    );
 }
 
 /** Merges a key that exists in both places. If it is retired or compromised in one of them, the merged key is too. */
-async function mergeKey(job: Job, here: KeyRecord, there: KeyRecord): Promise<void> {
+async function mergeKey(job: ImportJob, here: KeyRecord, there: KeyRecord): Promise<void> {
   const merged: KeyRecord = {
     ...here,
     sealed: here.sealed ?? there.sealed,

@@ -5,7 +5,7 @@ import { recountMoney } from '../store/orders/money';
 import { refreshWords } from '../store/search-words';
 import { importBundles, importPlans, importProducts, importReleases } from './import-catalogue';
 import { importAccesses, importEvents } from './import-history';
-import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
+import { startJob, type ImportOptions, type ImportReport, type ImportJob } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
 import { importSigningKeys } from './import-signing-keys';
 import { importCustomers, importOrders, importShopLinks, importShops, importSkus } from './import-orders';
@@ -48,12 +48,12 @@ function refusal({ conflicts, conflicting }: ImportReport): OperatorError {
   );
 }
 
-function importBatch(job: Job, batch: AnyBatch): Promise<void> {
+function importBatch(job: ImportJob, batch: AnyBatch): Promise<void> {
   const [first, last] = [batch.records[0]?.line ?? 0, batch.records.at(-1)?.line ?? 0];
   return explainDuplicates(() => importRecordsOf(job, batch), `Lines ${first} to ${last}`);
 }
 
-async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
+async function importRecordsOf(job: ImportJob, batch: AnyBatch): Promise<void> {
   switch (batch.type) {
     case 'product':
       return importProducts(job, batch.records);

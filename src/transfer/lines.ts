@@ -1,4 +1,4 @@
-export interface Remark {
+export interface GroupedWarning {
   /** the first line that the remark concerns */
   line: number;
   message: string;
@@ -17,7 +17,7 @@ export function keepFirst<T>(kept: T[], one: T): void {
 }
 
 /** Adds a line to the remark with the same message, or adds a remark unless the list is full. */
-export function keepRemark(kept: Remark[], line: number, message: string): void {
+export function keepRemark(kept: GroupedWarning[], line: number, message: string): void {
   const same = kept.find((one) => one.message === message);
   if (same === undefined) keepFirst(kept, { line, message, count: 1, lines: [line] });
   else {
@@ -27,7 +27,7 @@ export function keepRemark(kept: Remark[], line: number, message: string): void 
 }
 
 /** Returns remarks as text, one per line. `total` is the number of lines concerned, including remarks that were not kept. */
-export function describeRemarks(remarks: Remark[], total: number): string {
+export function describeRemarks(remarks: GroupedWarning[], total: number): string {
   const more = total - remarks.reduce((sum, { count }) => sum + count, 0);
   return [
     ...[...remarks].sort((a, b) => a.line - b.line).map((one) => `  ${linesOf(one)}: ${one.message}`),
@@ -35,7 +35,7 @@ export function describeRemarks(remarks: Remark[], total: number): string {
   ].join('\n');
 }
 
-function linesOf({ lines, count }: Remark): string {
+function linesOf({ lines, count }: GroupedWarning): string {
   const more = count - lines.length;
   return `line${count === 1 ? '' : 's'} ${lines.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -1,7 +1,7 @@
 import { jsonOf } from '../base/json';
 import { storedMetadata, type Metadata } from '../licensing/metadata';
 import { storedKey } from '../licensing/sealing';
-import { placeSites, type PlacedSite } from '../licensing/core/staging-sites';
+import { classifySites, type ClassifiedSite } from '../licensing/core/staging-sites';
 import type { StoredStatus } from '../licensing/core/states';
 import type { Activation } from '../store/licenses/activations';
 import type { Plan } from '../store/catalogue';
@@ -10,17 +10,17 @@ import { isDuplicate } from '../store/engine/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { insertCountedInChunks, insertInChunks } from '../store/import';
 import { insertLicenses } from '../store/licenses/licenses';
-import { toColumns } from '../store/engine/row-fields';
-import { refusal } from './refusals';
+import { fieldsToRow } from '../store/engine/row-fields';
+import { importError } from './refusals';
 
 /** Inserts another system's licences, both for the CSV importer and for moves from a system with its own source. */
 
 /** A licence to be inserted, with its keys and activations. */
-export interface NewLicense {
+export interface ImportedLicense {
   /** the main key in canonical form */
   key: string;
   /** further keys */
-  otherKeys: OtherKey[];
+  otherKeys: AdditionalKey[];
   plan: Plan;
   status: StoredStatus;
   /** the maximum number of sites; 0 for any number */
@@ -35,7 +35,7 @@ export interface NewLicense {
   sites: NewSite[];
 }
 
-export interface OtherKey {
+export interface AdditionalKey {
   /** the key in canonical form */
   key: string;
   /** null for the licence's limit */
@@ -45,7 +45,7 @@ export interface OtherKey {
 }
 
 /** A site to store, and the key that activated it. */
-export interface NewSite extends PlacedSite {
+export interface NewSite extends ClassifiedSite {
   /** the index in `otherKeys`; undefined for the main key */
   otherKey?: number | undefined;
 }
@@ -62,12 +62,12 @@ export function placeAll(
   plan: Plan,
   limit: number,
   identifiers: string[],
-): { sites: PlacedSite[]; used: number } {
-  const sites = placeSites(plan, limit, identifiers);
+): { sites: ClassifiedSite[]; used: number } {
+  const sites = classifySites(plan, limit, identifiers);
   return { sites, used: slotsOf(sites) };
 }
 
-function slotsOf(sites: PlacedSite[]): number {
+function slotsOf(sites: ClassifiedSite[]): number {
   return sites.filter(({ free }) => !free).length;
 }
 
@@ -77,7 +77,7 @@ function slotsOf(sites: PlacedSite[]): number {
  */
 export async function insertNewLicenses(
   trx: Transaction,
-  added: NewLicense[],
+  added: ImportedLicense[],
   { actor, secret, now }: ImportContext,
 ): Promise<number[]> {
   const licenses = added.map(({ key, plan, metadata, sites, otherKeys: _others, ...license }) => ({
@@ -122,21 +122,21 @@ export async function insertNewLicenses(
     return ids;
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    throw refusal('meanwhile');
+    throw importError('meanwhile');
   }
 }
 
 /** Inserts keys. @returns their ids, in the same order @throws a duplicate error (`isDuplicate`) when a key already exists */
 export function insertOtherKeys(
   trx: Transaction,
-  keys: (OtherKey & { licenseId: number })[],
+  keys: (AdditionalKey & { licenseId: number })[],
   { secret, now }: Pick<ImportContext, 'secret' | 'now'>,
 ): Promise<number[]> {
   return insertCountedInChunks(
     trx,
     'license_keys',
     keys.map(({ key, licenseId, limit, endsAt }) =>
-      toColumns({
+      fieldsToRow({
         ...storedKey(key, secret),
         licenseId,
         label: null,
@@ -151,11 +151,11 @@ export function insertOtherKeys(
 /** Inserts activations without a name or address. The caller counts the slots. */
 export async function insertSites(
   trx: Transaction,
-  sites: (PlacedSite & Pick<Activation, 'licenseId' | 'keyId'>)[],
+  sites: (ClassifiedSite & Pick<Activation, 'licenseId' | 'keyId'>)[],
   now: Date,
 ): Promise<void> {
   const rows = sites.map((site): Activation => {
     return { ...site, name: null, ip: null, heldUntil: null, activatedAt: now };
   });
-  if (rows.length > 0) await insertInChunks(trx, 'activations', rows.map(toColumns));
+  if (rows.length > 0) await insertInChunks(trx, 'activations', rows.map(fieldsToRow));
 }

@@ -17,7 +17,7 @@ import { PLAN, PRODUCT } from '../store/columns/catalogue';
 import { kindOf, type Kind } from '../store/columns/kinds';
 import type { TableName } from '../store/engine/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
-import { RELEASE_STATES, WHOLE_ROLLOUT } from '../store/releases';
+import { RELEASE_STATES, FULL_ROLLOUT } from '../store/releases';
 
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
@@ -38,7 +38,7 @@ interface Field<T> {
 }
 
 /** A row, with the rows of a licence's keys, or of an order's lines, events and licences. */
-export type WholeRow = Record<string, SqlValue | Row[]>;
+export type RowWithChildren = Record<string, SqlValue | Row[]>;
 
 interface RecordLayout<F> {
   table: TableName;
@@ -140,7 +140,7 @@ export const RECORDS = {
     version: ascii(64),
     state: oneOf(RELEASE_STATES),
     changelog: text(4_000_000),
-    rollout: integer(1, WHOLE_ROLLOUT),
+    rollout: integer(1, FULL_ROLLOUT),
     security: flag(),
     notified_at: nullable(time()),
     published_at: nullable(time()),
@@ -354,7 +354,7 @@ export function tableLayout(type: RowType): TableLayout {
 }
 
 /** Returns a row as a line of the file, without the line end. */
-export function toLine(type: RecordType, row: WholeRow): string {
+export function toLine(type: RecordType, row: RowWithChildren): string {
   return JSON.stringify({ type, ...fromRow(type, row) });
 }
 
@@ -369,7 +369,7 @@ export function toRow<T extends RowType>(type: T, value: RecordOf<T>): Row {
 }
 
 /** Returns a whole row as a record. */
-export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> {
+export function fromRow<T extends RowType>(type: T, row: RowWithChildren): RecordOf<T> {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
   ) as RecordOf<T>;
@@ -383,13 +383,13 @@ export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
 };
 
 /** Adds the missing fields to a record of the previous version's file, including the records in its lists. */
-export function completeFormer(type: RowType, value: Record<string, unknown>): void {
+export function upgradeOldRecord(type: RowType, value: Record<string, unknown>): void {
   for (const [name, one] of Object.entries(NEW_FIELDS[type] ?? {})) value[name] ??= one;
   const [of, listed]: [RowType, unknown] =
     type === 'license' ? ['key', value.keys] : ['order_event', type === 'order' ? value.events : undefined];
   if (Array.isArray(listed))
     for (const one of listed as unknown[])
-      if (typeof one === 'object' && one !== null) completeFormer(of, one as Record<string, unknown>);
+      if (typeof one === 'object' && one !== null) upgradeOldRecord(of, one as Record<string, unknown>);
 }
 
 /** Returns the fault that keeps a line from being a record of this type, without repeating values; undefined if none. */

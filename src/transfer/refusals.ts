@@ -1,6 +1,6 @@
 import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../licensing/operator-error';
 import { moved } from '../texts/operators/en/moved';
-import { say } from './moving/sayings';
+import { importMessageOf } from './moving/import-messages';
 
 /** The refusals of tables and moves: a code, and its sentence's values. Each interface words it (texts, `moved.refusals`). */
 
@@ -13,15 +13,15 @@ declare module '../licensing/operator-error' {
   }
 }
 
-export type RefusalCode = keyof typeof moved.refusals;
+export type ImportErrorCode = keyof typeof moved.refusals;
 
 /** Returns the error of a refusal. @param facts the values in its sentence, never a cell's text, which may be a key */
-export function refusal(
-  code: RefusalCode,
+export function importError(
+  code: ImportErrorCode,
   facts: readonly string[] = [],
   { as, field }: { as?: OperatorErrorCode; field?: string } = {},
 ): OperatorError {
-  return new OperatorError(say(moved.refusals, { code, facts }), {
+  return new OperatorError(importMessageOf(moved.refusals, { code, facts }), {
     code: as ?? (field === undefined ? 'REFUSED' : 'INVALID_REQUEST'),
     field,
     facts: { reason: 'import-refused', code, facts },
@@ -31,5 +31,5 @@ export function refusal(
 /** Returns a refusal in the words of a page; undefined for another error. */
 export function wordsOf(refusals: typeof moved.refusals, facts?: RefusalFacts): string | undefined {
   if (facts?.reason !== 'import-refused') return undefined;
-  return say(refusals, { code: facts.code as RefusalCode, facts: facts.facts });
+  return importMessageOf(refusals, { code: facts.code as ImportErrorCode, facts: facts.facts });
 }

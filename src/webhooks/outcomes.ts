@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import { createBatches } from '../licensing/core/batches';
 import type { Db } from '../store/engine/database';
-import { claimNextOfLanes, recordOutcomes, releaseLane, type Delivery, type Lane } from '../store/deliveries';
+import { claimNextInLanes, recordOutcomes, releaseLane, type Delivery, type Lane } from '../store/deliveries';
 import { isLockConflict, reasonCode } from '../store/engine/errors';
-import { untilRecorded } from '../store/outbox';
+import { retryUntilRecorded } from '../store/outbox';
 import type { WebhookRow } from '../store/webhooks';
 
 /** A claimed delivery, with its receiver as it was read after the claim. */
-export interface Claim {
+export interface ClaimedDelivery {
   row: Delivery;
   webhook: WebhookRow;
 }
@@ -23,12 +23,12 @@ interface Attempt {
  * @param withReceivers reads the receivers of claimed rows
  * @returns the next row of the same lane, if this one was delivered
  */
-export function createRecorder(
+export function createOutcomeRecorder(
   db: Db,
   { now, stopping }: { now: () => Date; stopping: AbortSignal },
-  withReceivers: (rows: Delivery[]) => Promise<Claim[]>,
+  withReceivers: (rows: Delivery[]) => Promise<ClaimedDelivery[]>,
   log: Logger,
-): (row: Delivery, outcome: Partial<Delivery>) => Promise<Claim | undefined> {
+): (row: Delivery, outcome: Partial<Delivery>) => Promise<ClaimedDelivery | undefined> {
   const record = createBatches(async (attempts: Attempt[]) => {
     const recorded = await recordTogether(db, attempts);
     const delivered = attempts.filter(({ outcome }, i) => recorded[i] === true && outcome.sentAt);
@@ -46,11 +46,11 @@ export function createRecorder(
   });
 
   /** Claims the next rows of the lanes. A replay's lane has its own order, and is only released. */
-  async function claimBehind(rows: (Lane & Pick<Delivery, 'kind'>)[]): Promise<Claim[]> {
+  async function claimBehind(rows: (Lane & Pick<Delivery, 'kind'>)[]): Promise<ClaimedDelivery[]> {
     try {
       const ordered = stopping.aborted ? [] : rows.filter(({ kind }) => kind === 'webhook');
       for (const row of rows) if (!ordered.includes(row)) await releaseLane(db, row, now());
-      return await withReceivers(await claimNextOfLanes(db, ordered, now()));
+      return await withReceivers(await claimNextInLanes(db, ordered, now()));
     } catch (error) {
       // The outcomes stay recorded. The next rows are found when the claims of the delivered rows would have expired.
       log.warn({ reason: reasonCode(error) }, 'webhooks wait: the outbox cannot be read');
@@ -59,7 +59,10 @@ export function createRecorder(
   }
 
   return async (row, outcome) => {
-    const { isTaken, next } = await untilRecorded(() => record({ row, outcome }), row, { now, stopping });
+    const { isTaken, next } = await retryUntilRecorded(() => record({ row, outcome }), row, {
+      now,
+      stopping,
+    });
     if (!isTaken)
       log.warn({ delivery: row.id }, 'another instance has taken this webhook over: it may arrive twice');
     return next;

@@ -11,7 +11,7 @@ import { requireLabel } from '../licensing/fields';
 import { OperatorError } from '../licensing/operator-error';
 import { isSubscribed, WEBHOOK_TYPES, webhookRow, type WebhookType } from '../licensing/webhook-events';
 import {
-  countWaiting,
+  countWaitingDeliveries,
   findDelivery,
   listDeliveries as listStored,
   listWaitingDeliveries,
@@ -32,7 +32,7 @@ import {
   type WebhookRow,
 } from '../store/webhooks';
 import { createAddressRules, requireWebhookUrl } from './addresses';
-import { generateSecret, opensSecrets, sealSecret } from './signing';
+import { generateWebhookSecret, canOpenSecrets, sealSecret } from './signing';
 
 declare module '../licensing/operator-error' {
   interface Refusals {
@@ -54,7 +54,7 @@ interface WebhookSettings {
   webhookNetworks: readonly string[];
 }
 
-export interface WebhookFields {
+export interface ReceiverFields {
   url: string;
   /** types and patterns */
   events: string[];
@@ -71,7 +71,7 @@ const MAX_EVENTS = 30;
  */
 export async function addWebhook(
   db: Db,
-  fields: WebhookFields,
+  fields: ReceiverFields,
   { actor, now }: { actor: string; now: Date },
   settings: WebhookSettings,
 ): Promise<{ webhook: WebhookRow; secret: string }> {
@@ -79,7 +79,7 @@ export async function addWebhook(
   const events = requireEvents(fields.events);
   const description = requireDescription(fields.description);
   const url = await requireWebhookUrl(fields.url, createAddressRules(settings.webhookNetworks));
-  const secret = generateSecret();
+  const secret = generateWebhookSecret();
   const row: Omit<WebhookRow, 'id'> = {
     url,
     events,
@@ -109,7 +109,7 @@ export async function editWebhook(
     events,
     description,
     enabled,
-  }: { [K in keyof WebhookFields]?: WebhookFields[K] | undefined } & {
+  }: { [K in keyof ReceiverFields]?: ReceiverFields[K] | undefined } & {
     enabled?: boolean | undefined;
   },
   now: Date,
@@ -149,9 +149,9 @@ export async function rotateSecret(
   const keySecret = requireKeySecret(settings);
   const webhook = await requireWebhook(db, id);
   const { secretSealed } = webhook;
-  const secret = generateSecret();
+  const secret = generateWebhookSecret();
   // Drop a secret that can no longer be decrypted, because it cannot sign.
-  const isOpen = opensSecrets({ ...webhook, previousSealed: null }, keySecret, now);
+  const isOpen = canOpenSecrets({ ...webhook, previousSealed: null }, keySecret, now);
   const changes = {
     secretSealed: sealSecret(secret, keySecret),
     previousSealed: isOpen ? secretSealed : null,
@@ -240,15 +240,15 @@ export async function listDeliveryPage(
   ]);
 }
 
-export const MOST_COUNTED = 1_000;
+export const MAX_COUNTED = 1_000;
 
-/** Counts waiting deliveries, up to MOST_COUNTED. */
+/** Counts waiting deliveries, up to MAX_COUNTED. */
 export function countWaitingFor(db: Db, webhookId: number): Promise<number> {
-  return countWaiting(db, webhookId, MOST_COUNTED);
+  return countWaitingDeliveries(db, webhookId, MAX_COUNTED);
 }
 
 /** Reports whether a receiver was disabled because it failed. */
-export function isStopped({ disabledAt, disabledReason }: WebhookRow): boolean {
+export function isAutoDisabled({ disabledAt, disabledReason }: WebhookRow): boolean {
   return disabledAt !== null && disabledReason !== 'operator';
 }
 
@@ -305,7 +305,7 @@ export function webhookJson(webhook: WebhookRow) {
 type DeliveryState = 'waiting' | 'delivered' | 'failed';
 
 /** Returns a delivery's state. `failed`: a test that was not accepted; other deliveries are retried. */
-export function stateOf({ nextAttemptAt, sentAt }: Delivery): DeliveryState {
+export function deliveryStateOf({ nextAttemptAt, sentAt }: Delivery): DeliveryState {
   if (nextAttemptAt !== null) return 'waiting';
   return sentAt === null ? 'failed' : 'delivered';
 }
@@ -327,7 +327,7 @@ export function deliveryJson(delivery: Delivery) {
     webhook_id: webhookIdOf(delivery),
     type: delivery.type,
     license_id: delivery.licenseId,
-    state: stateOf(delivery),
+    state: deliveryStateOf(delivery),
     attempts: delivery.attempts,
     error: delivery.lastError,
     status: delivery.answerStatus,

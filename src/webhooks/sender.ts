@@ -7,26 +7,32 @@ import { createLoop } from '../runner/loop';
 import { createPool } from '../runner/pool';
 import type { Db } from '../store/engine/database';
 import { claimDeliveries, claimDeliveryNow, type Delivery } from '../store/deliveries';
-import { changeClaimed, deleteOutboxRow, onQueued } from '../store/outbox';
+import { updateClaimedRow, deleteOutboxRow, onEnqueued } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
-import { findWebhook, listSubscribers, REMEMBERED_MS, setWebhook, type WebhookRow } from '../store/webhooks';
-import { createRecorder, type Claim } from './outcomes';
+import {
+  findWebhook,
+  listSubscribers,
+  SUBSCRIBER_CACHE_MS,
+  setWebhook,
+  type WebhookRow,
+} from '../store/webhooks';
+import { createOutcomeRecorder, type ClaimedDelivery } from './outcomes';
 import type { Post, PostResult } from './post';
 import { bodyOf, disabledNow, webhookIdOf, type DisabledReason } from './receivers';
-import { afterFailure } from './schedule';
+import { scheduleRetry } from './retry-schedule';
 import { secretsOf, signedHeaders } from './signing';
 
 /** The maximum number of parallel attempts of this process for a receiver, so that no receiver delays the others. */
-const ATTEMPTS_AT_ONCE = 8;
+const MAX_ATTEMPTS = 8;
 /** The maximum for a receiver whose latest attempt failed, or whose response was long. */
-const COSTLY_AT_ONCE = 1;
+const MAX_COSTLY = 1;
 /** The maximum for tests and replays of all receivers together. */
-const NOW_AT_ONCE = 4;
+const MAX_URGENT = 4;
 /**
  * The number of parallel searches and claims. They use one connection of the pool, and recording uses another, so that
  * neither waits for the other. Customers' requests need the rest, however many deliveries are running.
  */
-const SEARCHES_AT_ONCE = 1;
+const MAX_SEARCHES = 1;
 /** The interval after which deliveries of other processes are found. */
 const POLL_MS = 500;
 /** The delay after a commit of this process, because further commits with deliveries may follow. */
@@ -58,35 +64,35 @@ export function startWebhookSender(
 ): WebhookSender {
   const loop = createLoop(log, 'webhooks wait: the outbox cannot be read');
   const { stopping } = loop;
-  const searches = new Semaphore(SEARCHES_AT_ONCE);
+  const searches = new Semaphore(MAX_SEARCHES);
   const inTurn = <T>(search: () => Promise<T>) => searches.runExclusive(search);
   const counts = { delivered: 0, failed: 0 };
   /** wakes the pool of each enabled receiver */
   const receivers = new Map<number, () => void>();
-  /** the receivers with COSTLY_AT_ONCE */
+  /** the receivers with MAX_COSTLY */
   const costly = new Set<number>();
-  const record = createRecorder(db, { now, stopping }, withReceivers, log);
+  const record = createOutcomeRecorder(db, { now, stopping }, withReceivers, log);
 
   /** Adds the receivers, and leaves out rows whose receiver is deleted or disabled. */
-  async function withReceivers(rows: Delivery[]): Promise<Claim[]> {
+  async function withReceivers(rows: Delivery[]): Promise<ClaimedDelivery[]> {
     const webhooks = new Map<number, WebhookRow | undefined>();
     for (const { webhookId } of rows)
       if (!webhooks.has(webhookId)) webhooks.set(webhookId, await findWebhook(db, webhookId));
-    const claims: Claim[] = [];
+    const claims: ClaimedDelivery[] = [];
     for (const row of rows) {
       const webhook = webhooks.get(row.webhookId);
       if (webhook === undefined) await deleteOutboxRow(db, row.id);
       else if (webhook.disabledAt !== null && row.kind === 'webhook') {
         // Remove the pool, which would otherwise claim this row again and again.
         receivers.delete(row.webhookId);
-        await changeClaimed(db, row, { nextAttemptAt: now() });
+        await updateClaimedRow(db, row, { nextAttemptAt: now() });
       } else claims.push({ row, webhook });
     }
     return claims;
   }
 
   const wakeNow = createPool(loop, {
-    limit: () => NOW_AT_ONCE,
+    limit: () => MAX_URGENT,
     claimMost: 1,
     async claim() {
       const row = await claimDeliveryNow(db, now());
@@ -98,7 +104,7 @@ export function startWebhookSender(
 
   let readAt = -Infinity;
   async function wakeReceivers(): Promise<void> {
-    const isFresh = performance.now() - readAt > REMEMBERED_MS / 2;
+    const isFresh = performance.now() - readAt > SUBSCRIBER_CACHE_MS / 2;
     const subscribers = await inTurn(() => listSubscribers(db, { isFresh }));
     if (isFresh) readAt = performance.now();
     const enabled = subscribers.flatMap(({ id, isEnabled }) => (isEnabled ? [id] : []));
@@ -108,7 +114,7 @@ export function startWebhookSender(
       const wake =
         receivers.get(id) ??
         createPool(loop, {
-          limit: () => (costly.has(id) ? COSTLY_AT_ONCE : ATTEMPTS_AT_ONCE),
+          limit: () => (costly.has(id) ? MAX_COSTLY : MAX_ATTEMPTS),
           claim: async (limit) =>
             receivers.has(id) ? withReceivers(await claimDeliveries(db, id, { now: now(), limit })) : [],
           work: deliver,
@@ -120,10 +126,10 @@ export function startWebhookSender(
   }
 
   /** Delivers a webhook. @returns the next delivery in its licence's lane, after the receiver has accepted this one */
-  async function deliver({ row, webhook }: Claim): Promise<Claim | undefined> {
+  async function deliver({ row, webhook }: ClaimedDelivery): Promise<ClaimedDelivery | undefined> {
     const result = await attempt(webhook, row);
     if (result === 'cut') {
-      await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
+      await inTurn(() => updateClaimedRow(db, row, { nextAttemptAt: now() }));
       return undefined;
     }
     const { failure, status, answer, isLong = false } = result;
@@ -147,7 +153,7 @@ export function startWebhookSender(
     }
     counts.failed++;
     const reason = status === undefined ? failure : `${failure} ${status}`;
-    const { outcome, disabled } = afterFailure(webhook, row, result, now());
+    const { outcome, disabled } = scheduleRetry(webhook, row, result, now());
     log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
     // Disable the receiver first, because otherwise the row would be due for a receiver that is enabled.
     if (disabled !== undefined && (await disable(db, webhook, disabled, mailing(), now())))
@@ -184,7 +190,7 @@ export function startWebhookSender(
   };
   const soon = () => void (gathering ??= setTimeout(poll, GATHER_MS).unref());
   loop.start(POLL_MS, poll);
-  const forget = [onQueued(db, 'webhook', soon), onQueued(db, 'webhook_now', soon)];
+  const forget = [onEnqueued(db, 'webhook', soon), onEnqueued(db, 'webhook_now', soon)];
   return {
     counts: () => ({ ...counts }),
     idle() {

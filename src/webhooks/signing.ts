@@ -8,7 +8,7 @@ const PREFIX = 'whsec_';
 /** The associated data of the encryption, so that a sealed licence key cannot be opened as a secret. */
 const SEALED_AS = 'webhook secret';
 
-export function generateSecret(): string {
+export function generateWebhookSecret(): string {
   return PREFIX + randomBytes(32).toString('base64');
 }
 
@@ -33,7 +33,7 @@ export function secretsOf(
 }
 
 /** Reports whether all secrets that sign now can be decrypted. */
-export function opensSecrets(webhook: WebhookRow, keySecret: Buffer, now: Date): boolean {
+export function canOpenSecrets(webhook: WebhookRow, keySecret: Buffer, now: Date): boolean {
   try {
     return secretsOf(webhook, keySecret, now).length > 0;
   } catch (error) {

@@ -6,7 +6,7 @@ import { changePlan } from '../../src/licensing/amend';
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState } from '../../src/licensing/lifecycle';
 import { table, type Db } from '../../src/store/engine/database';
-import { lockLicenses, takeSlots } from '../../src/store/licenses/licenses';
+import { lockLicenses, takeFreeSlots } from '../../src/store/licenses/licenses';
 import { eventually } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import {
@@ -179,7 +179,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
 
   test('no more slots are counted than there are, whoever forgot to look', async () => {
     const [one, other] = (await giveLicenses(2, 2)) as [TestLicense, TestLicense];
-    const take = (slots: [number, number][]) => db.transaction((trx) => takeSlots(trx, new Map(slots)));
+    const take = (slots: [number, number][]) => db.transaction((trx) => takeFreeSlots(trx, new Map(slots)));
     await take([
       [one.id, 2],
       [other.id, 1],

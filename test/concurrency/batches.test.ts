@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createBatches, eachOnce } from '../../src/licensing/core/batches';
-import { rememberBriefly } from '../../src/licensing/updates';
+import { createBatches, dedupeInBatch } from '../../src/licensing/core/batches';
+import { cacheBriefly } from '../../src/licensing/updates';
 import request from 'supertest';
 import { giveRelease, makePackage } from '../support/packages';
 import { eventually } from '../support/processes';
@@ -106,7 +106,7 @@ describe('a group', () => {
 
 test('what many ask at once is looked up once, and each gets its own answer', async () => {
   const lookedUp: string[] = [];
-  const answer = eachOnce(
+  const answer = dedupeInBatch(
     (item: { name: string }) => item.name,
     ({ name }) => {
       lookedUp.push(name);
@@ -121,7 +121,7 @@ test('what many ask at once is looked up once, and each gets its own answer', as
 test('what is remembered is looked up once; one that fails late leaves the answer that came after it', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
   const lookedUp: { resolve: (answer: string) => void; reject: (error: Error) => void }[] = [];
-  const ask = rememberBriefly(
+  const ask = cacheBriefly(
     () => new Promise<string>((resolve, reject) => lookedUp.push({ resolve, reject })),
   );
   const late = ask(42);

@@ -11,7 +11,7 @@ import { recordEvents } from '../../src/licensing/webhook-events';
 import { publishRelease } from '../../src/packages/releases';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
-import { moveIn } from '../../src/transfer/moving/run';
+import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { insertActivations } from '../../src/store/licenses/activations';
 import { insertProduct, lockProduct, sharePlan } from '../../src/store/catalogue';
 import type { Pool } from '../../src/store/engine/connections';
@@ -19,7 +19,7 @@ import { openDatabase, table, type Db, type Transaction } from '../../src/store/
 import {
   findLicense,
   lockLicense,
-  moveSlots,
+  adjustSlotCounts,
   setLicense,
   type License,
 } from '../../src/store/licenses/licenses';
@@ -118,7 +118,7 @@ test('a licence that is activated while its plan is changed stays on a plan that
       license,
       () => changePlan(db, license.id, devices, context),
       async (trx) => {
-        await moveSlots(trx, new Map([[license.id, 1]]));
+        await adjustSlotCounts(trx, new Map([[license.id, 1]]));
         await insertActivations(trx, [
           {
             licenseId: license.id,
@@ -334,7 +334,7 @@ test('a plan learns to count by something else only after an import onto it, and
     ['key', 'key'],
     ['activations', 'site'],
   ]);
-  const report = await moveIn(db, {
+  const report = await moveLicensesIn(db, {
     ...{ source: anyCsv, file: table(), dryRun: false, secret: undefined, ...context },
     table: { map, ignore: [], product: undefined, plan: String(plan) },
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { parseDatabaseUrl } from '../../src/store/engine/database-url';
-import { openDatabase, standingOfNodes, table, type Db } from '../../src/store/engine/database';
+import { openDatabase, clusterStatusOf, table, type Db } from '../../src/store/engine/database';
 import type { NodeSwitch } from '../../src/store/engine/nodes';
 import request from 'supertest';
 import { operator } from '../support/operator';
@@ -139,11 +139,11 @@ test('if no server can be written to, the one in use stays, and a new start name
     for (const server of [other, one]) {
       await setReadOnly(server, true);
       await eventually(() => {
-        const { nodes } = standingOfNodes(db)!();
+        const { nodes } = clusterStatusOf(db)!();
         expect(nodes.find(({ name }) => name.endsWith(`:${server.port}`))).toMatchObject({ ready: false });
       });
     }
-    expect(standingOfNodes(db)!().nodes.map(({ inUse }) => inUse)).toEqual([false, true, false]);
+    expect(clusterStatusOf(db)!().nodes.map(({ inUse }) => inUse)).toEqual([false, true, false]);
     expect(await portOf(db)).toBe(one.port);
   } finally {
     await db.destroy();
@@ -164,6 +164,6 @@ test('if no server can be written to, the one in use stays, and a new start name
 test('with one server nothing is watched', async () => {
   const db = openWatched([one]);
   expect(await portOf(db)).toBe(one.port);
-  expect(standingOfNodes(db)).toBeUndefined();
+  expect(clusterStatusOf(db)).toBeUndefined();
   await db.destroy();
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { startJobs, type Job, type Turn } from '../../src/runner/jobs';
+import { startScheduler, type Job, type Turn } from '../../src/runner/jobs';
 import type { Db } from '../../src/store/engine/database';
 import { eventually, temporaryFolder } from '../support/processes';
 import { openMigrated } from '../support/service-process';
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 function start(jobs: Job[], everyMs = EVERY_MS): () => Promise<void> {
   const list = { lease: 'test', everyMs, jobs, failure: 'the round failed' };
-  const stop = startJobs(db, list, log, () => now);
+  const stop = startScheduler(db, list, log, () => now);
   stops.push(stop);
   return stop;
 }

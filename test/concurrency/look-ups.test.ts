@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { ACTIVATION_TYPES, normalizeIdentifier, spellings } from '../../src/licensing/core/identifiers';
+import { ACTIVATION_TYPES, normalizeIdentifier, normalizedForms } from '../../src/licensing/core/identifiers';
 import { lookUp, type LicenseMatch } from '../../src/licensing/core/lookup';
 import { keyDigest } from '../../src/licensing/core/keys';
 import {
@@ -24,7 +24,7 @@ const TEXTS = [
 
 describe('spellings', () => {
   it.each(TEXTS)('are those of each type by itself: %s', (text) => {
-    expect(spellings(text)).toEqual(
+    expect(normalizedForms(text)).toEqual(
       Object.fromEntries(ACTIVATION_TYPES.map((type) => [type, normalizeIdentifier(type, text)])),
     );
   });

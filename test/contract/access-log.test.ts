@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { startHousekeeping } from '../../src/runner/housekeeping';
-import { createAccessLog, type AccessEntry } from '../../src/licensing/access-log';
+import { createAccessLog, type ReportedAccess } from '../../src/licensing/access-log';
 import { insertAccesses } from '../../src/store/access-log';
 import type { Pool } from '../../src/store/engine/connections';
 import { table, type Db } from '../../src/store/engine/database';
@@ -424,7 +424,7 @@ function readStatements(db: Db): string[] {
 }
 
 /** Each of a client of its own. */
-function entry(i: number, at = new Date()): AccessEntry {
+function entry(i: number, at = new Date()): ReportedAccess {
   const ip = `198.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
   return {
     at,

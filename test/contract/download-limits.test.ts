@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { Outcome } from '../../src/http/limits/download-counts';
+import type { DownloadOutcome } from '../../src/http/limits/download-limiter';
 import {
   createMemoryLimiter,
   createRedisLimiter,
@@ -51,7 +51,7 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
 
   /** A key, whether it is a check, and what comes of it (of a granted one the unit); or which count is full. */
   type Step = [key: string | undefined, kind: 'check' | 'download', outcome: string, full?: string];
-  const granted = (unit: string): Outcome => ({ is: 'granted', unit });
+  const granted = (unit: string): DownloadOutcome => ({ is: 'granted', unit });
 
   async function follow({ downloads }: Limiter, client: string, steps: Step[]) {
     for (const [i, [key, kind, outcome, full]] of steps.entries()) {
@@ -59,7 +59,7 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
       const taken = await downloads.take(asked);
       expect([i, taken.full]).toEqual([i, full]);
       if (taken.full !== undefined) continue;
-      const settled: Outcome =
+      const settled: DownloadOutcome =
         outcome === 'unknown' || outcome === 'refused' || outcome === 'open'
           ? { is: outcome }
           : granted(outcome);
@@ -174,7 +174,7 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
     expect((await first.downloads.take(asked)).full).toBeUndefined();
   });
 
-  it.each<[string, Outcome, number]>([
+  it.each<[string, DownloadOutcome, number]>([
     ['refused', { is: 'refused' }, LIMIT],
     ['granted', granted('42 1.0'), 10 * LIMIT],
   ])('of more at once over two processes, as many of a key are %s as may be', async (full, outcome, most) => {

@@ -118,7 +118,7 @@ test('nor one that is found when its client has left already', async () => {
 
 describe('a package that is sent by a server with little patience', () => {
   /** ms, in place of a minute */
-  const PATIENCE = 2_000;
+  const TIMEOUT_MS = 2_000;
   const PACKAGE_BYTES = 20_000_000;
   let impatient: RunningServer;
   let socket: Socket;
@@ -149,7 +149,7 @@ describe('a package that is sent by a server with little patience', () => {
       downloads: { packagesDir: service.packagesDir, accelLocation: undefined },
       log,
     });
-    impatient = await startServer(app.callback(), { host: '127.0.0.1', port: 0 }, PATIENCE);
+    impatient = await startServer(app.callback(), { host: '127.0.0.1', port: 0 }, TIMEOUT_MS);
   });
   afterAll(() => impatient.drain());
 
@@ -171,10 +171,10 @@ describe('a package that is sent by a server with little patience', () => {
     for await (const chunk of socket) {
       received += (chunk as Buffer).length;
       // As far as the whole of it would be after twice the patience, and no further.
-      await sleep(Math.max(0, (2 * PATIENCE * received) / PACKAGE_BYTES - (performance.now() - started)));
+      await sleep(Math.max(0, (2 * TIMEOUT_MS * received) / PACKAGE_BYTES - (performance.now() - started)));
     }
     expect(received).toBeGreaterThan(PACKAGE_BYTES);
-    expect(performance.now() - started).toBeGreaterThan(PATIENCE);
+    expect(performance.now() - started).toBeGreaterThan(TIMEOUT_MS);
   });
 });
 

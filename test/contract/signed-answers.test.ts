@@ -12,7 +12,7 @@ import { changeState, renew } from '../../src/licensing/lifecycle';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
 import {
   addSigningKey,
-  listSigningKeys,
+  listKeysInUse,
   openSigningKey,
   retireSigningKey,
   type PublicJwk,
@@ -462,7 +462,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
       (await post('validate', { ...request, signed: true, nonce: 'secret-nonce' })).data.token,
       (await post('token', request)).data.token,
     ];
-    const [signing] = await listSigningKeys(shop.db);
+    const [signing] = await listKeysInUse(shop.db);
     const opened = openSigningKey(signing!, Buffer.from(SECRET, 'base64')) as KeyObject;
     const d = opened.export({ format: 'jwk' }).d as string;
     const secrets = [...tokens.map((token) => String(token).split('.')[2]!), d, 'secret-nonce', SECRET];
@@ -503,7 +503,7 @@ describe.each(ONE_BACKEND)('The life of signing keys on %s', (_name, backend) =>
     const request = { license_key: key, identifier: 'example.com', signed: true };
     const kidOf = (token: unknown) => decode(String(token).split('.')[0]!).kid;
     const kids = async () => (await shop.keys()).map(({ kid }) => kid);
-    const state = async () => (await listSigningKeys(db)).map((one) => `${one.kid} ${one.state}`);
+    const state = async () => (await listKeysInUse(db)).map((one) => `${one.kid} ${one.state}`);
 
     // Without a key: null, 404 before the shape, an empty set.
     expect((await shop.post('activate', request)).data.token).toBeNull();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { createTold, mostNetworks, slotsOf } from '../../src/licensing/told';
+import { createSiteRecorder, maxNetworks, maxSitesOfKey } from '../../src/licensing/spreading';
 import type { Access } from '../../src/store/access-log';
 import { table } from '../../src/store/engine/database';
-import { MOST_NETWORKS, MOST_TOLD_SITES, recordToldSites } from '../../src/store/told';
+import { MAX_NETWORKS, MAX_REPORTED_SITES, recordReportedSites } from '../../src/store/reported-sites';
 import { NOW, startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
@@ -73,7 +73,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
   it('comes a page at a time, each site once', async () => {
     const license = await giveLicense(service.db, plan);
     const at = service.clock.now;
-    await recordToldSites(
+    await recordReportedSites(
       service.db,
       Array.from({ length: 7 }, (_, i) => ({
         ...{ licenseId: license.id, productId: 42, site: `s${i}.example`, version: '1.0.0', at },
@@ -98,13 +98,13 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
       ...{ licenseId, productId: 42, site: `s${i}.example`, version: '1.0.0' },
       at: new Date(NOW.getTime() + i * 1_000),
     });
-    for (let from = 0; from < MOST_TOLD_SITES + 200; from += 300)
-      await recordToldSites(
+    for (let from = 0; from < MAX_REPORTED_SITES + 200; from += 300)
+      await recordReportedSites(
         service.db,
         Array.from({ length: 300 }, (_, i) => site(from + i)),
       );
     const rows = await service.db(table(service.db, 'told_sites')).where({ license_id: licenseId });
-    expect(rows).toHaveLength(MOST_TOLD_SITES);
+    expect(rows).toHaveLength(MAX_REPORTED_SITES);
     expect(rows.some((row) => row.site === 's0.example')).toBe(false);
   });
 
@@ -138,26 +138,26 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     const costs: number[] = [];
     // A second process, or one that was started again, does not know which keys are full.
     for (const [tellers, from, to] of [
-      [createTold(db, 3), 0, 14],
-      [createTold(db, 3), 14, 16],
+      [createSiteRecorder(db, 3), 0, 14],
+      [createSiteRecorder(db, 3), 14, 16],
     ] as const)
       for (let i = from; i < to; i++) {
         statements = 0;
         await tellers(Array.from({ length: batch }, (_, n) => access(i * batch + n)));
         costs.push(statements);
-        expect((await networks()).length).toBeLessThanOrEqual(MOST_NETWORKS);
-        expect((await sites()).length).toBeLessThanOrEqual(MOST_TOLD_SITES);
+        expect((await networks()).length).toBeLessThanOrEqual(MAX_NETWORKS);
+        expect((await sites()).length).toBeLessThanOrEqual(MAX_REPORTED_SITES);
       }
     db.removeListener('query', count);
 
-    expect(await networks()).toHaveLength(MOST_NETWORKS);
-    expect(await sites()).toHaveLength(MOST_TOLD_SITES);
+    expect(await networks()).toHaveLength(MAX_NETWORKS);
+    expect(await sites()).toHaveLength(MAX_REPORTED_SITES);
     expect(Math.max(...costs)).toBeLessThan(25);
     // Networks of a full key cost nothing.
     expect(Math.max(...costs.slice(11, 14))).toBeLessThanOrEqual(4);
     const told = await service.read.ok('GET /products/42/sites?limit=1');
     expect(told.versions).toHaveLength(100);
-    expect(told.counted).toBeGreaterThanOrEqual(MOST_TOLD_SITES);
+    expect(told.counted).toBeGreaterThanOrEqual(MAX_REPORTED_SITES);
     await sites().delete();
     await networks().delete();
   });
@@ -181,7 +181,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
         await tell(license.key, 'clock.example', '1.8.0').expect(200);
         await tell(license.key, 'clock.example', '1.8.0', '42?check=1').expect(200);
         const at = clock.now;
-        await recordToldSites(db, [
+        await recordReportedSites(db, [
           { licenseId: license.id, productId: 42, site: `back${back}.example`, version: '2.0.0', at },
         ]);
         const told = await seen();
@@ -257,6 +257,6 @@ it.each([
   [5, 2, 2, 16],
   [1, 4, 1, 13],
 ])('a licence of %d slots and a key of %p have %d, and may be in %p networks', (all, own, slots, most) => {
-  expect(slotsOf({ activationLimit: own }, { activationLimit: all })).toBe(slots);
-  expect(mostNetworks(slots, 3)).toBe(most);
+  expect(maxSitesOfKey({ activationLimit: own }, { activationLimit: all })).toBe(slots);
+  expect(maxNetworks(slots, 3)).toBe(most);
 });

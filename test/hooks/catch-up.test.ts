@@ -13,7 +13,7 @@ import { catchUp, type CatchUpContext } from '../../src/orders/catch-up/run';
 import { requireShop } from '../../src/orders/shops';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
-import { startJobs } from '../../src/runner/jobs';
+import { startScheduler } from '../../src/runner/jobs';
 import type { Db, TableName } from '../../src/store/engine/database';
 import { pagesClient, textOf } from '../pages/support/session';
 import { whileRefusing } from '../support/failing-statements';
@@ -284,7 +284,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     const { db } = shop.service;
     const own = { ...context(), now: () => tomorrow };
     const stops = [1, 2].map(() =>
-      startJobs(
+      startScheduler(
         db,
         {
           ...{ lease: 'catch-up-test', everyMs: 20, failure: 'failed' },

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { linkDigest, messageDigest } from '../../src/orders/names';
-import { keepLink, keepMessage } from '../../src/store/orders/shop-messages';
+import { insertLinkOnce, insertMessageOnce } from '../../src/store/orders/shop-messages';
 import { WITHOUT_GRACE } from '../support/hook-shop';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
@@ -129,7 +129,7 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
   it('takes a payment for older than its refund, whose first try was cut off before it', async () => {
     const paid = fields('on_payment');
     // As a process leaves it that is killed before the order is stored.
-    await keepMessage(service.db, {
+    await insertMessageOnce(service.db, {
       ...{ shop: 'ds24', digest: messageDigest('ds24', `on_payment:${paid.transaction_id}`) },
       ...{
         type: 'on_payment',
@@ -141,7 +141,7 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
       },
       receivedAt: NOW,
     });
-    await keepLink(service.db, {
+    await insertLinkOnce(service.db, {
       ...{ shop: 'ds24', digest: linkDigest('ds24', paid.transaction_id as string), kind: 'order' },
       ...{ target: order, paid: 4900, currency: 'EUR', createdAt: NOW },
     });

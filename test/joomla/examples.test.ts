@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { listSigningKeys } from '../../src/licensing/signing-keys';
+import { listKeysInUse } from '../../src/licensing/signing-keys';
 import { operator, type Operator } from '../support/operator';
 import { php72Faults, phpFaults } from '../support/php-files';
 import { temporaryFolder } from '../support/processes';
@@ -47,7 +47,7 @@ beforeAll(async () => {
   cli = operator(settings);
   const db = await openMigrated(settings);
   await cli.json(['signing-key', 'add']);
-  const [signing] = await listSigningKeys(db);
+  const [signing] = await listKeysInUse(db);
   await db.destroy();
   for (const [title, lines] of sections) {
     const said = [];

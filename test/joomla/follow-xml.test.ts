@@ -10,14 +10,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { followUpdateXml, readUpdateXmlState } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml, readUpdateXmlState } from '../../src/joomla/regenerate-update-xml';
 import { publish, type JoomlaPublishRequest } from '../../src/joomla/publish';
 import { setUpdateXmlOptions } from '../../src/joomla/update-xml/options';
-import type { XmlHome } from '../../src/joomla/update-xml/place';
+import type { XmlLocation } from '../../src/joomla/update-xml/location';
 import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { OperatorError } from '../../src/licensing/operator-error';
-import { listOfferedVersions } from '../../src/joomla/update-xml/offered';
+import { listOfferedVersions } from '../../src/joomla/update-xml/plan-updates';
 import { editRelease, setRollout, withdrawRelease } from '../../src/packages/releases';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
@@ -30,7 +30,7 @@ const SERVER = `${SITE}/licensing-updates/pkg_example.xml`;
 
 describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   let service: TestService;
-  let home: XmlHome;
+  let home: XmlLocation;
   let nextId = 100;
   beforeAll(async () => {
     service = await startTestService(await settings());
@@ -50,7 +50,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     );
     return id;
   }
-  const follow = (id: number) => followUpdateXml(service.db, home, id);
+  const follow = (id: number) => regenerateUpdateXml(service.db, home, id);
   const state = (id: number) => readUpdateXmlState(service.db, home, id);
   const file = (id: number) => join(home.xmlDir, `pkg_${id}.xml`);
   const addressOf = (id: number) => `${SITE}/licensing-updates/pkg_${id}.xml`;

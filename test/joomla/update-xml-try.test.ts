@@ -5,8 +5,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Site } from '../../src/joomla/updater/offer';
-import { tryUpdate, type Limits, type UpdateVerdict } from '../../src/joomla/updater/try';
+import type { SimulatedSite } from '../../src/joomla/updater/offer';
+import { tryUpdate, type SimulationLimits, type UpdateVerdict } from '../../src/joomla/updater/try';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
 import { makePackage } from '../support/packages';
@@ -63,14 +63,14 @@ function update({
     <targetplatform name="joomla" version="${platform}"/></update>`;
 }
 
-interface Having extends Partial<Omit<Site, 'installed'>> {
-  installed?: Partial<Site['installed']>;
+interface Having extends Partial<Omit<SimulatedSite, 'installed'>> {
+  installed?: Partial<SimulatedSite['installed']>;
 }
 
 function attempt(
   { installed, ...having }: Having = {},
   path = '/update.xml',
-  limits?: Partial<Limits>,
+  limits?: Partial<SimulationLimits>,
 ): Promise<UpdateVerdict> {
   return tryUpdate(
     site.url + path,

@@ -15,8 +15,8 @@ import fc from 'fast-check';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { manifestSnippets } from '../../src/joomla/manifest';
-import type { DatabaseMinimums } from '../../src/joomla/update-xml/remembered';
-import type { GivenSettings } from '../../src/joomla/update-xml/settings';
+import type { DatabaseMinimums } from '../../src/joomla/update-xml/saved-options';
+import type { UpdateXmlInput } from '../../src/joomla/update-xml/settings';
 import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { lintUpdateXml } from '../../src/joomla/lint/lint';
 import { addProduct } from '../../src/licensing/catalogue';
@@ -121,7 +121,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     return (await makePackage({ 'pkg_example.xml': manifest(version, url) })).path;
   }
 
-  function write(productId: number, given: GivenSettings = {}) {
+  function write(productId: number, given: UpdateXmlInput = {}) {
     return writeUpdateXml(service.db, productId, { baseUrl: 'https://shop.example', out, ...given }, folder);
   }
 
@@ -396,7 +396,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     ],
     [{ out: '/dev/null/update.xml' }, /\/dev\/null is not a folder/],
     [{ out: '/tmp' }, /\/tmp was not written: it is a folder/],
-  ] as [GivenSettings, RegExp][])(
+  ] as [UpdateXmlInput, RegExp][])(
     'refuses %j, and neither writes nor remembers it',
     async (given, message) => {
       const productId = await product('1.0.0');

@@ -13,7 +13,7 @@ import { eventually, freePort, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, givePlan, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** The build: killed in the middle of sending, and over TLS. */
+/** The built service, killed while it sends, and its mail over TLS. */
 
 const PUBLIC_URL = 'https://shop.example';
 const authority = createAuthority();
@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-test('killed between the mail and the record of its 250: sent once more, with the same Message-ID', async () => {
+test("killed after the mail server's 250 and before it is recorded: sent once more, with the same Message-ID", async () => {
   const server = await startMailServer();
   closing.push(() => server.stop());
   server.manners.holds = true;
@@ -61,7 +61,7 @@ test('killed between the mail and the record of its 250: sent once more, with th
   await eventually(() => expect(server.received).toHaveLength(1));
   await service.stop('SIGKILL');
   server.manners.holds = false;
-  // Its claim ends by itself; the test does not wait that long.
+  // Its claim would expire, but the test does not wait for it.
   const claimed = await rows<{ attempts: number; sent_at: null; next_attempt_at: string }>(db, 'outbox');
   expect(claimed).toMatchObject([{ attempts: 1, sent_at: null }]);
   expect(Date.parse(`${claimed[0]!.next_attempt_at.replace(' ', 'T')}Z`) - Date.now()).toBeLessThan(120_000);
@@ -76,7 +76,7 @@ test('killed between the mail and the record of its 250: sent once more, with th
   expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(1);
 });
 
-test('killed between recording an order and sending its keys: each order has one mail, and it goes', async () => {
+test('killed between recording an order and sending its keys: each order gets exactly one mail', async () => {
   const server = await startMailServer();
   closing.push(() => server.stop());
   const settings = {
@@ -99,7 +99,7 @@ test('killed between recording an order and sending its keys: each order has one
     });
   const told = Array.from({ length: 24 }, (_, i) => i + 1);
   for (let kill = 1; kill <= runs(1, 3); kill++) {
-    // Killed as soon as some are recorded: others are in the middle of it, and mails on their way.
+    // The service is killed as soon as some orders are recorded. Others are half recorded, and mails are being sent.
     const telling = told.map((order) => tell(order).catch(() => undefined));
     await Promise.race(telling.slice(0, 8 * kill));
     await service.stop('SIGKILL');
@@ -107,7 +107,7 @@ test('killed between recording an order and sending its keys: each order has one
     service = await startServiceProcess(settings);
   }
   for (const order of told) await tell(order);
-  // Claims of a killed process end by themselves; the test does not wait that long.
+  // Claims of a killed process would expire, but the test does not wait for it.
   await db(table(db, 'outbox')).whereNull('sent_at').update({ next_attempt_at: '2026-01-01 00:00:00' });
   await eventually(async () => {
     const queued = await rows<{ type: string; sent_at: string | null; order_id: number }>(db, 'outbox');
@@ -123,7 +123,7 @@ test('killed between recording an order and sending its keys: each order has one
   expect(await rows(db, 'licenses')).toHaveLength(2 * told.length);
 });
 
-/** @param database where settings are stored */
+/** @param database names the database with the stored settings */
 const testMail = async (LICENSING_MAIL_URL: string, database: Settings) => {
   const { run } = operator({
     ...database,
@@ -134,7 +134,7 @@ const testMail = async (LICENSING_MAIL_URL: string, database: Settings) => {
   return { code, said: stdout + stderr };
 };
 
-test('mail test: taken over TLS with a password; and each way to fail in plain words', async () => {
+test('mail test succeeds over TLS with a password, and explains each failure in plain words', async () => {
   const database = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'mail.sqlite')}` };
   await (await openMigrated(database)).destroy();
   const user = `${MAIL_USER}:${encodeURIComponent(MAIL_PASSWORD)}@`;

@@ -9,15 +9,15 @@ import { queueReminders } from '../../src/mail/reminders';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../../src/texts/customers/languages';
 import { findTextFaults, PLACEHOLDERS, readMailText, TEXT_NAMES } from '../../src/mail/texts';
 import { table } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
-import { toFields } from '../../src/store/engine/row-fields';
+import { acquireOrRenewLease } from '../../src/store/leases';
+import { rowToFields } from '../../src/store/engine/row-fields';
 import type { OutboxRow } from '../../src/store/outbox';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { expectNoSecrets, startManaged, type Managed, type Thing } from '../support/manage';
 import { eventually, temporaryFolder } from '../support/processes';
 import { rows } from '../support/service';
 
-/** What mails say, when reminders are due, and the operator's API. */
+/** The texts of mails, the times of reminders, and the operator's API. */
 
 const DAY = 86_400_000;
 const texts = { builtIn: join(packageRoot, 'mails'), own: undefined };
@@ -65,7 +65,7 @@ describe('the API', () => {
     expect((await service.write.send(`GET /licenses/${id}/mails?limit=1`)).body.next).not.toBeNull();
   });
 
-  test('what cannot be mailed is refused, and nothing is sold', async () => {
+  test('a mail that cannot be sent is refused, and no licence is issued', async () => {
     const { write, issue, read, db } = service;
     const body = { plan_id: planId, send: true };
     expect(await write.refused('POST /licenses', body, 'CONFLICT')).toMatch(/no customer/);
@@ -98,7 +98,7 @@ describe('the API', () => {
   });
 });
 
-describe('what mails say', () => {
+describe('the texts of mails', () => {
   const settings: ComposerSettings = {
     publicUrl: 'https://shop.example',
     operatorUrl: 'https://shop.example',
@@ -115,13 +115,13 @@ describe('what mails say', () => {
   ): Promise<ComposeResult> {
     const { db, clock } = service;
     const now = clock.now;
-    // Rolled back, so that the sender does not see it.
+    // The row is rolled back, so that the sender does not see it.
     let composed: ComposeResult | undefined;
     const undo = new Error('undone');
     const composing = db.transaction(async (trx) => {
       const id = await queueMail(trx, request, { now, language });
       const row = (await trx(table(trx, 'outbox')).where({ id }).first()) as object;
-      composed = await composeMail(trx, toFields(row) as OutboxRow, { ...settings, ...more }, now);
+      composed = await composeMail(trx, rowToFields(row) as OutboxRow, { ...settings, ...more }, now);
       throw undo;
     });
     await expect(composing).rejects.toBe(undo);
@@ -161,6 +161,16 @@ describe('what mails say', () => {
     });
     expect(removed.html).not.toContain('<b>');
     expect(removed.text).toContain('<b>x</b> https://evil.example was removed');
+    expect(removed.text).not.toContain('test sites');
+    const both = await mailOf({
+      type: 'site_removed',
+      licenseId: id as number,
+      site: 'one.example',
+      testSites: ['dev.one.example', 'staging.one.example'],
+    });
+    expect(both.text).toContain(
+      'Its test sites were removed with it: dev.one.example, staging.one.example\n',
+    );
     const { id: soon } = await sell({ expires_at: new Date(+service.clock.now + 28 * DAY).toISOString() });
     const late = await mailOf({ type: 'reminder', licenseId: soon as number, daysBefore: 30 });
     expect(late.text).toContain(', in 28 days.');
@@ -175,7 +185,7 @@ describe('what mails say', () => {
     expect(changed.text).toMatch(/Der alte Schlüssel gilt bis \d\d\.\d\d\.\d{4}\. Bis dahin/);
   });
 
-  test("the seller's own texts; a broken one is told and not used", async () => {
+  test("the seller's own texts are used; a broken one is reported and not used", async () => {
     const own = join(temporaryFolder(), 'texts');
     mkdirSync(own);
     writeFileSync(
@@ -205,12 +215,12 @@ describe('what mails say', () => {
   });
 });
 
-test('reminders: once for an end and a step, only while they are on, and not for what ended otherwise', async () => {
+test('reminders: once per end and step, only while they are on, and not for licences that ended otherwise', async () => {
   const { db, write } = service;
   const at = (days: number) => new Date(service.clock.now.getTime() + days * DAY);
   const lease = { name: 'reminders-test', holder: 'test' };
   const remind = async (now: Date) => {
-    expect(await holdLease(db, lease, now)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, now)).toBe(true);
     const goesOn = () => Promise.resolve(true);
     return queueReminders(db, { lease, mailing: { language: 'en' }, now, goesOn });
   };
@@ -224,7 +234,7 @@ test('reminders: once for an end and a step, only while they are on, and not for
 
   expect(await remind(at(70.1))).toBe(0);
   expect(await write.ok('PATCH /products/42', { reminders: true })).toMatchObject({ reminders: true });
-  // A subscription pays on by itself.
+  // A subscription renews automatically, so it gets no reminder.
   await db(table(db, 'licenses'))
     .where({ id: await until(100) })
     .update({ renews_itself: 1 });
@@ -239,11 +249,11 @@ test('reminders: once for an end and a step, only while they are on, and not for
   await renew(db, renewed, { until: at(200) }, context);
   expect(await remind(at(93.1))).toBe(1);
   expect(await remind(at(100.1))).toBe(1);
-  // Its new end has reminders of its own.
+  // The new end has its own reminders.
   expect(await remind(at(170.5))).toBe(1);
-  // Too late for a reminder.
+  // Too late for the reminder of 7 days.
   expect(await remind(at(194.5))).toBe(0);
-  // Issued for less than the step.
+  // Issued for less than the 30 days of the first reminder.
   await until(20);
   expect(await remind(at(0.1))).toBe(0);
   const queued = await db(table(db, 'outbox')).whereNotNull('once').orderBy('id').pluck<string[]>('once');

@@ -1,4 +1,4 @@
-import { useCode } from '../../src/access/one-time-codes';
+import { consumeCode } from '../../src/access/one-time-codes';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -18,7 +18,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** The outbox on a real mail server, in every way that it can fail. */
+/** The outbox with a real mail server that fails in every way. */
 
 const PUBLIC_URL = 'https://shop.example';
 const SECRET = Buffer.alloc(32, 7);
@@ -97,7 +97,7 @@ describe.each<[string, () => Promise<Settings>]>([
     expect(mail.text).toMatch(/^Content-Type: multipart\/alternative/m);
     expect(mail.text.split(key)).toHaveLength(3);
     expect(mail.text).toContain(`${PUBLIC_URL}/api/index.php/v1/licensing/pages/my and paste`);
-    // No end, no support address: their lines are left out.
+    // The licence has no end and the shop no support address, so their lines are left out.
     expect(mail.text).not.toMatch(/valid until|Questions|[{}](?!;)/);
     expect(JSON.stringify(row)).not.toMatch(new RegExp(`${key}|jane`));
     expect(await listMails(service.db, id)).toEqual([
@@ -114,7 +114,7 @@ describe.each<[string, () => Promise<Settings>]>([
 
   test('two services on one database send each mail once', async () => {
     const settings = await database();
-    // An SQLite file serves one service.
+    // Only one service can use an SQLite file.
     if (settings.LICENSING_DATABASE_URL === undefined) return;
     const [one, other] = [await start(settings), await start(settings)];
     const { id } = await giveSold(one.db);
@@ -134,7 +134,7 @@ const [PAUSED, ENDED] = [
   /Your licence ended on|Ihre Lizenz endete am/,
 ];
 
-/** A licence by its columns, and the sentence that its key's mail has. */
+/** The licence's columns, and the sentence in the mail with its key. */
 test.each<[string, Record<string, string | number>, RegExp | undefined]>([
   ['an active one', { expires_at: '2030-01-01 00:00:00' }, VALID],
   ['one for life', { status: 'active' }, undefined],
@@ -150,25 +150,20 @@ test.each<[string, Record<string, string | number>, RegExp | undefined]>([
     { expires_at: '2026-11-27 00:00:00', grace_days: 3, renews_itself: 1 },
     undefined,
   ],
-])(
-  'the mail with the key of %s says of its end what is so, in each language',
-  async (_name, columns, says) => {
-    const service = await start();
-    const { db, clock } = service;
-    clock.now = new Date('2026-11-25T12:00:00Z');
-    const { id } = await giveSold(db);
-    await db(table(db, 'licenses')).where({ id }).update(columns);
-    for (const language of CUSTOMER_LANGUAGES)
-      await queueMail(db, { type: 'license_key', licenseId: id }, { now: clock.now, language });
-    await eventually(() => expect(server.received).toHaveLength(CUSTOMER_LANGUAGES.length));
-    for (const { text } of server.received)
-      expect([VALID, PAUSED, ENDED].filter((one) => one.test(text))).toEqual(
-        says === undefined ? [] : [says],
-      );
-  },
-);
+])('the mail with the key of %s states its end correctly in each language', async (_name, columns, says) => {
+  const service = await start();
+  const { db, clock } = service;
+  clock.now = new Date('2026-11-25T12:00:00Z');
+  const { id } = await giveSold(db);
+  await db(table(db, 'licenses')).where({ id }).update(columns);
+  for (const language of CUSTOMER_LANGUAGES)
+    await queueMail(db, { type: 'license_key', licenseId: id }, { now: clock.now, language });
+  await eventually(() => expect(server.received).toHaveLength(CUSTOMER_LANGUAGES.length));
+  for (const { text } of server.received)
+    expect([VALID, PAUSED, ENDED].filter((one) => one.test(text))).toEqual(says === undefined ? [] : [says]);
+});
 
-test('a mail server that is down, then back: pauses grow, nothing is lost; after two days it is given up', async () => {
+test('a mail server is down, then back: pauses grow and nothing is lost; after two days the mail is given up', async () => {
   const port = await freePort();
   const service = await start({ LICENSING_MAIL_URL: urlOf(port, '') });
   const { id } = await giveSold(service.db);
@@ -181,7 +176,7 @@ test('a mail server that is down, then back: pauses grow, nothing is lost; after
       expect([row.attempts, row.last_error]).toEqual([attempts, 'NOT_CONNECTED']);
       const pause =
         row.next_attempt_at === null ? null : timeOf(row.next_attempt_at) - cut(service.clock.now);
-      // It is claimed for two minutes, which is none of the pauses.
+      // The claim is for two minutes, which is not one of the pauses.
       expect(pause).not.toBe(120_000);
       return pause;
     });
@@ -196,7 +191,7 @@ test('a mail server that is down, then back: pauses grow, nothing is lost; after
   expect(await attempted(7)).toBeNull();
   expect(await listMails(service.db, id)).toMatchObject([{ state: 'failed' }]);
 
-  // A mail that waits is sent when the server is back. The service asks again after ten minutes at the latest.
+  // A waiting mail is sent when the server is back. The service asks again after ten minutes at the latest.
   service.clock.now = new Date(service.clock.now.getTime() + 11 * 60_000);
   await queue(service, { type: 'license_key', licenseId: id });
   await attempted(1);
@@ -224,13 +219,13 @@ test('a server that hangs delays no request, and a stop does not wait for it', a
     body: JSON.stringify({ license_key: key, identifier: 'example.com' }),
   });
   expect(answer.status).toBe(200);
-  // Meanwhile the server has gone on hanging, and would for minutes: longer than this test may take.
+  // The server still hangs, and would for minutes: longer than the time limit of this test.
   const tried = await service.db(table(service.db, 'outbox')).whereNotNull('last_error');
   expect(tried).toEqual([]);
   await services.pop()!.stop();
 });
 
-test('a mail server that looks at a mail for minutes keeps its claim, so that nobody sends it again', async () => {
+test('a mail keeps its claim while the mail server takes minutes to accept it, so that no other process sends it again', async () => {
   server.manners.holds = true;
   const service = await start();
   const { id } = await giveSold(service.db);
@@ -247,7 +242,7 @@ test('a mail server that looks at a mail for minutes keeps its claim, so that no
   expect(server.received).toHaveLength(1);
 });
 
-test('an address that is refused is given up; what is held against the sender is not, and the other mails are sent', async () => {
+test('a mail to a refused address is given up; a mail whose sender is refused is not, and the other mails are sent', async () => {
   server.manners.refuses = {
     'gone@example.com': 550,
     'gone@example.net': '554 5.1.1 No such user',
@@ -281,7 +276,7 @@ test('an address that is refused is given up; what is held against the sender is
   expect(service.logLines.join('')).not.toContain('gone@');
 });
 
-test('a refused password: the server is asked seldom, no mail is given up, and it is in no log', async () => {
+test('a refused password: the server is rarely asked, no mail is given up, and no log contains the password', async () => {
   const before = server.refusedLogins;
   const service = await start({ LICENSING_MAIL_URL: urlOf(server.port, login('wrong-secret')) });
   const { id } = await giveSold(service.db);
@@ -291,7 +286,7 @@ test('a refused password: the server is asked seldom, no mail is given up, and i
     expect([first?.last_error, first?.failed_at]).toEqual(['PASSWORD_REFUSED 535', null]);
   });
   service.clock.now = new Date(service.clock.now.getTime() + 31_000);
-  // Those that have not been tried say why as well.
+  // Mails that have not been tried yet show the reason too.
   await eventually(async () => {
     const waiting = await rows<Stored>(service.db, 'outbox');
     expect(waiting.map(({ last_error }) => last_error)).toEqual(Array(12).fill('PASSWORD_REFUSED 535'));
@@ -300,12 +295,12 @@ test('a refused password: the server is asked seldom, no mail is given up, and i
   server.manners.password = 'wrong-secret';
   service.clock.now = new Date(service.clock.now.getTime() + 181_000);
   await eventually(() => expect(server.received).toHaveLength(12), 10_000);
-  // Those that were on their way together, and one after the rest.
+  // Four mails were being sent at the same time, and one was tried after the pause.
   expect(server.refusedLogins - before).toBeLessThanOrEqual(5);
   expect(service.logLines.join('')).not.toContain('wrong-secret');
 });
 
-test('a link: for a customer the address and a code at sending; for anybody else a digest that goes after an hour', async () => {
+test("a link: a customer's has the address, and gets its code at sending; another address is a digest, deleted after an hour", async () => {
   const service = await start();
   await giveSold(service.db);
   await queue(service, { type: 'customer_link', email: 'Nobody@example.com' });
@@ -316,16 +311,16 @@ test('a link: for a customer the address and a code at sending; for anybody else
   await queue(service, { type: 'customer_link', email: 'jane@example.com' });
   await eventually(() => expect(server.received.map(({ to }) => to)).toEqual([['jane@example.com']]));
   const [, code] = /pages\/my\/enter\/([\w-]+)/.exec(server.received[0]!.text) ?? [];
-  expect(await useCode(service.db, 'customer', code!, service.clock.now)).toMatchObject({
+  expect(await consumeCode(service.db, 'customer', code!, service.clock.now)).toMatchObject({
     email: 'jane@example.com',
   });
-  // The row that was nobody's is gone.
+  // The row for the unknown address is deleted.
   expect((await rows<Stored>(service.db, 'outbox')).map(({ recipient }) => recipient)).toEqual([
     'jane@example.com',
   ]);
 });
 
-test('without a server: mails become files, also where the address needs escaping', async () => {
+test('without a server, mails become files, even if the address needs escaping', async () => {
   const folder = join(temporaryFolder(), 'mails');
   const service = await start({
     LICENSING_MAIL_URL: `file:${folder}?from=sales@shop.example`,

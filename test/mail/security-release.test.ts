@@ -3,11 +3,11 @@ import { editProduct } from '../../src/licensing/catalogue';
 import { withdrawRelease } from '../../src/packages/releases';
 import { queueNotice, queueNotices } from '../../src/mail/security-release';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
-import { tellProfile } from '../../src/store/customer-profiles';
+import { saveReportedProfile } from '../../src/store/customer-profiles';
 import { table } from '../../src/store/engine/database';
-import { toFields } from '../../src/store/engine/row-fields';
+import { rowToFields } from '../../src/store/engine/row-fields';
 import { findNotice, insertNotice } from '../../src/store/security-notices';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { NOW, startManaged, type Managed } from '../support/manage';
@@ -15,7 +15,7 @@ import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import { giveLicense, givePlan, ONE_BACKEND } from '../support/service';
 
-/** Customers are told of a security release: whom, what, once. 42 is an extension, 44 a club of it, 43 another one. */
+/** Mails about a security release: to whom, their text, and only once. 42 is an extension, 44 its club, 43 another extension. */
 
 const PUBLISHED = new Date('2026-11-20T00:00:00Z');
 const CHANGELOG = 'fix: A\nsecurity: A form took <script>.\n- Security: Links\u0007were followed.';
@@ -24,7 +24,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   let server: MailServer;
   let service: Managed;
   let plans: { plain: number; faithful: number; club: number; other: number };
-  /** unique in this file, so that each test has customers of its own */
+  /** Counts the tests of this file, so that each has its own customers. */
   let round = 0;
 
   beforeAll(async () => {
@@ -66,15 +66,15 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   const sell = (plan: number, customer: string | undefined, expiresAt?: Date) =>
     giveLicense(service.db, plan, { customer, expiresAt }, NOW);
   const tell = (licenseId: number, version: string, productId = 42, site = 'a.example') =>
-    recordToldSites(service.db, [{ licenseId, productId, site, version, at: NOW }]);
+    recordReportedSites(service.db, [{ licenseId, productId, site, version, at: NOW }]);
   const queued = async () =>
     (await service.db(table(service.db, 'outbox')).where({ type: 'security_release' }).orderBy('id')).map(
-      toFields,
+      rowToFields,
     );
   const eventsOf = async (id: number) =>
     (await service.write.all(`/licenses/${id}/events`)).filter(({ action }) => action === 'notify');
 
-  test('whoever may have it and may run an older version is told, each customer once', async () => {
+  test('each customer who may have it and may run an older version gets one mail', async () => {
     const { id, version } = await release();
     const older = `${round}.0.9`;
     const told: [name: string, license: { id: number }][] = [];
@@ -135,12 +135,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
 
   const mailsTo = (address: string) => server.received.filter(({ text }) => text.includes(`To: ${address}`));
 
-  test('the mail is in the language of its customer, and says what is fixed and where it is', async () => {
+  test("the mail is in the customer's language, and states what is fixed and where to get it", async () => {
     const { id, version } = await release();
     await sell(plans.plain, 'grete@example.com');
-    await inTransaction(service.db, (trx) => tellProfile(trx, 'grete@example.com', { language: 'de' }, NOW));
+    await inTransaction(service.db, (trx) =>
+      saveReportedProfile(trx, 'grete@example.com', { language: 'de' }, NOW),
+    );
     await service.write.ok(`POST /releases/${id}/notify`, {});
-    // What tests before have queued may still arrive.
+    // Mails of earlier tests may still arrive.
     await eventually(() => expect(mailsTo('grete@example.com')).toHaveLength(1));
     const [{ text } = { text: '' }] = mailsTo('grete@example.com');
     expect(text).toContain(`Version ${version} von Example Shop schließt eine Sicherheitslücke.`);
@@ -150,7 +152,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(text).toContain('- A form took &#60;script&#62;.');
   });
 
-  test('what is no published security release is refused', async () => {
+  test('a release that is not a published security release is refused', async () => {
     const { id } = await release(false);
     const path = `/releases/${id}/notify`;
     expect(await service.write.refused(`GET ${path}`, undefined, 'CONFLICT')).toMatch(/not marked/);
@@ -166,7 +168,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     await service.write.refused('POST /releases/999999/notify', {}, 'NOT_FOUND');
   });
 
-  test('many are told by two processes at once, and after a stop, each once and apart', async () => {
+  test('two processes at once, and another one after a stop, mail each of many customers once, five a second', async () => {
     const { id } = await release();
     const { db } = service;
     const licenses: number[] = [];
@@ -189,7 +191,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(Math.max(...seconds.values())).toBe(5);
     expect(Math.max(...seconds.keys())).toBe(NOW.getTime() + 45_000);
 
-    // Back to the beginning, as if the process had died after the first portion.
+    // Starts over, as if the process had died after the first portion.
     await db(table(db, 'security_notices'))
       .where({ release_id: id })
       .update({ done_at: null, plan_id: 0, license_id: 0, mails: 0 });
@@ -202,11 +204,11 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     ]);
     expect(await findNotice(db, id)).toMatchObject({ doneAt: NOW, mails: 0 });
     expect(await queued()).toHaveLength(230);
-    // Two rounds over the same licences wrote two entries; the two processes of a round wrote one.
+    // Each of the two rounds over the same licences wrote one entry, although two processes took part.
     expect(await eventsOf(licenses[249] as number)).toHaveLength(2);
   });
 
-  test('what is late after an outage goes at the same pace', async () => {
+  test('mails that are late after an outage are sent at the same pace', async () => {
     const { id } = await release();
     for (let i = 0; i < 33; i++) await sell(plans.plain, `late-${round}-${i}@example.com`);
     const sent = () => mailsTo(`late-${round}-`).length;
@@ -230,11 +232,11 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     await eventually(() => expect(sent()).toBe(33));
   });
 
-  test('an erased customer gets none, and a withdrawn version is not told of', async () => {
+  test('an erased customer gets no mail, and a withdrawn version is not announced', async () => {
     const { id, version } = await release();
     await sell(plans.plain, 'erased@example.com');
     const kept = await sell(plans.plain, 'kept@example.com');
-    // Another release's mails take until then; these wait behind them.
+    // Mails of another release fill the time until then, so these wait behind them.
     const busyUntil = new Date(NOW.getTime() + 3_600_000);
     await inTransaction(service.db, (trx) =>
       insertNotice(trx, { releaseId: 999_999, actor: 'operator:test', dueAt: busyUntil }),

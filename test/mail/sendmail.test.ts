@@ -14,14 +14,14 @@ import { eventually, startProcess, temporaryFolder } from '../support/processes'
 import { entry } from '../support/program';
 import { openMigrated, processEnvironment } from '../support/service-process';
 
-/** Joomla's default way to send, by the program sendmail, in a service that systemd gives no further rights. */
+/** Joomla's default way to send, the program sendmail, in a service that systemd denies new privileges. */
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-/** A program in a folder of its own, where no other user may write, unlike in the folder for temporary files. */
+/** Writes a program to its own folder. Unlike in the folder for temporary files, no other user can write there. */
 function program(name: string, commands: string, mode = 0o755): string {
   const path = join(temporaryFolder('.licensing-test', homedir()), name);
   writeFileSync(path, `#!/bin/sh\n${commands}\n`);
@@ -48,7 +48,7 @@ async function send(path: string, gainsNoRights: boolean): Promise<string> {
   });
 }
 
-test('a program that needs no rights sends, without them too', async () => {
+test('a program that needs no privileges also sends under NoNewPrivileges', async () => {
   const taken = join(temporaryFolder(), 'taken');
   const path = program(
     'sendmail',
@@ -58,30 +58,30 @@ test('a program that needs no rights sends, without them too', async () => {
   const mail = readFileSync(taken, 'utf8');
   expect(mail).toContain('To: jane@example.com');
   expect(mail).toMatch(/NoNewPrivs:\s1\n-i -f shop@shop\.example -- jane@example\.com\n$/);
-  // msmtp may have the bit, to read a password.
+  // msmtp may be setgid, which it needs only to read a password.
   expect(await send(program('msmtp', 'cat > /dev/null', 0o2755), true)).toBe('queued by sendmail');
 });
 
-test('a program that needs them is refused where there are none, and used where there are', async () => {
+test('a program that needs privileges is refused where the unit denies them, and used elsewhere', async () => {
   for (const mode of [0o4755, 0o2755]) {
     const path = program('sendmail', 'cat > /dev/null', mode);
     expect(await send(path, true)).toBe('SENDMAIL_RIGHTS');
     expect(await send(path, false)).toBe('queued by sendmail');
   }
-  // Postfix's own program has no bit, but the one that it hands the mail to.
+  // Postfix's sendmail is not setgid, but it runs postdrop, which is.
   const postfix = program('sendmail', 'cat > /dev/null');
   writeFileSync(join(postfix, '../postdrop'), '');
   chmodSync(join(postfix, '../postdrop'), 0o2755);
   expect(await send(postfix, true)).toBe('SENDMAIL_RIGHTS');
 });
 
-test('what the program wrote is told to the person who asked', async () => {
+test("the operator who sends the test reads the program's message", async () => {
   expect(
     await send(program('sendmail', 'cat > /dev/null; echo "no account for shop" >&2; exit 78'), true),
   ).toBe('SENDMAIL: no account for shop');
 });
 
-test('a program that somebody else can change is not run, and none that is not for mail', async () => {
+test('a program that another user can change, or that is not a mail program, is not run', async () => {
   const proof = join(temporaryFolder(), 'proof');
   const own = program('sendmail', `cat > /dev/null; touch ${proof}`);
   const shared = join(temporaryFolder(), 'sendmail');
@@ -94,7 +94,7 @@ test('a program that somebody else can change is not run, and none that is not f
   const changeable = program('sendmail', `touch ${proof}`, 0o775);
   const inOpenFolder = program('sendmail', `touch ${proof}`);
   chmodSync(dirname(inOpenFolder), 0o777);
-  // A shell would run the file that is named like the sender.
+  // As a shell, it would run the file that has the sender's name.
   const shell = program('sh', `touch ${proof}`);
   const notRun = [shared, link('sendmail.a', shared), link('sendmail.b', changeable), changeable];
   for (const path of [...notRun, inOpenFolder, shell, '/bin/sh'])
@@ -105,7 +105,7 @@ test('a program that somebody else can change is not run, and none that is not f
   expect(existsSync(proof)).toBe(true);
 });
 
-/** A Joomla site that sends by this program, and a machine whose unit gives no rights. */
+/** Makes a Joomla site that sends with this program, and a machine whose unit denies new privileges. */
 function machine(sendmail: string) {
   const root = temporaryFolder();
   const bin = join(root, 'bin');
@@ -132,7 +132,7 @@ function machine(sendmail: string) {
 
 const REMEDY = 'licensing settings set mail_url smtp://localhost:25?from=shop@shop.example';
 
-test('the command and the doctor see mail as the service does, and it says so at its start', async () => {
+test('the command and the doctor find the same fault as the service, which logs it at its start', async () => {
   const { settings, env } = machine(program('sendmail', 'cat > /dev/null', 0o2755));
   const db = await openMigrated(settings);
   stops.push(() => db.destroy());
@@ -163,7 +163,7 @@ test('the command and the doctor see mail as the service does, and it says so at
   service.kill('SIGTERM');
 });
 
-test('mail list --failed has what was given up and what is tried again', async () => {
+test('mail list --failed shows mails that were given up and mails that are retried', async () => {
   const { settings } = machine(program('sendmail', 'exit 75'));
   const db = await openMigrated(settings);
   stops.push(() => db.destroy());

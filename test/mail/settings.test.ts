@@ -5,7 +5,7 @@ import { readConfig, type Settings } from '../../src/settings/config';
 import { mailingOf } from '../../src/mail/queue';
 import { temporaryFolder } from '../support/processes';
 
-/** Where mail settings come from: LICENSING_MAIL_URL, else the site's configuration.php. */
+/** Mail settings come from LICENSING_MAIL_URL, or from the site's configuration.php. */
 
 const read = (settings: Settings) =>
   readConfig(
@@ -34,7 +34,7 @@ test('LICENSING_MAIL_URL: encryption, port and sender', () => {
   expect(mailOf(`file:/tmp/mails${end}`)?.route).toEqual({ kind: 'folder', path: '/tmp/mails' });
 });
 
-test('what cannot be used stops the start, and no message holds the password', () => {
+test('an unusable setting stops the start, and no message contains the password', () => {
   for (const url of [
     'http://u:very-secret@mail.example?from=a@b.example',
     'smtp://u:very-secret@mail.example',
@@ -92,7 +92,7 @@ test("the site's own settings, as Joomla uses them; off when the site sends no m
     mail: undefined,
     mailOff: 'offline',
   });
-  // Our own setting goes first, and the site's sender with it.
+  // The service's own setting wins. The sender's address still comes from the site.
   const own = siteOf(smtp, { LICENSING_MAIL_URL: 'smtp://localhost' });
   expect(own.mail).toMatchObject({ route: { host: 'localhost' }, from: { address: 'shop@joomla.example' } });
   expect(mailingOf(own)).toBeUndefined();

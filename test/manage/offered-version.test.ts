@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { readFiles, versionsIn } from '../../src/joomla/update-xml/files';
 import { addProduct } from '../../src/licensing/catalogue';
-import { createTold } from '../../src/licensing/told';
-import { offeredTo, rolloutGroup } from '../../src/licensing/updates';
+import { createSiteRecorder } from '../../src/licensing/spreading';
+import { releasesForBucket, rolloutBucket } from '../../src/licensing/updates';
 import { setRollout, withdrawRelease } from '../../src/packages/releases';
 import { readGoods } from '../../src/overview/first-steps';
 import { readInstalled } from '../../src/overview/overview';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { listPublished } from '../../src/store/releases';
 import { NOW, startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
@@ -142,8 +142,8 @@ describe.each<[string, Row]>([
   const id = nextId++;
   const element = `pkg_${id}`;
   const addresses = Array.from({ length: 200 }, (_, i) => `198.51.100.${i + 1}`);
-  const inside = addresses.find((ip) => rolloutGroup(ip, id) < 10)!;
-  const outside = addresses.find((ip) => rolloutGroup(ip, id) >= 50)!;
+  const inside = addresses.find((ip) => rolloutBucket(ip, id) < 10)!;
+  const outside = addresses.find((ip) => rolloutBucket(ip, id) >= 50)!;
   const home = { xmlDir: join(temporaryFolder(), 'xml'), publicUrl: 'https://shop.example' };
   let license: { id: number; key: string };
 
@@ -157,7 +157,7 @@ describe.each<[string, Row]>([
     }
     const plan = await givePlan(db, { productId: id, afterExpiry: 'last_release' });
     license = await giveLicense(db, plan, endedOn === undefined ? {} : { expiresAt: day(endedOn) });
-    await followUpdateXml(db, home, id);
+    await regenerateUpdateXml(db, home, id);
   });
 
   const ask = async (path: string, ip: string) =>
@@ -184,7 +184,7 @@ describe.each<[string, Row]>([
       );
       return [entitled, latest];
     };
-    const latest = offeredTo(await listPublished(service.db, id), 1)!.version;
+    const latest = releasesForBucket(await listPublished(service.db, id), 1)!.version;
     expect(await both(check)).toEqual(given.map((version) => [version, latest]));
   });
 
@@ -216,7 +216,7 @@ describe.each<[string, Row]>([
   it('is what sites are compared with', async () => {
     const { db } = service;
     const told = { licenseId: license.id, productId: id, site: 'shop.example', installedVersion: most };
-    await createTold(
+    await createSiteRecorder(
       db,
       3,
     )([
@@ -234,7 +234,7 @@ describe.each<[string, Row]>([
       },
     ]);
     expect(await service.read.ok(`GET /products/${id}/sites`)).toMatchObject({ newest: most, share: 1 });
-    await keepFigures(db, undefined, () => NOW);
+    await refreshFigures(db, undefined, () => NOW);
     expect(await readInstalled(db, await readGoods(db), id)).toMatchObject([{ newest: most, upToDate: 1 }]);
   });
 });

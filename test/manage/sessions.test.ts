@@ -3,7 +3,7 @@ import type { Context } from '../../src/http/context';
 import type { Operation } from '../../src/operations/kit/operation';
 import { OPERATIONS } from '../../src/operations/operations';
 import { clearSessionCookie, setSessionCookie } from '../../src/http/session-cookies';
-import { endSession, openOperatorSession, openSession } from '../../src/access/sessions';
+import { endSession, openOperatorSession, createSession } from '../../src/access/sessions';
 import { createAuthenticator } from '../../src/access/authenticate';
 import { revokeToken } from '../../src/access/tokens';
 import {
@@ -63,7 +63,7 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
   });
 
   const root = (scope: 'read' | 'write' = 'write') =>
-    openSession(
+    createSession(
       service.db,
       { kind: 'operator', actor: 'operator:root', name: 'root', scope, operatorId: null },
       service.clock.now,
@@ -134,9 +134,9 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
   it('asks to sign in again after an hour, except for reading and for what the contract names', async () => {
     const changing = OPERATIONS.filter(({ method, scope }) => method !== 'get' && scope === 'write');
     const nameOf = ({ method, path }: Operation) => `${method.toUpperCase()} ${path}`;
-    const partly = changing.filter(({ goesOnWith }) => goesOnWith !== undefined);
+    const partly = changing.filter(({ noRecentSignInWith: goesOnWith }) => goesOnWith !== undefined);
     expect(partly.map(nameOf).sort()).toEqual(Object.values(GOES_ON_WITH).flat().sort());
-    const goesOn = changing.filter((one) => !one.asksAgain && !partly.includes(one));
+    const goesOn = changing.filter((one) => !one.needsRecentSignIn && !partly.includes(one));
     expect(goesOn.map(nameOf).sort()).toEqual(Object.values(GOES_ON).flat().sort());
     const asks = changing.filter((one) => !goesOn.includes(one)).map(nameOf);
     expect(asks.length).toBeGreaterThan(30);
@@ -226,7 +226,7 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
     await endSession(service.db, 'operator', cookie, NOW);
     expectRefusal(await send(cookie, 'GET /me'), 'UNAUTHORIZED');
     expectRefusal(await send('A'.repeat(43), 'GET /me'), 'UNAUTHORIZED');
-    const customer = await openSession(
+    const customer = await createSession(
       service.db,
       { kind: 'customer', by: 'mail', email: 'ann@example.com' },
       NOW,

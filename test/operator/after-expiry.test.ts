@@ -6,7 +6,7 @@ import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
 import { giveLicense, PREFIX, rows, startTestService, type TestService } from '../support/service';
 
-/** The seller's side of plans whose expired licences still download (test/contract/last-release.test.ts). */
+/** The seller's side of plans whose expired licences can still download (test/contract/last-release.test.ts). */
 
 let service: TestService;
 let shop: Operator;
@@ -37,19 +37,19 @@ it('is an option of a plan, set when it is added or later', async () => {
   });
 });
 
-it('takes no other word', async () => {
+it('refuses any other value', async () => {
   const { code, stderr } = await shop.run(['plan', 'edit', '1', '--after-expiry', 'all']);
   expect([code, stderr]).toEqual([2, expect.stringMatching(/must be one of nothing, last-release/)]);
 });
 
-it('is what "why" tells of: the licence expired, and what it still gets', async () => {
+it('is explained by "why": the licence expired, and which versions it still gets', async () => {
   await giveRelease(service, { version: '1.0', date: new Date('2020-01-01T00:00:00Z') });
   await giveRelease(service, { version: '2.0' });
   const { id, key } = await giveLicense(service.db, 1, { expiresAt: new Date('2021-01-01T00:00:00Z') });
   const download = `${PREFIX}/downloads/42?dlid=${key}`;
   await request(service.url).get(`${download}&version=2.0`).expect(403);
   await request(service.url).get(`${download}&version=1.0`).expect(200);
-  // The access log is written after the answers.
+  // The access log is written after the answer.
   await eventually(async () => expect(await rows(service.db, 'access_log')).toHaveLength(2));
   const { stdout } = await shop.run(['why', String(id)]);
   const told = stdout.replace(/\s+/g, ' ');

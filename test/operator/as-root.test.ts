@@ -14,21 +14,21 @@ import {
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { beforeAll, expect, test } from '@jest/globals';
-import { wantedCommands } from '../../src/cli/commands';
+import { selectCommands } from '../../src/cli/commands';
 import { operator, addPlan, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { eventually, sharedFolder, startProcess, temporaryFolder } from '../support/processes';
 import { processEnvironment } from '../support/service-process';
 
-/** Commands that root runs next to a service with a user of its own, who owns the settings file. */
+/** Commands that root runs, while the service runs as another user, who owns the settings file. */
 
 const asRoot = process.getuid?.() === 0 ? test : test.skip;
 const CLI = join(__dirname, '../../dist/src/cli.js');
-/** The user daemon, which every system has. */
+/** The user daemon, which exists on every system. */
 const SERVICE = 1;
 
 let data: string;
-/** Only root may look there. */
+/** A folder that only root can read. */
 let closed: string;
 let root: Operator;
 const inClosed = (name: string, text?: string) => {
@@ -87,10 +87,10 @@ const NAMES_FILE = /[<[](file|dir|folder|zip)/;
 /** Commands that need root. */
 const STAYING = ['setup', 'init', 'upgrade'];
 
-/** `COMMAND OPTION` of each option and argument that names a file. `--ca` is read with the line itself. */
+/** Returns `COMMAND OPTION` for each option and argument that names a file. `--ca` is read with the line itself. */
 async function filesOfCommands(): Promise<string[]> {
   const program = new Command('licensing');
-  for (const load of wantedCommands([])) (await load())(program, () => Promise.reject(new Error('not run')));
+  for (const load of selectCommands([])) (await load())(program, () => Promise.reject(new Error('not run')));
   const found: string[] = [];
   const walk = (command: Command, path: string[]) => {
     const options = command.options
@@ -105,7 +105,7 @@ async function filesOfCommands(): Promise<string[]> {
   return found;
 }
 
-/** In this order. Each line names its files in the closed folder; some end with 1 for another reason. */
+/** Returns command lines, in the order to run them. They name files in the closed folder, and some end with 1 for another reason. */
 async function lines(): Promise<{ covers: string[]; line: string[]; says?: RegExp }[]> {
   const zip = inClosed('package.zip');
   const manifest =
@@ -208,7 +208,7 @@ asRoot(
   120_000,
 );
 
-/** A site whose administrator chose this program, for a command that sends at once. */
+/** Makes a site whose administrator chose this program, for a command that sends at once. */
 function siteWith(sendmail: string): { file: string; proof: string } {
   const folder = temporaryFolder();
   chmodSync(folder, 0o755);
@@ -222,58 +222,64 @@ function siteWith(sendmail: string): { file: string; proof: string } {
   return { file, proof };
 }
 
-asRoot('a program of configuration.php runs as the user of the service, who has no way back', async () => {
-  // Every folder on the way belongs to root, and the user of the service may look there.
-  const bin = temporaryFolder('.licensing-test', '/opt');
-  chmodSync(bin, 0o755);
-  const program = join(bin, 'sendmail');
-  const { file } = siteWith(program);
-  const proof = join(data, 'proof');
-  writeFileSync(
-    program,
-    `#!/bin/sh\ncat > /dev/null\ngrep -E "^(Uid|Gid|Groups)" /proc/self/status > ${proof}\n`,
-    {
-      mode: 0o755,
-    },
-  );
-  const command = operator({ LICENSING_ENV_FILE: file });
-  const send = () => command.run(['mail', 'test', 'jane@example.com'], { ownProcess: true });
-  // The settings file belongs to root, so there is no user of the service.
-  expect(await send()).toMatchObject({ code: 0 });
-  expect(readFileSync(proof, 'utf8')).toContain('Uid:\t0\t0\t0\t0\n');
-  chownSync(file, SERVICE, SERVICE);
-  chownSync(proof, SERVICE, SERVICE);
-  expect(await send()).toMatchObject({ code: 0 });
-  expect(readFileSync(proof, 'utf8')).toMatch(/^Uid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\nGroups:\t1 \n$/);
-});
+asRoot(
+  'a program of configuration.php runs as the service’s user, and cannot become root again',
+  async () => {
+    // Every folder of the path belongs to root, and the service's user can read it.
+    const bin = temporaryFolder('.licensing-test', '/opt');
+    chmodSync(bin, 0o755);
+    const program = join(bin, 'sendmail');
+    const { file } = siteWith(program);
+    const proof = join(data, 'proof');
+    writeFileSync(
+      program,
+      `#!/bin/sh\ncat > /dev/null\ngrep -E "^(Uid|Gid|Groups)" /proc/self/status > ${proof}\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    const command = operator({ LICENSING_ENV_FILE: file });
+    const send = () => command.run(['mail', 'test', 'jane@example.com'], { ownProcess: true });
+    // The settings file belongs to root, so the service has no user of its own.
+    expect(await send()).toMatchObject({ code: 0 });
+    expect(readFileSync(proof, 'utf8')).toContain('Uid:\t0\t0\t0\t0\n');
+    chownSync(file, SERVICE, SERVICE);
+    chownSync(proof, SERVICE, SERVICE);
+    expect(await send()).toMatchObject({ code: 0 });
+    expect(readFileSync(proof, 'utf8')).toMatch(/^Uid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\nGroups:\t1 \n$/);
+  },
+);
 
-asRoot('a program that starts while files of root are named has the rights of that user alone', async () => {
-  const bin = temporaryFolder();
-  chmodSync(bin, 0o755);
-  const proof = join(data, 'started');
-  const script = `#!/bin/sh\ngrep -E "^(Uid|Gid)" /proc/self/status > ${proof}\n`;
-  writeFileSync(join(bin, 'systemctl'), script, { mode: 0o755 });
-  const env = processEnvironment({ LICENSING_ENV_FILE: join(data, '.env') });
-  const line = ['doctor', '--json', '--log', inClosed('access.log', 'GET /\n')];
-  const child = startProcess(process.execPath, [CLI, ...line], {
-    env: { ...env, PATH: `${bin}:${process.env.PATH ?? ''}` },
-  });
-  await once(child, 'exit');
-  expect(readFileSync(proof, 'utf8')).toBe('Uid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\n');
-});
+asRoot(
+  'a program that starts while arguments name files of root has only the rights of that user',
+  async () => {
+    const bin = temporaryFolder();
+    chmodSync(bin, 0o755);
+    const proof = join(data, 'started');
+    const script = `#!/bin/sh\ngrep -E "^(Uid|Gid)" /proc/self/status > ${proof}\n`;
+    writeFileSync(join(bin, 'systemctl'), script, { mode: 0o755 });
+    const env = processEnvironment({ LICENSING_ENV_FILE: join(data, '.env') });
+    const line = ['doctor', '--json', '--log', inClosed('access.log', 'GET /\n')];
+    const child = startProcess(process.execPath, [CLI, ...line], {
+      env: { ...env, PATH: `${bin}:${process.env.PATH ?? ''}` },
+    });
+    await once(child, 'exit');
+    expect(readFileSync(proof, 'utf8')).toBe('Uid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\n');
+  },
+);
 
-asRoot('an export takes no package that the user of the service may not read', async () => {
+asRoot('an export takes no package that the service’s user cannot read', async () => {
   const packages = join(data, 'packages');
   const [name] = readdirSync(packages) as [string];
   renameSync(join(packages, name), inClosed(name));
   symlinkSync(inClosed(name), join(packages, name));
-  // A withdrawn version may do without its package.
+  // The package of a withdrawn version may be missing.
   const line = ['export', '--out', inClosed('linked.jsonl'), '--packages', inClosed('linked')];
   await well(line);
   expect(readdirSync(inClosed('linked'))).toEqual([]);
 });
 
-asRoot('an update XML of root that moves leaves no buckets of root behind', async () => {
+asRoot('moving an update XML of root leaves no buckets of root behind', async () => {
   const [old, moved] = [inClosed('pkg_example.xml'), inClosed('moved.xml')];
   const write = (out: string) => well(['update-xml', 'write', '--product', '42', '--out', out]);
   await write(old);
@@ -285,7 +291,7 @@ asRoot('an update XML of root that moves leaves no buckets of root behind', asyn
   expect(existsSync(buckets)).toBe(false);
 });
 
-asRoot('a stop while a file of root is written leaves nothing behind', async () => {
+asRoot('a stop during the write of a file of root leaves nothing behind', async () => {
   const file = inClosed('stopped.jsonl');
   const env = processEnvironment({ LICENSING_ENV_FILE: join(data, '.env') });
   const before = readdirSync(closed);
@@ -298,7 +304,7 @@ asRoot('a stop while a file of root is written leaves nothing behind', async () 
   expect(readdirSync(closed)).toEqual(before);
 });
 
-/** Keeps the first write of an open file waiting. */
+/** Returns a script that never completes the write to an open file. */
 function slowWrites(): string {
   const path = join(sharedFolder(), 'slow.cjs');
   writeFileSync(

@@ -12,7 +12,7 @@ import { giveLicense, givePlan, PREFIX, rows, testConfig } from '../support/serv
 import { openMigrated, startServiceProcess } from '../support/service-process';
 import { startShell, type Shell } from '../support/shell';
 
-/** docs/backup.md and docs/restore.md: their own commands, on the folders of a machine of its own. */
+/** Runs the commands of docs/backup.md and docs/restore.md in folders that stand for a machine. */
 
 const ROOT = join(__dirname, '../..');
 const guide = ['backup', 'restore']
@@ -25,16 +25,16 @@ interface Issued {
   license_key: string;
 }
 
-/** What stands for 3306: the second server takes over the first one's. */
+/** Replaces port 3306. The second server uses the first one's port. */
 let databasePort: number;
-/** Stands for `/`, and for root's programs and settings. */
+/** Replaces `/`, and root's folder of programs and settings. */
 let machine: string;
 let commands: Shell;
 const stops: (() => Promise<unknown>)[] = [];
 
 beforeEach(async () => {
   machine = temporaryFolder();
-  // nginx serves the update XMLs from there.
+  // nginx serves the update XML from this folder.
   chmodSync(machine, 0o711);
   for (const folder of 'bin root etc/cron.daily opt/licensing-gateway/deploy var/lib/licensing var/www/shop'.split(
     ' ',
@@ -43,7 +43,7 @@ beforeEach(async () => {
   const env = { HOME: on('root'), LICENSING_ENV_FILE: on('opt/licensing-gateway/.env') };
   commands = await startShell(on('bin'), env, on('root'));
   stops.push(() => commands.stop());
-  // The machine has no user of the service's own.
+  // The machine does not have the service's own user.
   writeProgram('bin/sudo', 'shift 2; exec "$@"');
   writeProgram('bin/chown', `echo "$@" >> ${on('chown.log')}`);
   writeProgram('bin/systemctl', `echo "$@" >> ${on('systemctl.log')}`);
@@ -61,7 +61,7 @@ function writeProgram(path: string, commands: string): void {
   chmodSync(on(path), 0o755);
 }
 
-/** The blocks of commands below a heading of the pages. */
+/** Returns the blocks of commands below a heading of the guides. */
 function blocksBelow(heading: string): string[] {
   const [section = ''] = new RegExp(`^## ${heading}\\n[^]*?(?=^## |$(?![^]))`, 'm').exec(guide) ?? [];
   const blocks = [...section.matchAll(/```sh\n([^]*?)```/g)].map(([, commands]) => commands as string);
@@ -73,26 +73,26 @@ function blocksBelow(heading: string): string[] {
   );
 }
 
-/** Runs them all, as one who pastes one after the other. */
+/** Runs all commands of a section, as if they were pasted one after the other. */
 function follow(heading: string): Promise<string> {
   return shell(blocksBelow(heading).join(''));
 }
 
-/** The first block is the script, which cron runs; the second sees to that. */
+/** Runs the backup. The first block of the guide is the script for cron, and the second installs it. */
 function backUp(): Promise<string> {
   const [script, commands] = blocksBelow('Back up');
   writeFileSync(on('etc/cron.daily/licensing-backup'), script!, { mode: 0o644 });
   return shell(commands!);
 }
 
-/** @throws Error with what it wrote, when a command fails */
+/** @throws Error with the output if a command fails */
 async function shell(lines: string): Promise<string> {
   const { code, stdout, stderr } = await commands.run('sh', '-e', '-c', lines);
   if (code !== 0) throw new Error(`${lines}\n${stderr}${stdout}`);
   return stdout;
 }
 
-/** A server of the machine: root gets in by its socket. */
+/** Starts a server that root can use through its socket. */
 async function startDatabase(options: string[] = []): Promise<MariaDb> {
   const server = await startMariaDb(options);
   stops.push(() => server.stop('SIGKILL'));
@@ -117,7 +117,7 @@ function writeSettings(database: Settings): Settings {
   return settings;
 }
 
-/** A service with customers, under load while `backUp` is run; afterwards it is gone, killed. */
+/** Runs `backUp` while a service has customers and is under load. Afterwards kills the service and deletes its files. */
 async function loseAfter(
   settings: Settings,
   backUp: () => Promise<unknown>,
@@ -152,12 +152,12 @@ async function loseAfter(
   return { book: early.book, sold };
 }
 
-/** What was there before the backup is there, agrees with itself, and works. */
+/** Expects that everything from before the backup exists, is consistent, and works. */
 async function works(settings: Settings, { book, sold }: { book: Book; sold: Issued }): Promise<void> {
   for (const path of readdirSync(on('var/lib/licensing/packages'), { recursive: true }) as string[])
     expect(statSync(join(on('var/lib/licensing/packages'), path)).mode & 0o040).toBe(0o040);
   expect(statSync(on('var/lib/licensing/packages')).mode & 0o050).toBe(0o050);
-  // What nginx's group may read, the site's PHP may too.
+  // The site's PHP can read what nginx's group can read, so .env must belong to the service's group.
   expect(readFileSync(on('chown.log'), 'utf8').split('\n')).toEqual(
     expect.arrayContaining([
       `licensing:licensing ${on('opt/licensing-gateway/.env')}`,
@@ -213,7 +213,7 @@ async function works(settings: Settings, { book, sold }: { book: Book; sold: Iss
   expect(bytes.equals(book.goods.bytes)).toBe(true);
 }
 
-/** As docs/security.md has it. */
+/** Creates the database user as described in docs/security.md. */
 async function createUser(server: MariaDb): Promise<void> {
   const security = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
   const root = await server.connect();
@@ -224,7 +224,7 @@ async function createUser(server: MariaDb): Promise<void> {
   await root.end();
 }
 
-test('a MariaDB that is lost with its site is back on another server, from the dump, the packages and .env', async () => {
+test('a MariaDB that is lost with its site is restored on another server from the dump, the packages and .env', async () => {
   const old = await startDatabase();
   databasePort = old.port;
   await shell('mariadb --execute "CREATE DATABASE shop"');
@@ -263,7 +263,7 @@ test('a MariaDB that is lost with its site is back on another server, from the d
   };
   await works(settings, lost);
 
-  // What was sold since is unknown, and issued again with the key that the customer has.
+  // A licence that was sold after the backup is missing, and is issued again with the key that the customer has.
   const db = await openMigrated(settings);
   stops.push(() => db.destroy());
   const unknown = () => db('jos_licensing_licenses').where({ reference: 'order-1002' });
@@ -275,7 +275,7 @@ test('a MariaDB that is lost with its site is back on another server, from the d
   expect(await unknown()).toHaveLength(1);
 }, 120_000);
 
-test('an upgrade, the way back by the guide and the upgrade again leave what one upgrade leaves', async () => {
+test('an upgrade, the restore in the guide and another upgrade leave the same as one upgrade', async () => {
   const server = await startDatabase();
   databasePort = server.port;
   await shell('mariadb --execute "CREATE DATABASE shop"');
@@ -312,14 +312,14 @@ test('an upgrade, the way back by the guide and the upgrade again leave what one
   expect(await tables()).toBe(before);
   expect(await upgrade()).toEqual(upgraded);
 
-  // A dump that was cut off drops nothing.
+  // A truncated dump drops nothing.
   const dump = readFileSync(on('var/backups/licensing/licensing.sql'), 'utf8');
   writeFileSync(on('var/backups/licensing/licensing.sql'), dump.slice(0, dump.length / 2));
   expect(await follow('Restore on the same server')).toMatch(/nothing was dropped/);
   expect(await tables()).toBe(upgraded.tables);
 }, 120_000);
 
-test('a SQLite file that is lost is back, from a copy made while it was written to', async () => {
+test('a lost SQLite file is restored from a copy that was made during writes', async () => {
   const settings = writeSettings({
     LICENSING_DATABASE_URL: `sqlite:${on('var/lib/licensing/licensing.sqlite')}`,
   });

@@ -41,7 +41,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
     settings = await newPlace(kind);
     service = await startTestService(settings);
     shop = operator(settings);
-    // The club's id is before those of the products it includes.
+    // The club's id is lower than those of the products that it includes.
     await shop.json(['product', 'add', '--id', '40', '--name', 'Acme Club']);
     for (const [id, name] of [
       ['41', 'Acme Everything'],
@@ -80,7 +80,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
         reminders: false,
         created_at: expect.any(String),
       });
-      // What is not said stays.
+      // An option that is not given changes nothing.
       const update_xml = { state: 'not_set', url: null };
       expect(await edit('40', '--name', 'Acme Club')).toEqual({ ...edited, update_xml });
       expect(await edit('40', '--support-url', 'none')).toEqual({ ...edited, support_url: null });
@@ -150,7 +150,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
       expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'CONFLICT', field: 'includes' } });
     });
 
-    it('says where an included product is, when it is removed', async () => {
+    it('names the products that include a product when it is removed', async () => {
       expect(await said(['product', 'remove', '43'])).toMatchObject({
         code: 1,
         text: expect.stringMatching(
@@ -160,7 +160,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
     });
   });
 
-  it('"why" names what the licence covers, what was asked for, and the remedy', async () => {
+  it('"why" names the products that the licence covers, the requested one, and the remedy', async () => {
     const { id, key } = await giveLicense(service.db, 1);
     await giveRelease(service, { productId: 42, version: '1.0' });
     const why = async () => (await said(['why', String(id)])).text;
@@ -188,7 +188,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
     await edit('40', '--includes', '42,43');
   });
 
-  it('the doctor warns of a product that nobody can buy, and of a club of nothing', async () => {
+  it('the doctor warns of a product that cannot be bought, and of a club without products', async () => {
     const findings = async () => {
       const { stdout } = await shop.run(['doctor', '--json']);
       const { findings: all } = JSON.parse(stdout) as {
@@ -270,7 +270,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
       expect(await includes(other)).toMatchObject({ 40: [42, 43], 50: [42] });
     });
 
-    it('refuse another list, and what the rules of bundles forbid with the products here', async () => {
+    it('refuse a different list, and anything that the rules of bundles forbid with the products here', async () => {
       const differs = await withProducts(['42', 'Acme Forms'], ['40', 'Acme Club', '--includes', '42']);
       expect(await conflicts(differs)).toEqual(['product 40 includes other products here than in the file']);
       const isBundle = await withProducts(['50', 'Part'], ['42', 'Acme Forms', '--includes', '50']);
@@ -302,7 +302,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
     });
   });
 
-  it('holds beside a change of the list: a removed product is no longer included', async () => {
+  it('waits for a concurrent change of the list: a removed product is no longer included', async () => {
     await editProduct(service.db, 40, { includes: [42] });
     expect(await service.db(table(service.db, 'product_includes')).select()).toEqual([
       { product_id: 40, included_id: 42 },

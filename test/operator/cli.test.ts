@@ -29,7 +29,7 @@ import {
 } from '../support/service';
 import { processEnvironment } from '../support/service-process';
 
-/** Nothing is there: what these commands answer, they answer before they look at a database. */
+/** No server listens there: these commands answer before they open a database. */
 const nowhere = operator({ LICENSING_DATABASE_URL: 'mysql://u:p@127.0.0.1:1/none' });
 const KEY = generateKey();
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
@@ -39,7 +39,7 @@ it('prints a table however many rows it has', () => {
   expect(formatTable(['number'], rows)).toMatch(/^number\n0\n[^]*\n199999$/);
 });
 
-it('prints a table no wider than 80 columns or the terminal, and nothing of it is lost', () => {
+it('prints a table no wider than 80 columns or the terminal, and loses no text', () => {
   const row = [
     '2027-01-31T12:00:00Z',
     'status active, expires_at 2027-01-31T12:00:00Z',
@@ -64,7 +64,7 @@ describe('help', () => {
       .map(([, name]) => name!)
       .filter((name) => name !== 'help');
 
-  it('of every command tells what it does, its options, and an example that names it', async () => {
+  it('of every command says what it does, and has its options and an example that names it', async () => {
     const seen: string[] = [];
     const visit = async (path: string[]): Promise<void> => {
       const text = await help(...path);
@@ -239,7 +239,7 @@ describe('a failure with --json', () => {
     ['without a verb', ['license'], { message: 'A command is missing; --help lists them.' }],
     ['of an unknown noun', ['licence'], { message: /unknown command 'licence'/ }],
   ])(
-    'is JSON on standard output, and the same in words on standard error: %s',
+    'is JSON on standard output, and the same sentence on standard error: %s',
     async (_what, args, error) => {
       const { code, stdout, stderr } = await nowhere.run([...args, '--json']);
       expect(code).toBe(2);
@@ -257,7 +257,7 @@ describe('a failure with --json', () => {
     },
   );
 
-  it('says which kind it is when there is no database, or no setting of one', async () => {
+  it('has the kind of error if there is no database, or no setting for one', async () => {
     expect(JSON.parse((await nowhere.run(['product', 'list', '--json'])).stdout)).toEqual({
       error: { code: 'SERVICE_UNAVAILABLE', message: expect.stringMatching(/database/) },
     });
@@ -270,7 +270,7 @@ describe('a failure with --json', () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'CONFIGURATION' } });
   });
 
-  it('leaves a result that is printed already the only value there', async () => {
+  it('does not follow a result that was already printed: that stays the only value', async () => {
     const { code, stdout, stderr } = await nowhere.run(['doctor', '--json']);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^error: The doctor found/) });
     expect(JSON.parse(stdout)).toMatchObject({ ok: false });
@@ -511,7 +511,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       .post(`${PREFIX}/licenses/validate`)
       .send({ license_key: issued.license_key })) as { body: { data: { valid: boolean } } };
     expect(answer.body.data.valid).toBe(true);
-    // the same order again
+    // The same order again.
     const { id, license_key } = issued;
     for (const customer of [[], ['--customer', 'jane@example.COM']])
       expect(await issue('--reference', 'order-1', ...customer)).toMatchObject({
@@ -529,7 +529,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await history(issued.id)).toHaveLength(1);
   });
 
-  it('says of a licence that names neither a customer nor an order how to say whose it is', async () => {
+  it('explains how to set the customer of a licence that has neither a customer nor an order', async () => {
     const nobodys = await shop.run(['license', 'issue', '--plan', '1']);
     expect(nobodys).toMatchObject({
       code: 0,
@@ -547,7 +547,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       });
   });
 
-  it('says so when the licence of a repeated order does not work any more', async () => {
+  it('warns if the licence of a repeated order no longer works', async () => {
     const again = ['license', 'issue', '--plan', '1', '--reference', 'order-2', '--expires', '2020-01-01'];
     const { id } = await issue('--reference', 'order-2');
     const key = expect.stringMatching(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);
@@ -561,7 +561,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     });
   });
 
-  it('gives the licence of a repeated order when its key cannot be shown, and says why', async () => {
+  it('returns the licence of a repeated order if its key cannot be shown, and says why', async () => {
     const again = ['license', 'issue', '--plan', '1', '--reference', 'order-4', '--json'];
     const { id } = await issue('--reference', 'order-4');
     for (const [secret, why] of [
@@ -578,7 +578,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await shop.run(again)).toMatchObject({ code: 0, stderr: expect.stringContaining('was not kept') });
   });
 
-  it('issues by the text, by number, with a key from standard input, and with limits of its own', async () => {
+  it("issues by a plan's name or number, with a key from standard input, and with its own limits", async () => {
     const { stdout } = await shop.run(['license', 'issue', '--plan', '1']);
     expect(stdout).toMatch(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);
     const several = await shop.json<LicenseJson[]>(['license', 'issue', '--plan', '1', '--count', '3']);
@@ -614,7 +614,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     await service.db(table(service.db, 'licenses')).whereIn('id', ids).delete();
   });
 
-  it('issues what is unusual, and says what is unusual about it', async () => {
+  it('issues unusual licences, and says what is unusual', async () => {
     const { code, stderr } = await shop.run([
       ...['license', 'issue', '--plan', '1', '--customer', 'jane@example.com', '--expires', '2020-01-01'],
     ]);
@@ -624,7 +624,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     });
   });
 
-  it('knows a customer by the address, with a name before it and without', async () => {
+  it('recognizes a customer by the address, with or without a name before it', async () => {
     const roe = 'Jane Roe <ROE@example.com>';
     const { id } = await issue('--customer', roe, '--reference', 'order-roe');
     expect(await stored(id)).toMatchObject({ customer: 'roe@example.com' });
@@ -639,7 +639,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       expect((await shop.run([...args, 'R <richard@example.com>', '--json'])).stdout).toContain(
         `"id":${id},`,
       );
-    // As another version stored it.
+    // Another version stored customers in this form.
     await service
       .db(table(service.db, 'licenses'))
       .where({ id })
@@ -649,7 +649,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await shop.json(['license', 'list', '--customer', 'Member 77'])).toMatchObject([{ id }]);
   });
 
-  it('tells programs what kind of refusal it was', async () => {
+  it('tells programs the kind of a refusal', async () => {
     const error = async (...args: string[]) => {
       const { code, stdout, stderr } = await shop.run([...args, '--json']);
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^error: /) });
@@ -674,7 +674,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(['license', 'list', '--plan', '99'])).toContain('There is no plan 99.');
   });
 
-  it('says so when a key of the own choice cannot be sent by Joomla', async () => {
+  it('warns if Joomla cannot send a chosen key', async () => {
     const issue = (stdin: string) =>
       shop.run(['license', 'issue', '--plan', '1', '--customer', 'own@example.com', '--key', '-'], { stdin });
     expect(await issue('Own-Key+0001')).toMatchObject({ code: 0, stderr: '' });
@@ -683,7 +683,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(cut.stderr).toMatch(/^note: Joomla's updater cannot send a key with #, &/);
   });
 
-  it('refuses to issue what it cannot, and issues nothing then', async () => {
+  it('refuses an impossible request, and issues nothing', async () => {
     const before = await rows(service.db, 'licenses');
     const eventsBefore = await rows(service.db, 'events');
     const own = ['license', 'issue', '--plan', '1', '--key'];
@@ -769,10 +769,10 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(stdout).toContain('example.com');
     expect(stdout).toContain(key.slice(-8));
     expect(stdout + stderr).not.toContain(key);
-    // not a terminal: no colours
+    // The output is not a terminal, so it has no colours.
     expect(stdout).not.toContain('\u001b');
 
-    // A number is an id, never an order's: which licence it means would change as ids grow.
+    // A number is always an id and never an order's number. Otherwise its meaning would change as ids grow.
     await issue('--reference', '999998');
     expect(await refused(['license', 'show', '999998'])).toBe(
       'error: There is no licence 999998. An order has this number: reference:999998.\n',
@@ -780,7 +780,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await shop.json(['license', 'show', 'reference:999998'])).toMatchObject({ reference: '999998' });
   });
 
-  it('changes nobody when a number is one licence and the order of another, and says so where it only reads', async () => {
+  it('changes nothing if a number is the id of one licence and the order of another, and notes it when it only reads', async () => {
     const { id: own } = await issue();
     const key = `imported-key-of-${own}`;
     const issued = await shop.run([
@@ -842,7 +842,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(['license', 'show', 'id:999998'])).toBe('error: There is no licence 999998.\n');
     expect(await refused(['license', 'show', 'reference:none'])).toContain('There is no licence with this');
 
-    // Its own reference is nobody else's.
+    // A licence whose reference is its own id is not ambiguous.
     await service
       .db('licensing_licenses')
       .where({ id: ordered })
@@ -861,7 +861,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(outcomes[0]!.stdout).toMatch(/^\[\{.*\}\]\n$/);
   });
 
-  it('lists licences by what is asked, a page at a time', async () => {
+  it('lists licences by filters, a page at a time', async () => {
     await shop.json(['product', 'add', '--name', 'Lists', '--id', '50']);
     const { id: plan } = await shop.json<{ id: number }>(
       'plan add --product 50 --name Lists --activation-type device --activation-limit 1'.split(' '),
@@ -878,7 +878,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     await shop.json(['license', 'suspend', String(suspended.id)]);
     const paused = await give('--expires', soon, '--customer', 'bob@example.com');
     await shop.json(['license', 'suspend', String(paused.id)]);
-    // Never written by this program, but a table changed by hand has it: it counts, and is shown, as what it says.
+    // The service never writes this status, but a table that was edited by hand can contain it, and then it counts.
     const saysSo = await give('--lifetime');
     await service.db(table(service.db, 'licenses')).where({ id: saysSo.id }).update({ status: 'expired' });
     const ids = async (...options: string[]) =>
@@ -897,7 +897,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await ids('--hint', ending.license_key.slice(-8).toLowerCase())).toEqual([ending.id]);
     expect(await ids('--expiring', '30d')).toEqual([ending.id]);
     expect(await ids('--expiring', '5d')).toEqual([]);
-    // The whole of the last day, as a date means the whole of it.
+    // The last day counts until its end, because a date means the whole day.
     const last = await give('--expires', soon.slice(0, 10));
     expect(last.expires_at).toBe(`${soon.slice(0, 10)}T23:59:59Z`);
     expect(await ids('--expiring', '10d')).toEqual([ending.id, last.id]);
@@ -917,7 +917,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     );
   });
 
-  it('takes a plan by its name where only one has it', async () => {
+  it('accepts the name of a plan if only one plan has it', async () => {
     for (const id of ['160', '161']) {
       await shop.json(['product', 'add', '--id', id, '--name', `Named ${id}`]);
       expect((await shop.run(['plan', 'list', '--product', id])).stdout).toBe('No plans.\n');
@@ -940,7 +940,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(['license', 'issue', '--plan', 'Seventy'])).toContain('There is no plan Seventy.');
   });
 
-  it('gives a product no second plan of a name, and leaves those it has', async () => {
+  it('refuses a second plan of the same name, and keeps existing ones', async () => {
     await shop.json(['product', 'add', '--id', '162', '--name', 'Twins']);
     const add = (name: string) => [
       ...['plan', 'add', '--product', '162', '--name', name],
@@ -984,7 +984,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await history(id)).toEqual(before);
   });
 
-  it('has in the history that a licence had expired when it was revoked', async () => {
+  it('records in the history that a licence had expired when it was revoked', async () => {
     const { id } = await issue('--expires', '2020-01-01');
     await shop.json(['license', 'revoke', String(id)]);
     expect((await history(id)).at(-1)).toMatchObject({
@@ -993,7 +993,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     });
   });
 
-  it('lets nothing follow a final state', async () => {
+  it('allows no change after a final state', async () => {
     const { id } = await issue();
     await shop.json(['license', 'revoke', String(id)]);
     for (const verb of [['suspend'], ['reinstate'], ['cancel'], ['renew', '--for', '1y']])
@@ -1001,7 +1001,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await stored(id)).toMatchObject({ status: 'revoked' });
   });
 
-  it('renews until a date, for a time from the end, from now when that has passed, and out of suspension', async () => {
+  it('renews until a date, for a time after the end, from now if the end has passed, and after a suspension', async () => {
     const { id } = await issue('--expires', '2098-01-31');
     const renew = (...options: string[]) => shop.json(['license', 'renew', String(id), ...options]);
     expect(await renew('--for', '1m')).toMatchObject({
@@ -1025,7 +1025,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const { id: over } = await issue('--expires', '2020-01-01');
     const renewed = await shop.json<LicenseJson>(['license', 'renew', String(over), '--for', '30d']);
     expect(Date.parse(renewed.expires_at!) - Date.now()).toBeGreaterThan(29.9 * 86_400_000);
-    // as a hand-made row may be: ended, and nobody knows when
+    // A row that was edited by hand can be expired without an end.
     await service
       .db('licensing_licenses')
       .where({ id: over })
@@ -1049,7 +1049,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     });
   });
 
-  it('takes the end of a licence away, sets one, and tells how to undo what makes it end earlier', async () => {
+  it('removes the end of a licence, sets one, and explains how to undo an earlier end', async () => {
     const { id } = await issue('--expires', '2098-01-31');
     const renew = (...options: string[]) => shop.run(['license', 'renew', String(id), ...options]);
     const lifetime = { code: 0, stdout: `Licence ${id} is active for ever.\n`, stderr: '' };
@@ -1067,13 +1067,13 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       ...until('2098-06-30T23:59:59Z'),
       stderr: `note: it was to end later before; "licensing license renew ${id} --until 2099-01-31T23:59:59Z" sets that again.\n`,
     });
-    // An order's renewal that is repeated, as a shop may do.
+    // A shop may repeat the renewal of an order.
     const later = { ...until('2099-06-30T23:59:59Z'), stderr: '' };
     expect(await renew('--until', '2099-06-30')).toEqual(later);
     expect(await renew('--until', '2099-06-30')).toEqual(later);
   });
 
-  it('tells when a plan is for life and the licence that moves to it is not, or the other way round', async () => {
+  it('notes if a plan is for life and the licence that moves to it is not, or the other way round', async () => {
     const add = 'plan add --product 42 --activation-type domain --activation-limit 3'.split(' ');
     const { id: forLife } = await shop.json<{ id: number }>([...add, '--name', 'For life']);
     const { id: yearly } = await shop.json<{ id: number }>([...add, '--name', 'Yearly', '--duration', '1y']);
@@ -1091,7 +1091,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     );
   });
 
-  it('asks before a licence moves to a plan of another product, and does not without somebody to ask', async () => {
+  it('asks before a licence moves to a plan of another product, and refuses if it cannot ask', async () => {
     await shop.json(['product', 'add', '--id', '171', '--name', 'Club', '--includes', '42']);
     await addPlan(shop, '171', 'All of it', 'domain', '30');
     const { id } = await issue();
@@ -1148,7 +1148,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(byOld.stdout).not.toContain(old);
   });
 
-  it('keeps nothing of the old key when a new one is made without a secret', async () => {
+  it('keeps nothing of the old key if a new one is made without a secret', async () => {
     const { id } = await issue();
     const { LICENSING_KEY_SECRET: secret, ...without } = settings;
     expect(secret).toBeDefined();
@@ -1157,7 +1157,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(['license', 'reveal', String(id)])).toContain('was not kept');
   });
 
-  it('moves a licence with activations to a plan that counts the same, and keeps them', async () => {
+  it('moves a licence with activations to a plan of the same type, and keeps the activations', async () => {
     const { id } = await issue();
     await shop.json(['activation', 'add', String(id), 'one.example']);
     const { id: plan } = await shop.json<{ id: number }>(
@@ -1221,7 +1221,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(text).toEqual({
       code: 0,
       stdout: `Version 2.1.0 is published: example-shop-2.1.0.zip, ${bytes.length} bytes.\n`,
-      // The address of the update XML is not known.
+      // The address of the update XML is not known here.
       stderr: expect.stringMatching(/^note: it was not checked whether [^\n]*\n$/),
     });
     await shop.json(['release', 'edit', ...of, '--changelog', 'Better']);
@@ -1238,14 +1238,14 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(['release', 'list', '--product', '99'])).toContain('There is no product 99.');
   });
 
-  it('names in the history who used sudo', async () => {
+  it('records in the history who used sudo', async () => {
     const { stdout } = await shop.run(['license', 'issue', '--plan', '1', '--json'], {
       env: { SUDO_USER: 'anna' },
     });
     expect(await history((JSON.parse(stdout) as LicenseJson).id)).toMatchObject([{ actor: 'operator:anna' }]);
   });
 
-  it('does not repeat a key it does not know, whatever was to be done with it', async () => {
+  it('does not repeat an unknown key, whatever the command', async () => {
     const unknown = generateKey();
     const verbs = [
       ...[
@@ -1268,7 +1268,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(['license', 'show', '999999'])).toBe('error: There is no licence 999999.\n');
   });
 
-  it('shows control characters of customers as what they are, and obeys none', async () => {
+  it("shows control characters in customers' names as escapes, and never executes them", async () => {
     const { id } = await issue();
     await service.db('licensing_licenses').where({ id }).update({ customer: 'a\u001b[2Jb\nc' });
     const { stdout } = await shop.run(['license', 'show', String(id)]);
@@ -1279,9 +1279,9 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(JSON.parse(json.stdout)).toMatchObject({ customer: 'a\u009b2Jb\u007fc' });
   });
 
-  it('shows what turns text around or is invisible as escapes, on the terminal, in notes and in JSON', async () => {
+  it('escapes characters that reverse text or are invisible, on the terminal, in notes and in JSON', async () => {
     const { id } = await issue();
-    // An override, a zero-width space, line separators, a tag (as a surrogate pair), a filler, a BOM.
+    // An override, a zero-width space, line separators, a tag (as a surrogate pair), a filler, and a BOM.
     const unseen = ['\u202e', '\u200b', '\u2028', '\u2029', '\u{e0041}', '\u3164', '\ufeff', '\u0085'];
     const customer = `moc.${unseen.join('x')}\u2764\ufe0f@example.com`;
     await service.db('licensing_licenses').where({ id }).update({ customer });
@@ -1289,11 +1289,11 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const shown = [
       await shop.run(['license', 'show', String(id)]),
       await shop.run(['license', 'list', '--customer', customer]),
-      // A sentence, not a table.
+      // This prints a sentence, not a table.
       await shop.run(['license', 'set-limit', String(id), '7']),
     ];
     for (const { stdout } of shown) {
-      // A narrow column breaks it over lines.
+      // A narrow column wraps the text.
       expect(stdout.replaceAll(/\n\s*/g, '')).toContain(`${escaped}\u2764\ufe0f@example.com`);
       for (const character of unseen) expect(stdout).not.toContain(character);
     }
@@ -1308,7 +1308,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     for (const character of unseen) expect(exported.stdout).not.toContain(character);
   });
 
-  it('says in one line that its output could not be written, and what it did is done', async () => {
+  it('reports in one line that its output could not be written, and that its work is done', async () => {
     const full = openSync('/dev/full', 'w');
     const child = startProcess(
       process.execPath,
@@ -1327,7 +1327,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await rows(service.db, 'licenses')).toContainEqual(expect.objectContaining({ reference: 'full' }));
   });
 
-  it('tells why a statement failed, and none of its values', async () => {
+  it('names the reason why a statement failed, and none of its values', async () => {
     const renamed = (from: string, to: string) =>
       service.db.schema.alterTable('licensing_licenses', (licenses) => licenses.renameColumn(from, to));
     await renamed('reference', 'order_number');
@@ -1340,7 +1340,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     }
   });
 
-  it('ends quietly when nobody reads its output to the end', async () => {
+  it('ends quietly if its output is not read to the end', async () => {
     await shop.json(['license', 'issue', '--plan', '1', '--count', '1500']);
     const child = startProcess(process.execPath, [CLI, 'license', 'list', '--limit', '1500', '--json'], {
       env: processEnvironment(settings),
@@ -1356,7 +1356,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
 });
 
 describe("nginx's configuration", () => {
-  it('is written with the two lines that connect it to the site, and where they belong', async () => {
+  it('is written with the two lines that connect it to the site, and where to put them', async () => {
     const folder = join(temporaryFolder(), 'licensing');
     const nginx = (out: string) => nowhere.run(['nginx', '--server-name', 'shop.example', '--out', out]);
     const { code, stdout } = await nginx(folder);
@@ -1381,7 +1381,7 @@ describe("nginx's configuration", () => {
       [1, 2, 3].map((name) => `unix:/run/licensing/${name}/http.sock max_fails=0`),
     );
 
-    // What somebody changed there is theirs.
+    // A file that the seller changed is not overwritten.
     const file = join(folder, 'upstream.conf');
     const written = readFileSync(file, 'utf8');
     const same = await nginx(folder);
@@ -1442,7 +1442,7 @@ describe("nginx's configuration follows the settings", () => {
     expect(Object.values(all).join('')).not.toMatch(/shop\.example|joomla/);
   });
 
-  it('and without them stays as it is shipped', async () => {
+  it('and without these settings is as shipped', async () => {
     const all = await files({ LICENSING_PUBLIC_URL: 'https://acme.example' });
     expect(Object.keys(all)).not.toContain('pages.example.conf');
     expect(all['upstream.conf']!.match(/^ *#"~/gm)).toHaveLength(4);
@@ -1555,7 +1555,7 @@ describe.each(ONE_KIND)('a shop of its own, in %s', (kind) => {
     await shop.json(['migrate']);
   });
 
-  it('is told when no higher id is left for a product', async () => {
+  it('reports that no higher id is left for a product', async () => {
     await shop.json(['product', 'add', '--name', 'Last', '--id', '4294967295']);
     expect(await shop.run(['product', 'add', '--name', 'Next'])).toMatchObject({
       code: 1,
@@ -1564,7 +1564,7 @@ describe.each(ONE_KIND)('a shop of its own, in %s', (kind) => {
     expect(await shop.json(['product', 'list'])).toHaveLength(1);
   });
 
-  it('leaves no line of progress before an error', async () => {
+  it('erases the progress line before an error', async () => {
     await shop.json(['product', 'add', '--name', 'Shop', '--id', '42']);
     const file = join(temporaryFolder(), 'no.zip');
     writeFileSync(file, randomBytes(3_000_000));
@@ -1580,7 +1580,7 @@ describe.each(ONE_KIND)('a shop of its own, in %s', (kind) => {
   });
 });
 
-it('ends as a process of its own with its exit code, and reads a pipe to its end', async () => {
+it('ends with its exit code when it runs as a separate process, and reads a pipe to its end', async () => {
   const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shop.sqlite')}` };
   const ends = async (args: string[], stdin = '') => {
     const inProcess = await operator(settings).run(args, { stdin });
@@ -1596,7 +1596,7 @@ it('ends as a process of its own with its exit code, and reads a pipe to its end
   expect(await ends(['-V'])).toBe(0);
 });
 
-it('asks at a terminal for what standard input is to have', async () => {
+it('asks at a terminal for the value that standard input should have', async () => {
   const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shop.sqlite')}` };
   expect(await operator(settings).run(['migrate'])).toMatchObject({ code: 0 });
   const typed = async (question: string, text: string, ...args: string[]) => {
@@ -1607,7 +1607,7 @@ it('asks at a terminal for what standard input is to have', async () => {
     });
     let [output, isAnswered] = ['', false];
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
-      // Where TERM says that the cursor can be moved, it is, in a chunk of its own perhaps.
+      // If TERM can move the cursor, readline does so, perhaps in a separate chunk.
       output += stripVTControlCharacters(chunk);
       if (isAnswered || !output.endsWith(`${question}: `)) return;
       isAnswered = true;
@@ -1631,7 +1631,7 @@ it('asks at a terminal for what standard input is to have', async () => {
     });
 });
 
-it('prints where to look with an IPv6 address in brackets', async () => {
+it('prints the address to open, with brackets around an IPv6 address', async () => {
   const folder = temporaryFolder();
   const { code, stdout } = await operator({
     LICENSING_ENV_FILE: join(folder, '.env'),

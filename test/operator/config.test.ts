@@ -21,7 +21,7 @@ writeFileSync(
   public $password = 'S3cret'; public $db = 'site'; public $dbprefix = 'jos_'; public $sitename = '${SITE_NAME}'; }`,
 );
 
-/** A configuration from these settings alone, on SQLite unless they say otherwise. */
+/** Reads a configuration from only these settings, on SQLite unless they name another database. */
 function read(settings: Partial<Record<Variable, string>>): Config {
   return readConfig({
     LICENSING_ENV_FILE: '/dev/null',
@@ -211,11 +211,11 @@ describe('a good value', () => {
     });
   });
 
-  it.each(['', '   '])('is what counts: %j is as if the variable was not set', (blank) => {
+  it.each(['', '   '])('counts: %j is the same as a variable that is not set', (blank) => {
     expect(read({ LICENSING_RATE_LIMIT: blank, LICENSING_KEY_SECRET: blank }).rateLimit).toBe(60);
   });
 
-  it('of LICENSING_JOOMLA_ROOT gives the database and the prefix, which other settings go before', () => {
+  it('of LICENSING_JOOMLA_ROOT gives the database and the prefix, unless other settings do', () => {
     const site = { LICENSING_DATABASE_URL: '', LICENSING_JOOMLA_ROOT: SITE };
     expect(read(site)).toMatchObject({
       joomlaRoot: SITE,
@@ -244,7 +244,7 @@ describe('$live_site of the site', () => {
     return read({ LICENSING_JOOMLA_ROOT: root, ...settings });
   };
 
-  it('is the public address where LICENSING_PUBLIC_URL is not set', () => {
+  it('is the public address if LICENSING_PUBLIC_URL is not set', () => {
     const site = "'https://shop.example/joomla/'";
     expect(readWith(site).publicUrl).toBe('https://shop.example/joomla');
     expect(readWith(site, { LICENSING_PUBLIC_URL: 'https://other.example' }).publicUrl).toBe(
@@ -254,7 +254,7 @@ describe('$live_site of the site', () => {
       expect(readWith(none)).toMatchObject({ publicUrl: undefined, warnings: [] });
   });
 
-  it('is ignored with a warning when it is not an address', () => {
+  it('is ignored with a warning if it is not an address', () => {
     expect(readWith("'shop.example'")).toMatchObject({
       publicUrl: undefined,
       warnings: [expect.stringContaining('Set LICENSING_PUBLIC_URL')],
@@ -265,7 +265,7 @@ describe('$live_site of the site', () => {
 describe('the host name of the pages', () => {
   const publicUrl = { LICENSING_PUBLIC_URL: 'https://shop.example/joomla' };
 
-  it("is where operators call, with the site's folder; else they call the site", () => {
+  it("is where operators call, with the site's folder; without it they call the site", () => {
     expect(read({ ...publicUrl, LICENSING_PAGES_HOST: 'licences.shop.example' }).operatorUrl).toBe(
       'https://licences.shop.example/joomla',
     );
@@ -301,7 +301,7 @@ describe('a secret in a file', () => {
     });
   });
 
-  it('counts from the settings file, from whose folder its path starts, and the environment wins', () => {
+  it('can be named in the settings file, relative to its folder, and the environment wins', () => {
     file(SECRET.toString('base64'));
     const other = randomBytes(32);
     const env = {
@@ -312,7 +312,7 @@ describe('a secret in a file', () => {
     expect(readConfig({ ...env, LICENSING_KEY_SECRET: other.toString('base64') }).keySecret).toEqual(other);
   });
 
-  it('may be gone where the environment gives the secret, and is named with the settings file otherwise', () => {
+  it('may be missing if the environment gives the secret; otherwise the error names the settings file', () => {
     const path = settingsFile('LICENSING_DATABASE_URL=sqlite:a\nLICENSING_KEY_SECRET_FILE=/nowhere/secret\n');
     const env = { LICENSING_ENV_FILE: path };
     expect(() => readConfig(env)).toThrow(`${path}: LICENSING_KEY_SECRET_FILE names /nowhere/secret, which`);
@@ -340,7 +340,7 @@ describe('a secret in a file', () => {
       () => ({ LICENSING_KEY_SECRET_FILE: file('x'), LICENSING_KEY_SECRET: 'S3cret' }),
       'LICENSING_KEY_SECRET and LICENSING_KEY_SECRET_FILE are both set in one place.',
     ],
-  ])('that %s is refused in words without it', (_name, settings, words) => {
+  ])('that %s is refused with a reason', (_name, settings, words) => {
     const said = refusal(settings());
     expect(said).toContain(words);
     expect(said).not.toContain('S3cret');
@@ -478,7 +478,7 @@ describe('a bad value stops the start, with the name of the variable and what is
         'sqlite:',
         'mysql:',
       ],
-      // what passwords do to a URL when they are not encoded
+      // Unencoded passwords change the meaning of a URL.
       ...[
         'mysql://u:S3cret%@db.example/d',
         'mysql://u:S3cret/x@db.example/d',
@@ -596,7 +596,7 @@ describe('a bad value stops the start, with the name of the variable and what is
     if (name === 'LICENSING_KEY_SECRET') expect(message).not.toContain(value);
   });
 
-  it('no database at all: the message says what to do', () => {
+  it('without a database, the message says what to do', () => {
     const message = refusal({ LICENSING_DATABASE_URL: '' });
     expect(message).toMatch(/licensing init/);
     expect(message).toMatch(/LICENSING_DATABASE_URL/);
@@ -605,14 +605,14 @@ describe('a bad value stops the start, with the name of the variable and what is
   it.each([
     ['LICENSING_DATABSE_URL', 'Did you mean LICENSING_DATABASE_URL?'],
     ['LICENSING_DB_URL', 'The settings are: LICENSING_ENV_FILE, LICENSING_DATABASE_URL, '],
-  ])('no database, and %s beside it: the message says what that may have been', (name, guess) => {
+  ])('without a database and with %s, the message guesses what was meant', (name, guess) => {
     const message = refusal({ LICENSING_DATABASE_URL: '', [name]: 'mysql://u:S3cret@db.example/d' });
     expect(message).toContain(guess);
     expect(message).not.toContain('S3cret');
   });
 
   it.each(['sqlite://var/licensing.sqlite', 'sqlite://licensing.sqlite', 'sqlite://'])(
-    '%s, which would be a file in the root: both spellings that were meant are named',
+    '%s would be a file in the root folder: the message names both spellings that may be meant',
     (url) => {
       const message = refusal({ LICENSING_DATABASE_URL: url });
       expect(message).toContain('sqlite:var/licensing.sqlite');
@@ -620,7 +620,7 @@ describe('a bad value stops the start, with the name of the variable and what is
     },
   );
 
-  it('a file of settings that is not there, or is none', () => {
+  it('a file of settings that does not exist or is a folder is refused', () => {
     const folder = temporaryFolder();
     expect(refusal({ LICENSING_ENV_FILE: join(folder, 'none.env') })).toMatch(
       /^LICENSING_ENV_FILE names .*none\.env, and there is no such file/,
@@ -642,7 +642,7 @@ describe('the file of settings', () => {
     expect(envFilePath({ LICENSING_ENV_FILE: '/etc/licensing.env' })).toBe('/etc/licensing.env');
   });
 
-  it('goes before the defaults, and the environment before the file', () => {
+  it('wins over the defaults, and the environment wins over the file', () => {
     const LICENSING_ENV_FILE = file(
       'LICENSING_RATE_LIMIT=70\nLICENSING_RATE_WINDOW=80\nLICENSING_LOG_DAYS=\n',
     );
@@ -658,7 +658,7 @@ describe('the file of settings', () => {
     expect(config).toMatchObject({ rateLimit: 90, rateWindow: 80, logDays: 3, envFile: LICENSING_ENV_FILE });
   });
 
-  it('is where relative paths start from, those of the environment too', () => {
+  it('is the base of relative paths, even of those in the environment', () => {
     const path = file('LICENSING_DATABASE_URL=sqlite:data/a.sqlite\nLICENSING_LISTEN=unix:http.sock\n');
     const folder = dirname(path);
     const config = readConfig({ LICENSING_ENV_FILE: path, LICENSING_PACKAGES_DIR: '../packages' });
@@ -675,14 +675,14 @@ describe('the file of settings', () => {
     expect(readConfig({ LICENSING_ENV_FILE: path })).toMatchObject({ joomlaRoot: SITE, tablePrefix: 'jos_' });
   });
 
-  it('may quote its values and have remarks', () => {
+  it('may contain quoted values and comments', () => {
     const path = file(
       `# the shop\nexport LICENSING_DATABASE_URL="mysql://u:a%23b@db.example/d" # its database\n`,
     );
     expect(readConfig({ LICENSING_ENV_FILE: path }).database).toEqual(mysql({ password: 'a#b' }));
   });
 
-  it('makes nobody guess about a misspelled name, here or in the environment', () => {
+  it('leads to a suggestion for a misspelled name, here or in the environment', () => {
     const path = file(
       'LICENSING_DATABASE_URL=sqlite:/x\nLICENSING_RATELIMIT=S3cret\nOTHER=1\nLISENCING_LISTEN=S3cret\nlicensing_log_days=S3cret\n',
     );
@@ -704,7 +704,7 @@ describe('the file of settings', () => {
     expect(warnings.join()).not.toContain('S3cret');
   });
 
-  it('says which lines of the file set nothing, or are set aside by another', () => {
+  it('leads to warnings for lines that set nothing, or are overridden by another line', () => {
     const path = file(
       `# LICENSING_LISTEN 3
 LICENSING_DATABASE_URL=sqlite:/x
@@ -731,7 +731,7 @@ OTHER=2
     ]);
   });
 
-  it('says so too where nothing can be done without that line', () => {
+  it('leads to the same hint if the service cannot start without that line', () => {
     const path = file('LICENSING_DATABASE_URL mysql://u:S3cret@db.example/d\n');
     expect(() => readConfig({ LICENSING_ENV_FILE: path })).toThrow(
       /^No database is configured\. .* sets nothing\. It must read LICENSING_DATABASE_URL=VALUE\.$/,
@@ -741,7 +741,7 @@ OTHER=2
 });
 
 describe('the built programs', () => {
-  it('find the same .env whatever folder they are started in, also through a link', async () => {
+  it('find the same .env in whatever folder they are started, even through a link', async () => {
     const root = join(temporaryFolder(), 'package');
     cpSync(PROGRAM, root, { recursive: true });
     symlinkSync(join(packageRoot, 'node_modules'), join(root, 'node_modules'));
@@ -774,7 +774,7 @@ describe('the built programs', () => {
     }
   });
 
-  it('warn of a misspelled setting on standard error, and go on', async () => {
+  it('warn of a misspelled setting on standard error, and continue', async () => {
     const shop = operator({ LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'a.sqlite')}` });
     await shop.json(['migrate']);
     const { code, stdout, stderr } = await shop.run(['product', 'list', '--json'], {
@@ -795,7 +795,7 @@ describe('the built programs', () => {
       stdout: `{"version":"${version}"}\n`,
     });
     expect((await run(['--help'])).stdout).toContain('licensing --version');
-    // Elsewhere it is another option.
+    // Elsewhere `--version` is another option.
     expect(await run(['release', 'list', '--version'])).toMatchObject({ code: 2, stdout: '' });
   });
 });

@@ -4,11 +4,11 @@ import { readCsv } from '../../src/transfer/csv';
 import { OperatorError } from '../../src/licensing/operator-error';
 import { runs } from '../support/extent';
 
-/** The reader of tables from other systems: any table it is given comes out of it, and nothing else ever does. */
+/** The reader of tables from other systems returns exactly the cells of any table. */
 
 interface Written {
   bytes: Buffer;
-  /** how the bytes come */
+  /** The lengths of the chunks in which the bytes arrive. */
   chunks: number[];
 }
 
@@ -27,7 +27,7 @@ async function* inChunks(bytes: Buffer, lengths: number[]): AsyncGenerator<Buffe
   }
 }
 
-/** The byte order mark has to come whole: a first chunk of one byte is no file on any disk. */
+/** The first chunk has at least 4 bytes, because no file arrives with only a part of its byte order mark. */
 const chunks = fc
   .array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
   .map(([first, ...rest]) => [first! + 3, ...rest]);
@@ -49,7 +49,7 @@ const table = fc
   .integer({ min: 1, max: 5 })
   .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 8 }));
 
-/** As RFC 4180 writes a cell; a carriage return inside one is a line end, whoever reads it. */
+/** Writes a cell as defined in RFC 4180. A carriage return in a cell is read as a line end. */
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 const plain = (text: string) => text.replace(/\r\n?/g, '\n');
 
@@ -60,7 +60,7 @@ function encode(text: string, encoding: string): Buffer {
 }
 
 describe('a table', () => {
-  it('has the text of cells that are written for Excel, wherever the chunks end', async () => {
+  it('returns the text of cells that are written for Excel, wherever the chunks end', async () => {
     const text = '="a",b,=1+1,"x,=""y""","=""z""",="1""2",=\n="d","p\n=""q"",",="r"\n';
     for (const length of [1_000, 1, 2, 3]) {
       const rows = await read({ bytes: Buffer.from(text), chunks: [length] });
@@ -76,7 +76,7 @@ describe('a table', () => {
     '\ufeffSEP=;\r\nA;B,C\r\n1;2',
     '"sep=;"\nA;B,C\n1;2',
     'sep=\t\nA\tB,C\n1\t2',
-  ])('may say its delimiter in a first line, which is no heading: %j', async (text) => {
+  ])('may state its delimiter in a first line, which is not its heading: %j', async (text) => {
     const rows = await read({ bytes: Buffer.from(text), chunks: [1_000] });
     expect(rows).toEqual([
       { line: 2, cells: ['A', 'B,C'] },
@@ -123,7 +123,7 @@ describe('a table', () => {
     );
   });
 
-  it('tells for each row the line that an editor shows it on', async () => {
+  it('has for each row the line number that an editor shows', async () => {
     await fc.assert(
       fc.asyncProperty(table, lineEnd, chunks, async (rows, end, lengths) => {
         const lines = ['sep=,', ...rows.map((row) => row.map(quoted).join(','))];
@@ -138,7 +138,7 @@ describe('a table', () => {
     );
   });
 
-  it('of whatever bytes ends in rows or in a refusal that repeats none of them', async () => {
+  it('made of any bytes ends in rows, or in a refusal that repeats none of them', async () => {
     const text = fc
       .array(fc.constantFrom('"', '""', ',', ';', '\n', '\r', '\r\n', 'SECRET', ' ', '\0', '\ufeff', 'é'), {
         maxLength: 30,

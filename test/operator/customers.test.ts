@@ -102,7 +102,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       .send({ license_key: license.key, identifier, ...(name === undefined ? {} : { name }) });
   }
 
-  /** Every value of every column of every table that has a text in it, however it is written. */
+  /** Returns every value of every column of every table that contains a text, in upper or lower case. */
   async function placesOf(text: string): Promise<string[]> {
     const places: string[] = [];
     for (const name of TABLES)
@@ -113,7 +113,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     return places;
   }
 
-  /** Without the addresses of others that contain hers. */
+  /** Returns the places of Jane's address, without those of longer addresses that contain it. */
   async function placesOfJane(): Promise<string[]> {
     return (await placesOf(JANE)).filter((place) =>
       place
@@ -124,7 +124,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     );
   }
 
-  it('is shown with licences, activations and latest accesses, and is nobody whose address is a part of another', async () => {
+  it('is shown with licences, activations and latest accesses, and is not found by a part of another address', async () => {
     const shown = await op.json<{
       customer: string;
       licenses: { id: number; activations: { identifier: string }[] }[];
@@ -151,7 +151,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     );
   });
 
-  it('is shown by the page, in the order of the licences', async () => {
+  it('is shown page by page, in the order of the licences', async () => {
     const more: TestLicense[] = [];
     for (let i = 0; i < 5; i++) more.push(await giveLicense(db, seatPlan, { customer: JANE }));
     interface Page {
@@ -173,7 +173,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no further licence') });
   });
 
-  it('of 500 licences is erased in a few transactions, and the terminal is told how far it is', async () => {
+  it('with 500 licences is erased in a few transactions, and the terminal shows the progress', async () => {
     const plan = await givePlan(db, { type: 'seat', limit: 2 });
     await giveLicense(db, plan, { customer: JANE, count: 500 });
     let transactions = 0;
@@ -200,7 +200,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(erasures).toHaveLength(503);
   });
 
-  it('is handed out everything that is stored, and nothing of anybody else', async () => {
+  it('gets an export of everything that is stored about them, and of no other customer', async () => {
     const file = join(temporaryFolder(), 'jane.json');
     await op.json(['customer', 'export', JANE, '--out', file]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -246,7 +246,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     );
   });
 
-  it('is gone from every column once erased, with the network addresses, while licences and slots stay', async () => {
+  it('is gone from every column once erased, with the IP addresses, while licences and slots stay', async () => {
     const before = await rows<{ id: number; activations_used: number }>(db, 'licenses');
     expect((await placesOfJane()).length).toBeGreaterThan(10);
     expect(await op.json(['customer', 'erase', JANE, '--yes'])).toMatchObject({ licenses: 3 });
@@ -282,7 +282,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     ]);
     expect(placeholders[0]!.identifier).not.toBe(placeholders[1]!.identifier);
 
-    // The others are as they were.
+    // The others are unchanged.
     expect(after[2]).toMatchObject({ customer: 'mary.jane@example.com' });
     expect(
       activations
@@ -320,7 +320,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(await rows(db, 'events')).toHaveLength(events.length);
   });
 
-  it('is handed out keys, and labels of keys go with the address, which may name others too', async () => {
+  it('gets keys in the export, and labels of keys are erased with the address even if they name others too', async () => {
     const addKey = (license: TestLicense, label: string) =>
       op.json<{ id: number; license_key: string }>([
         ...['license', 'key', 'add', String(license.id), '--label', label, '--limit', '2'],
@@ -368,7 +368,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     ]);
   });
 
-  it('is not erased without a yes', async () => {
+  it('is not erased without a confirmation', async () => {
     const before = await placesOfJane();
     const { code, stdout, stderr } = await op.run(['customer', 'erase', JANE]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -382,7 +382,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(await placesOfJane()).toEqual(before);
   });
 
-  it('is erased on a terminal after the question, and kept after a no', async () => {
+  it('is erased on a terminal after a yes, and kept after a no', async () => {
     const command = `${process.execPath} ${CLI} customer erase ${JANE}`;
     const answer = async (text: string) => {
       const child = startProcess('script', ['-qec', command, '/dev/null'], {
@@ -441,11 +441,11 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect((await placesOfJane()).length).toBeGreaterThan(10);
   });
 
-  it('is looked for in every column in which a text can stand', async () => {
+  it('is searched for in every column that can contain a text', async () => {
     const chosen: Record<string, string[]> = {
       plans: ['activation_type', 'duration', 'after_expiry', 'created_at'],
       products: ['created_at'],
-      // The name of a token holds no address.
+      // The name of a token contains no address.
       licenses: [
         'customer_digest',
         'issued_by',
@@ -459,7 +459,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         ...['key_digest', 'folded_digest', 'key_hint', 'key_start', 'key_sealed'],
         ...['ends_at', 'created_at'],
       ],
-      // A site is the end of a domain, which holds no address.
+      // A site is the end of a domain, so it contains no address.
       activations: ['ip', 'site', 'activated_at', 'held_until'],
       releases: [
         'version',
@@ -474,7 +474,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       ],
       access_log: ['at', 'last_at', 'endpoint', 'outcome', 'key_hint', 'ip'],
       events: ['at', 'last_at', 'action'],
-      // A row is deleted with its digest; a random text makes the Message-ID.
+      // A row is deleted together with its digest. The Message-ID is random.
       outbox: [
         ...['kind', 'type', 'recipient_digest', 'language', 'message_id', 'once', 'last_error'],
         ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at', 'settled_at'],
@@ -488,7 +488,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       shop_links: ['shop', 'digest', 'kind', 'currency', 'created_at'],
       customers: ['digest', 'language', 'told_at', 'chosen_language'],
       shop_messages: ['shop', 'digest', 'type', 'result', 'awaits', 'received_at'],
-      // Names of operators and the seller's own addresses.
+      // Names of operators, and the seller's own addresses.
       webhooks: [
         ...['url', 'events', 'secret_sealed', 'previous_sealed', 'previous_ends_at', 'enabled_at'],
         ...['disabled_at', 'disabled_reason', 'swept_at', 'created_by', 'created_at'],
@@ -506,7 +506,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     }
   });
 
-  it('is handed out orders, and is erased from them with the name, while they stay', async () => {
+  it('gets orders in the export, and is erased from them with their name, while the orders stay', async () => {
     const message: OrderMessage = {
       ...{
         shop: 'fair',
@@ -536,7 +536,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         lines: [{ sku: 'NOT-MAPPED' }],
         events: [{ event: 'paid' }],
       },
-      // Its payment has the address; whose order it is is not Jane's to know.
+      // Its payment contains Jane's address, but she must not learn whose order it is.
       { order: 'of others', customer: null, customer_name: null },
     ]);
     expect(readFileSync(file, 'utf8')).not.toContain('mary@example.com');
@@ -550,7 +550,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     ]);
   });
 
-  it('stays erased while the service goes on writing', async () => {
+  it('stays erased while the service continues to write', async () => {
     const state = { stopped: false };
     const traffic = (async () => {
       while (!state.stopped) await call('activate', team, JANE, '203.0.113.30');
@@ -573,7 +573,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       expect(activations.filter(({ license_id }) => license_id === id)).toHaveLength(activations_used);
   });
 
-  it('is erased from what is of no licence while others are served', async () => {
+  it('is erased from rows without a licence while others are served', async () => {
     for (let i = 0; i < 20; i++)
       await db(table(db, 'access_log')).insert(
         Array.from({ length: 60 }, () => ({
@@ -598,7 +598,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(await db(table(db, 'access_log')).whereNull('license_id').where('identifier', JANE)).toEqual([]);
   });
 
-  it('is listed by address, and shown and erased by an id that names nobody', async () => {
+  it('is listed by address, and shown and erased by an id that does not reveal it', async () => {
     const now = new Date('2026-11-20T10:00:00Z');
     const plan = await givePlan(db);
     for (const end of ['2027-03-01', '2027-02-01', '2020-01-01'])
@@ -649,7 +649,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         await expect(attempt()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('is found by the id however the address came to a licence, by an earlier version too', async () => {
+  it('is found by the id however the address got to a licence, even through an earlier version', async () => {
     const idOf = async (address: string) => (await findCustomer(db, address, new Date()))!.id;
     const expectFound = async (address: string) =>
       expect(await resolveCustomer(db, await idOf(address))).toBe(address);

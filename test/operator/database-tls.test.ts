@@ -15,20 +15,20 @@ import { createMariaDbDatabase, testConfig } from '../support/service';
 const authority = createAuthority();
 const stranger = createAuthority();
 const client = authority.issue('DNS:client');
-/** One for each certificate: what a name may be is up to that. */
+/** One server for each certificate, because the certificate decides which names are accepted. */
 let byName: MariaDb;
 let byAddress: MariaDb;
 
 beforeAll(async () => {
   [byName, byAddress] = await Promise.all([
     startTlsMariaDb(authority.issue('DNS:localhost')),
-    // TLS 1.3 has ciphers of its own, and takes whatever list is asked for.
+    // TLS 1.3 has its own ciphers, and ignores the list.
     startTlsMariaDb(authority.issue('IP:127.0.0.1'), ['--tls-version=TLSv1.2']),
   ]);
 });
 afterAll(() => Promise.all([byName.stop(), byAddress.stop()]));
 
-/** With a user who has to come by TLS, and one who has to show a certificate besides. */
+/** Starts a server with a user who must use TLS, and one who must also present a certificate. */
 async function startTlsMariaDb({ cert, key }: Certificate, options: string[] = []): Promise<MariaDb> {
   const server = await startMariaDb([
     `--ssl-ca=${authority.ca}`,
@@ -53,7 +53,7 @@ function url({ port }: MariaDb, parameters: string, host = 'localhost', user = '
   return `mysql://${user}:S3cret@${host}:${port}/shop?${parameters}`;
 }
 
-/** The settings of a Joomla site, which verifies the certificate. */
+/** Returns the settings of a Joomla site that verifies the certificate. */
 function joomlaSite({ port }: MariaDb, host: string, ca: string): Settings {
   const folder = join(temporaryFolder(), 'site');
   mkdirSync(folder);
@@ -66,7 +66,7 @@ function joomlaSite({ port }: MariaDb, host: string, ca: string): Settings {
   return { LICENSING_JOOMLA_ROOT: folder };
 }
 
-/** Which cipher a connection with these settings has; empty without TLS. */
+/** Returns the cipher of a connection with these settings, or an empty text without TLS. */
 async function cipher(settings: Settings): Promise<string> {
   const { database, tablePrefix } = testConfig(settings);
   const db = openDatabase(database, tablePrefix);
@@ -78,9 +78,9 @@ async function cipher(settings: Settings): Promise<string> {
   }
 }
 
-/** What the operator reads who sets it up that way. */
+/** Returns the message that the operator reads with these settings. */
 async function refusal(settings: Settings): Promise<string> {
-  // Jest gives Node's own errors another class Error, which describing them asks for.
+  // In Jest, Node's own errors have another class Error, which the description of errors depends on.
   const { code, stderr } = await operator(settings).run(['migrate'], { ownProcess: true });
   expect(code).toBe(1);
   expect(stderr).toMatch(/^error: [^\n]+\n$/);
@@ -110,7 +110,7 @@ describe('a server that demands TLS', () => {
     expect(await cipher({ LICENSING_DATABASE_URL: createUrl() })).not.toBe('');
   });
 
-  test('is reached with the cipher that is asked for', async () => {
+  test('is reached with the requested cipher', async () => {
     const name = 'ECDHE-ECDSA-AES256-GCM-SHA384';
     const asked = url(byAddress, `ssl=require&sslcipher=${name}`);
     expect(await cipher({ LICENSING_DATABASE_URL: asked })).toBe(name);
@@ -127,7 +127,7 @@ describe('a server that demands TLS', () => {
     expect(await json(['product', 'list'])).toEqual([]);
   });
 
-  test('refuses a connection without it, and the message names what is missing', async () => {
+  test('refuses a connection without it, and the message names the missing setting', async () => {
     for (const demand of ['OFF', 'ON']) {
       const root = await byName.connect();
       await root.query(`SET GLOBAL require_secure_transport = ${demand}`);
@@ -136,7 +136,7 @@ describe('a server that demands TLS', () => {
     }
   });
 
-  test('that is MySQL says so in its own words, and the message names the setting', async () => {
+  test('that is MySQL reports it in its own words, and the message names the setting', async () => {
     const server = await startRefusingServer({
       login: {
         code: 3159,
@@ -149,7 +149,7 @@ describe('a server that demands TLS', () => {
     await server.stop();
   });
 
-  test('is not told about TLS when that is in use', async () => {
+  test('is not the reason for a refusal if TLS is in use', async () => {
     const message = await refusal({
       LICENSING_DATABASE_URL: url(byName, 'ssl=require', 'localhost', 'known'),
     });
@@ -180,7 +180,7 @@ describe('a server that is verified is refused', () => {
     expect(await refusal({ LICENSING_DATABASE_URL: createUrl() })).toMatch(expected);
   });
 
-  test('for a Joomla site too, in the words of its settings', async () => {
+  test('for a Joomla site too, with the names of its settings', async () => {
     expect(await refusal(joomlaSite(byName, '127.0.0.1', authority.ca))).toMatch(
       /altnames.*Write a host that is in the certificate into .*configuration\.php/,
     );
@@ -190,7 +190,7 @@ describe('a server that is verified is refused', () => {
   });
 });
 
-test('a server without TLS is not talked to without it', async () => {
+test('a server without TLS is not used if the settings require it', async () => {
   // MySQL makes certificates for itself, so it has TLS unless it is told not to.
   const without = ON_MYSQL ? await startMariaDb(['--tls-version=']) : undefined;
   try {
@@ -202,7 +202,7 @@ test('a server without TLS is not talked to without it', async () => {
   }
 });
 
-test('the authorities are those of this machine, unless others are named', () => {
+test('the authorities are those of this machine, unless the settings name others', () => {
   const found = ['/nonexistent/ca.pem', authority.ca, stranger.ca];
   const [ca, other] = [authority.ca, stranger.ca].map((path) => readFileSync(path, 'utf8'));
   expect(driverTls({ verify: true }, found)).toMatchObject({ ca });

@@ -4,16 +4,16 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { demoAgency, demoClub, demoLicenses, seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
 import { keyDigest } from '../../src/licensing/core/keys';
-import { countAfterImport, sumUp } from '../../src/figures/statistics';
-import { listSpreadingKeys, SPREAD_FACTOR } from '../../src/licensing/told';
-import { readProductSites } from '../../src/licensing/told-sites';
+import { recountAfterImport, aggregateNewRows } from '../../src/figures/statistics';
+import { listSpreadingKeys, SPREAD_FACTOR } from '../../src/licensing/spreading';
+import { readProductSites } from '../../src/licensing/reported-sites';
 import { table } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { closePlaces, contents, place, SECRET, type Place, type Report } from '../support/transfers';
 import { temporaryFolder } from '../support/processes';
 import { rows } from '../support/service';
 
-/** The demo's year of a shop. */
+/** The demo's year of sales. */
 
 const NOW = new Date('2026-11-23T09:02:11Z');
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -85,7 +85,7 @@ test('each page has something to show', async () => {
   expect([states.failed.length, states.queued.length]).toEqual([2, 1]);
 });
 
-test('the well-known licences are there, by their numbers and keys', async () => {
+test('the well-known licences exist, with their numbers and keys', async () => {
   const ids = await shop
     .db(table(shop.db, 'license_keys'))
     .whereIn(
@@ -120,7 +120,7 @@ test('all names and addresses are reserved ones', async () => {
 });
 
 describe('the sums', () => {
-  test('are those of the events and of the log, as far back as it is kept', async () => {
+  test('are those of the events and of the log, for the days that the log is kept', async () => {
     const { db } = shop;
     const sums = (since: string) =>
       db(table(db, 'daily_sums'))
@@ -144,8 +144,8 @@ describe('the sums', () => {
     for (const name of ['daily_sums', 'refused_licenses', 'end_sums', 'state_sums'] as const)
       await db(table(db, name)).del();
     const lease = { name: 'housekeeping', holder: 'test' };
-    expect(await holdLease(db, lease, NOW)).toBe(true);
-    expect(await sumUp(db, lease, () => NOW)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, NOW)).toBe(true);
+    expect(await aggregateNewRows(db, lease, () => NOW)).toBe(true);
     expect(await sums('')).toEqual(kept);
     expect([await ends(), await states()]).toEqual([keptEnds, keptStates]);
     expect(await sums(logged)).toEqual(keptLately);
@@ -156,12 +156,12 @@ describe('the sums', () => {
     ).toEqual(refused);
   });
 
-  test('of licences are what they are now', async () => {
+  test('of licences match their present state', async () => {
     const { db } = shop;
     const counts = () => db(table(db, 'license_counts')).orderBy(['plan_id', 'status', 'month']);
     const kept = await counts();
     await db(table(db, 'license_counts')).del();
-    await countAfterImport(db, NOW);
+    await recountAfterImport(db, NOW);
     expect(await counts()).toEqual(kept);
   });
 });
@@ -169,7 +169,7 @@ describe('the sums', () => {
 test('the doctor finds no problem', async () => {
   const { stdout } = await shop.operator.run(['doctor', '--json']);
   const { findings } = JSON.parse(stdout) as { findings: { code: string; level: string; message: string }[] };
-  // A folder of this test is not for the machine's web server.
+  // The machine's web server cannot read a folder of this test.
   const problems = findings.filter(({ level, code }) => level === 'problem' && code !== 'UPDATE_XML_NGINX');
   expect(problems).toEqual([]);
   const warnings = findings.filter(({ level }) => level === 'warning').map(({ code }) => code);
@@ -195,17 +195,16 @@ test('an export of it can be imported, and exports the same', async () => {
   expect(readFileSync(again, 'utf8')).toBe(readFileSync(file, 'utf8'));
 });
 
-/** Not every table has an id. */
-/** Rows without their ids: which of those that are taken at once comes first is open. */
+/** Returns the rows without their ids, because the order of simultaneous rows is undefined and some tables have no id. */
 async function sorted({ db }: Place, name: Parameters<typeof table>[1]): Promise<string[]> {
   return (await db(table(db, name))).map((row: object) => JSON.stringify({ ...row, id: 0 })).sort();
 }
 
-test('the same moment gives the same shop', async () => {
+test('the same time gives the same shop', async () => {
   const other = await place('SQLite');
   await giveShop(other);
   const withoutHints = (log: object[]) => log.map((one) => ({ ...one, key_hint: null }));
-  // Orders have keys that are drawn at random.
+  // Orders have random keys.
   expect(withoutHints(await rows(other.db, 'access_log'))).toEqual(
     withoutHints(await rows(shop.db, 'access_log')),
   );

@@ -7,7 +7,7 @@ import { endProcess, eventually, freePort, startProcess, temporaryFolder } from 
 import { PROGRAM } from '../support/program';
 import { startProgram, type Ended } from '../support/service-process';
 
-/** `npm run demo`, in a folder of its own, as a seller who tries it for the first time. */
+/** `npm run demo` in its own folder, as a seller tries it for the first time. */
 
 const ROOT = join(__dirname, '../..');
 const USUAL_PORT = 3080;
@@ -30,7 +30,7 @@ test('the command says what to do when there is no demo yet', async () => {
 });
 
 test.each(['LICENSING_LISTEN', 'LICENSING_ADMIN_LISTEN'])(
-  'it ends with 1 when %s is taken',
+  'it ends with 1 if %s is in use',
   async (variable) => {
     const port = await freePort();
     const other = createServer().listen(port, '127.0.0.1');
@@ -50,12 +50,12 @@ describe('with its usual port taken by another program', () => {
   let output = '';
   let demo: ReturnType<typeof startProcess>;
   beforeAll(async () => {
-    // Whoever has it already takes it as well as this.
+    // If another program has the port already, that is just as good.
     await Promise.race([
       once(other.listen(USUAL_PORT, '127.0.0.1'), 'listening'),
       once(other, 'error'),
     ]).catch(() => undefined);
-    // A real installation's settings are not its.
+    // The demo must ignore the settings of a real installation.
     demo = startProcess(process.execPath, [DEMO], {
       env: { ...env, LICENSING_DATABASE_URL: 'mysql://127.0.0.1:1/shop' },
     });
@@ -67,7 +67,7 @@ describe('with its usual port taken by another program', () => {
     other.close();
   });
 
-  test('every line that it prints can be pasted, twice, and its answer ends the line', async () => {
+  test('every line that it prints can be pasted twice, and its output ends with a line end', async () => {
     expect(output).toMatch(/answers at http:\/\/127\.0\.0\.1:\d+\//);
     expect(output).not.toContain(`:${USUAL_PORT}/`);
     const lines = [...output.matchAll(/^ {2}((?:curl|npm) .*)$/gm)].map(([, line]) => line as string);
@@ -93,9 +93,9 @@ describe('with its usual port taken by another program', () => {
     expect(lines).toHaveLength(answers.length);
     for (const turn of ['first', 'second'])
       for (const [i, line] of lines.entries()) {
-        // Reading again shows nothing new, and starts npm and Node.
+        // Reading a second time shows nothing new, and starting npm and Node takes time.
         if (turn === 'second' && /licensing -- (?!license issue)/.test(line)) continue;
-        // The other tests start the command by npm.
+        // The other tests start the command with npm.
         const own = line.replace('npm run -s demo:licensing --', `node ${DEMO} licensing`);
         const { code, stdout } = await run(own, { LICENSING_DATABASE_URL: 'mysql://127.0.0.1:1/shop' });
         expect({ turn, line, code, stdout }).toMatchObject({
@@ -104,14 +104,14 @@ describe('with its usual port taken by another program', () => {
         });
         expect(stdout).toMatch(/\n$/);
       }
-    // The order that was told twice has one mail, with both keys.
+    // An order that was posted twice gets one mail, with both keys.
     const mails = join(folder, 'var/demo/mails');
     await eventually(() => {
       const ofOrder = readdirSync(mails)
         .map((name) => readFileSync(join(mails, name), 'utf8'))
         .filter((mail) => mail.includes('To: max@example.com'));
       expect(ofOrder).toHaveLength(1);
-      // Once in the text, and once in the HTML.
+      // Each key is once in the text and once in the HTML.
       expect(ofOrder[0]?.match(/\b[0-9A-F]{8}(-[0-9A-F]{8}){3}\b/g)).toHaveLength(4);
     });
   });

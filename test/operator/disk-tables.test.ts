@@ -1,7 +1,7 @@
 import { readGoods } from '../../src/overview/first-steps';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { listSortedPositions } from '../../src/store/licenses/license-lists';
-import { refusalsByReason } from '../../src/overview/needs-you';
+import { refusalsByReason } from '../../src/overview/action-items';
 import { readInstalled, readTrend } from '../../src/overview/overview';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -48,7 +48,7 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
   const noted = diskTablesOf(db).length;
   expect(noted).toBeGreaterThan(0);
 
-  // Webhooks: lanes that wait behind a failed row, and others that go on.
+  // Webhooks: some lanes wait behind a failed row, and others continue.
   const planId = await givePlan(db, { limit: 2 });
   await write.ok('POST /webhooks', { url: receiver.url, events: ['*'] }, 201);
   receiver.answer = (response, { type }) => response.writeHead(type === 'license.changed' ? 500 : 204).end();
@@ -104,7 +104,7 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
     '/requests',
   ])
     await write.send(`GET ${page}`);
-  // As the server plans them for little data; the shapes are the same for much.
+  // With little data, the server chooses these plans. The queries have the same form with much data.
   await findMiscounts(db, 10);
   await listNewestActivations(db, [id], 5);
   await listAccessesNearby(db, ['127.0.0.1', '::1'], 5);
@@ -118,12 +118,12 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
         now,
         { few: 0, sortable: 0, window: 4 },
       );
-  expect(await keepFigures(db, undefined, () => now)).toBe(true);
+  expect(await refreshFigures(db, undefined, () => now)).toBe(true);
   const overview = { productId: undefined, days: 90 } as const;
   await readTrend(db, overview, now);
   await readInstalled(db, await readGoods(db), undefined);
   await refusalsByReason(db, overview, now, 'en');
-  // Before a lost connection is killed.
+  // This runs before a lost connection is killed.
   await db.raw(LIST_CONNECTIONS);
   expect(diskTablesOf(db).slice(noted)).toEqual([]);
 });

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/processes';
 const ROOT = join(__dirname, '../..');
 
 let site: string;
-/** by its path in the site */
+/** The pages by their paths in the site. */
 const pages = new Map<string, string>();
 
 beforeAll(() => {
@@ -38,7 +38,7 @@ test('every page of docs is in the index, and in the site', () => {
   expect(guides.filter((name) => !pages.has(name.replace('.md', '.html')))).toEqual([]);
 });
 
-test('the help of the operator’s pages is in the site, and what their texts name', () => {
+test('the site has the help of the operator’s pages, and the pages that their texts name', () => {
   expect(Object.values(GUIDES).filter((name) => !pages.has(`${name}.html`))).toEqual([]);
   const texts = join(ROOT, 'src/texts/operators');
   const named = readdirSync(texts, { recursive: true, encoding: 'utf8' })
@@ -51,7 +51,7 @@ test('the help of the operator’s pages is in the site, and what their texts na
 test.each([
   [(page: string) => `/guide/${page}.html`, '(<a href="/guide/mail.html">docs/mail.md</a>)'],
   [() => undefined, '(docs/mail.md)'],
-])('a remedy leads to the page that it names, where it was built', (guide, written) => {
+])('a remedy links to the page that it names, if the site was built', (guide, written) => {
   const say = () => ({ what: 'Mail', why: null, said: null, remedy: 'Correct <it> (docs/mail.md).' });
   const findings = [{ state: 'problem', say } as unknown as Examined];
   const value = { t: pageTexts('en'), guide } as unknown as View;
@@ -79,7 +79,7 @@ test('every link leads to a page, and every anchor to a place on it', () => {
   expect(links).toBeGreaterThan(1000);
 });
 
-test('nothing is loaded of another host, and no page has a script inside', () => {
+test('nothing is loaded from another host, and no page has an inline script', () => {
   const loaded = new Set<string>();
   for (const [name, html] of pages) {
     for (const address of all(html, /<(?:link|script|img|source)\b[^>]* (?:href|src|srcset)="([^"]*)"/g))

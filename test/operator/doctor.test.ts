@@ -21,7 +21,7 @@ import { Redis } from 'ioredis';
 import type { Settings } from '../../src/settings/config';
 import { packagePath } from '../../src/packages/package-files';
 import { table, type Db } from '../../src/store/engine/database';
-import { readVersion } from '../../src/store/engine/server';
+import { parseServerVersion } from '../../src/store/engine/server';
 import { setWebhook } from '../../src/store/webhooks';
 import { addWebhook, disabledNow } from '../../src/webhooks/receivers';
 import { createAuthority } from '../support/certificates';
@@ -67,7 +67,7 @@ interface Report {
   problems: number;
   warnings: number;
   findings: Finding[];
-  /** everything it printed */
+  /** Everything that the command printed. */
   output: string;
 }
 
@@ -85,7 +85,7 @@ function report({ code, stdout, stderr }: { code: number | null; stdout: string;
   return { ...(JSON.parse(stdout) as Report), exit: code, output: stdout + stderr };
 }
 
-/** As a user who is not the owner of everything. */
+/** Runs the doctor as a user who does not own everything. */
 async function doctorAsNobody(settings: Settings): Promise<Report> {
   const args = [CLI, 'doctor', '--json'];
   const [command, ...rest] = IS_ROOT
@@ -95,7 +95,7 @@ async function doctorAsNobody(settings: Settings): Promise<Report> {
   return report(await ended);
 }
 
-/** As that user, on a machine whose nginx has this configuration; for this one process alone. */
+/** Runs the doctor as that user on a machine whose nginx has this configuration. Only this process sees that. */
 async function doctorBesideNginx(configuration: string, settings: Settings): Promise<Report> {
   const file = join(temporaryFolder(), 'nginx.conf');
   writeFileSync(file, `${configuration}\n`);
@@ -116,7 +116,7 @@ async function doctorBesideNginx(configuration: string, settings: Settings): Pro
   return report(await ended);
 }
 
-/** On a machine whose systemd runs these instances; for this one process alone. */
+/** Runs the doctor on a machine whose systemd runs these instances. Only this process sees that. */
 async function doctorBesideInstances(names: string[], settings: Settings): Promise<Report> {
   const run = temporaryFolder();
   for (const name of names) {
@@ -135,7 +135,7 @@ async function doctorBesideInstances(names: string[], settings: Settings): Promi
   return report(await ended);
 }
 
-/** The commands of a remedy, as root would paste them. */
+/** Runs the commands of a remedy as root would paste them. */
 function followRemedy(remedy: string | null | undefined): void {
   const [, commands = ''] = /^As root, .*?: (.*)$/.exec(remedy ?? '') ?? [];
   expect(commands).toMatch(/^ch(?:own|mod) /);
@@ -146,7 +146,7 @@ const find = ({ findings }: Report, code: string) => findings.find((one) => one.
 const problems = ({ findings }: Report) =>
   findings.filter(({ level }) => level === 'problem').map(({ code }) => code);
 
-/** A problem or warning is complete: what, why, what to do. */
+/** Expects a complete finding: a problem or a warning states what is wrong, why, and what to do. */
 function expectFinding(found: Report, code: string, level: Finding['level'], words: string | RegExp): void {
   const finding = find(found, code);
   expect(finding).toMatchObject({ level, checked: true });
@@ -171,14 +171,14 @@ async function open(settings: Settings): Promise<Db> {
 }
 
 describe('configuration', () => {
-  test('a setting that cannot be used is the finding, and the only one', async () => {
+  test('an invalid setting is the only finding', async () => {
     const found = await doctor({ LICENSING_LOG_DAYS: 'many', LICENSING_DATABASE_URL: 'sqlite:/nowhere' });
     expectFinding(found, 'CONFIGURATION', 'problem', /LICENSING_LOG_DAYS/);
     expect(found.exit).toBe(1);
     expect(found.findings).toHaveLength(1);
   });
 
-  test('where settings come from, who can read them, and which of two places wins', async () => {
+  test('the sources of settings, who can read them, and which of two sources wins', async () => {
     const file = join(temporaryFolder(), '.env');
     writeFileSync(
       file,
@@ -219,14 +219,14 @@ describe('configuration', () => {
   });
 
   (IS_ROOT && existsSync('/etc/nginx/nginx.conf') ? test : test.skip)(
-    "a file that nginx's user can read, which is that of the site's PHP too, with the commands that mend it",
+    "a file that nginx's user can read, who also runs the site's PHP, with the commands that fix it",
     async () => {
       const folder = sharedFolder();
       const file = join(folder, '.env');
       const own = (owner: string, path = file) => expect(spawnSync('chown', [owner, path]).status).toBe(0);
       own(`${NOBODY}`, folder);
       writeFileSync(file, `LICENSING_DATABASE_URL=sqlite:${join(folder, 'shop.sqlite')}\n`);
-      // As "chown -R licensing:www-data" leaves it.
+      // "chown -R licensing:www-data" leaves the file like this.
       own(`${NOBODY}:www-data`);
       chmodSync(file, 0o640);
       const look = () => doctorBesideNginx('user www-data;', { LICENSING_ENV_FILE: file });
@@ -237,10 +237,10 @@ describe('configuration', () => {
       followRemedy(remedy);
       expect(statSync(file)).toMatchObject({ uid: NOBODY, mode: 0o100600 });
       expectFinding(await look(), 'ENV_FILE', 'ok', /0600/);
-      // Root reads everything, and no mode changes that.
+      // Root can read everything, whatever the mode.
       const asRoot = await doctorBesideNginx('user root;', { LICENSING_ENV_FILE: file });
       expectFinding(asRoot, 'ENV_FILE', 'ok', /0600/);
-      // A service that runs as nginx's user needs one of its own: that user's own file is no better.
+      // A service that runs as nginx's user needs its own user: nginx could read the file even if that user owned it.
       const asItself = await doctorBesideNginx('user nobody;', { LICENSING_ENV_FILE: file });
       expectFinding(asItself, 'ENV_FILE_NGINX', 'problem', /user nobody can read/);
       expect(find(asItself, 'ENV_FILE_NGINX')?.remedy).toBe(
@@ -255,7 +255,7 @@ describe('the database', () => {
   beforeAll(async () => {
     odd = await startMariaDb([
       '--max-connections=20',
-      // for every user but root
+      // This applies to every user except root.
       '--init-connect=SET timestamp = UNIX_TIMESTAMP() - 3600',
     ]);
   });
@@ -289,7 +289,7 @@ describe('the database', () => {
     for (const code of codes.split(' ')) expect(good).toContain(code);
   });
 
-  test('several: which is in use, and which could not be', async () => {
+  test('several databases: which is in use, and which cannot be used', async () => {
     const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
     const [, port] = /:(\d+)\//.exec(settings.LICENSING_DATABASE_URL) as unknown as [string, string];
     const away = await unusedAddress();
@@ -314,7 +314,7 @@ describe('the database', () => {
     }
   });
 
-  test('one that is away: what needs it is said to be unknown, the rest is checked', async () => {
+  test('an unreachable one: checks that need it are unknown, and the others are made', async () => {
     const found = await doctor({
       LICENSING_DATABASE_URL: `mysql://user:pass-word-of-the-user@${await unusedAddress()}/shop`,
       LICENSING_PACKAGES_DIR: temporaryFolder(),
@@ -336,7 +336,7 @@ describe('the database', () => {
     expect(found.output).not.toContain('word-of-the-user');
   });
 
-  // MySQL cannot be made to call itself another version.
+  // MySQL cannot pretend to be another version.
   (ON_MYSQL ? test.skip : test)('an old one, which the service and migrations refuse', async () => {
     const old = await startMariaDb(['--version=10.5.29-MariaDB']);
     cleanups.push(() => old.stop());
@@ -357,7 +357,7 @@ describe('the database', () => {
     ['8.4.0-cluster', true],
     ['5.7.44', false],
   ])('the version %s is supported: %s', (version, isSupported) => {
-    expect(readVersion(version)).toMatchObject({ isSupported });
+    expect(parseServerVersion(version)).toMatchObject({ isSupported });
   });
 
   test('one with few connections and another time', async () => {
@@ -375,10 +375,10 @@ describe('the database', () => {
     expectFinding(await doctor(settings), 'CONNECTIONS', 'warning', /more than half of the 20/);
   });
 
-  test('a SQLite file that others can read, with its log and the command that mends both', async () => {
+  test('a SQLite file that others can read, with its log, and the command that fixes both', async () => {
     const settings = { ...sqlite(), LICENSING_PACKAGES_DIR: temporaryFolder() };
     const path = settings.LICENSING_DATABASE_URL!.slice('sqlite:'.length);
-    // Held open: the log is there for as long as somebody has the database open.
+    // The database stays open, because the log exists only while a connection does.
     await (await open(settings))('licensing_products').update({ id: 1 });
     expectFinding(await doctor(settings), 'DATABASE_FILE', 'ok', `${path} (mode 0600)`);
     for (const file of [path, `${path}-wal`]) chmodSync(file, 0o644);
@@ -386,7 +386,7 @@ describe('the database', () => {
     const named = `Every user of this machine can read ${path} (mode 0644), ${path}-wal (mode 0644).`;
     expectFinding(found, 'DATABASE_FILE_PUBLIC', 'problem', named);
     const { remedy } = find(found, 'DATABASE_FILE_PUBLIC')!;
-    // There is no such user where the tests run.
+    // The machine of the tests does not have this user.
     followRemedy(remedy!.replace('chown licensing ', `chown ${userInfo().username} `));
     expectFinding(await doctor(settings), 'DATABASE_FILE', 'ok', `${path}-wal (mode 0600)`);
   });
@@ -418,7 +418,7 @@ describe('the database', () => {
     ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
     ['SQLite', () => Promise.resolve(sqlite())],
   ];
-  test.each(databases)('a table that is gone, on %s', async (_name, create) => {
+  test.each(databases)('a missing table, on %s', async (_name, create) => {
     const settings = await create();
     await (await open(settings)).schema.dropTable('licensing_events');
     expectFinding(await doctor(settings), 'TABLES_MISSING', 'problem', 'licensing_events');
@@ -474,7 +474,7 @@ describe('the database', () => {
   });
 });
 
-test('what systemd allows the instances: a lost socket, read-only folders, a hidden home', async () => {
+test('restrictions of systemd for the instances: a lost socket, read-only folders, a hidden home', async () => {
   const bin = temporaryFolder();
   const socket = join(bin, 'http.sock');
   const unit = (more: string) =>
@@ -589,7 +589,7 @@ test('webhooks: none, a stopped one, another key secret, and none', async () => 
 });
 
 describe('Redis', () => {
-  (IS_ROOT ? test : test.skip)('not configured, beside one instance and beside several', async () => {
+  (IS_ROOT ? test : test.skip)('not configured, with one instance and with several', async () => {
     const settings = sqlite();
     await open(settings);
     const one = await doctorBesideInstances(['1'], settings);
@@ -602,7 +602,7 @@ describe('Redis', () => {
     });
   });
 
-  test('one that answers, one that is away, one that takes no writes, one that wants a password', async () => {
+  test('one that answers, one that is down, one that is read-only, and one that needs a password', async () => {
     const url = (port: number) => `redis://127.0.0.1:${port}`;
     const on = (LICENSING_REDIS_URL: string) => doctor({ ...sqlite(), LICENSING_REDIS_URL });
     expectFinding(await on(process.env.TEST_REDIS_URL as string), 'REDIS', 'ok', /takes writes/);
@@ -621,7 +621,7 @@ describe('Redis', () => {
     expect(wrong.output).not.toContain('word-of-redis');
   });
 
-  test('a cluster that wants a password of nodes nobody named, and one that is not whole', async () => {
+  test('a cluster that needs a password on nodes that it discovers, and one that is incomplete', async () => {
     const [named, other] = await startRedisCluster(2, 'pass-word-of-redis');
     cleanups.push(() => Promise.all([named!.stop('SIGKILL'), other!.stop('SIGKILL')]));
     const on = async (url: string) => {
@@ -633,7 +633,7 @@ describe('Redis', () => {
     const wrong = await on(named!.url.replace('pass-word', 'miss-word'));
     expectFinding(wrong, 'REDIS_PASSWORD', 'problem', /WRONGPASS/);
     await other!.stop('SIGKILL');
-    // Which of them it is depends on what its client has noticed by then.
+    // The result depends on what the client of the cluster has noticed by then.
     const codes = problems(await on(named!.url)).filter((code) => code.startsWith('REDIS_'));
     expect(codes).toEqual([expect.stringMatching(/^REDIS_(?:UNREACHABLE|NOT_WRITABLE)$/)]);
   });
@@ -650,7 +650,7 @@ describe('packages', () => {
   });
   afterAll(() => service.stop());
 
-  test('a folder that is not there, or is none', async () => {
+  test('a folder that does not exist, or is a file', async () => {
     const folder = temporaryFolder();
     const missing = { ...settings, LICENSING_PACKAGES_DIR: join(folder, 'none') };
     const found = await doctor(missing);
@@ -668,7 +668,7 @@ describe('packages', () => {
   });
 
   (IS_ROOT ? test : test.skip)(
-    'who may read and write is asked of the user who runs it; root is told that it says nothing',
+    'access is tested for the user who runs it; for root it is unknown',
     async () => {
       const folder = sharedFolder();
       const here = { ...settings, LICENSING_PACKAGES_DIR: folder };
@@ -682,7 +682,7 @@ describe('packages', () => {
     },
   );
 
-  test('a folder, or a file, that nginx as another user cannot reach', async () => {
+  test('a folder or a file that nginx cannot read as another user', async () => {
     const accelerated = { ...settings, LICENSING_ACCEL_LOCATION: '/_licensing_packages/' };
     expect(find(await doctor(accelerated), 'PACKAGES_NGINX')?.level).toBe('ok');
     const closed = temporaryFolder();
@@ -702,7 +702,7 @@ describe('packages', () => {
   });
 
   (IS_ROOT && existsSync('/etc/nginx/nginx.conf') ? test : test.skip)(
-    "before the first publish already: a folder that nginx's group may not read, with the command that mends it",
+    "even before the first publish: a folder that nginx's group cannot read, with the command that fixes it",
     async () => {
       const folder = sharedFolder();
       const packages = join(folder, 'packages');
@@ -724,7 +724,7 @@ describe('packages', () => {
     },
   );
 
-  test('a package can be read by nginx and the service whatever the umask of whoever published it', async () => {
+  test("nginx and the service can read a package whatever the publisher's umask", async () => {
     const file = (await makePackage()).path;
     const { ended } = startProgram(
       'sh',
@@ -768,7 +768,7 @@ describe('packages', () => {
   });
 
   (IS_ROOT ? test : test.skip)(
-    'packages that this user may not read are not lost: it says nothing of withdrawing',
+    'packages that this user cannot read are not lost: it does not advise withdrawing',
     async () => {
       const packages = sharedFolder();
       const here = { ...settings, LICENSING_PACKAGES_DIR: packages };
@@ -799,7 +799,7 @@ describe('packages', () => {
     },
   );
 
-  test('what an interrupted publish left, once nobody can still be writing it', async () => {
+  test('files that an interrupted publish left, once no process can still be writing them', async () => {
     const path = join(service.packagesDir, '.incoming-0123456789abcdef');
     writeFileSync(path, 'half');
     expect(find(await doctor(settings), 'PACKAGES_LEFTOVERS')?.level).toBe('ok');
@@ -811,7 +811,7 @@ describe('packages', () => {
 
   (IS_ROOT ? test : test.skip)('a disk that is nearly full', async () => {
     const folder = temporaryFolder();
-    // A disk of its own, seen by this one process.
+    // This process sees a separate disk.
     const { ended } = startProgram(
       'unshare',
       [
@@ -831,7 +831,7 @@ describe('packages', () => {
 });
 
 describe('sealed keys', () => {
-  test('a secret that is not set, not the one, or right; and a damaged row', async () => {
+  test('a secret that is missing, wrong or right, and a damaged row', async () => {
     const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
     const db = await open(settings);
     const plan = await givePlan(db);
@@ -846,7 +846,7 @@ describe('sealed keys', () => {
       'problem',
       /3 of 3 .* licences 1, 2, 3/,
     );
-    // A licence's other keys are tried like its main key.
+    // The other keys of a licence are checked like its main key.
     await operator(sealing).json(['license', 'key', 'add', '2', '--label', 'Bakery']);
     const [first, , , other] = await rows<{ key_sealed: string }>(db, 'license_keys');
     const keys = () => db(table(db, 'license_keys')).where({ id: 4 });
@@ -865,7 +865,7 @@ describe.each([
   ['SQLite', () => Promise.resolve(sqlite())],
   ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
 ])('counters, on %s', (_name, backend) => {
-  test('that differ from the activations are named, left alone without --repair, and set right with it', async () => {
+  test('that differ from the activations are named, left unchanged without --repair, and corrected with it', async () => {
     const settings: Settings = { ...(await backend()), LICENSING_PACKAGES_DIR: temporaryFolder() };
     const db = await open(settings);
     const plan = await givePlan(db);
@@ -928,7 +928,7 @@ describe('the site', () => {
     await service.stop();
   });
 
-  /** The doctor's look at a site whose configuration somebody changed. */
+  /** Runs the doctor on a site whose configuration was changed. */
   async function lookAt(options: Partial<NginxOptions>, more: Settings = {}): Promise<Report> {
     const changed = await startNginx({ upstream: upstream(), packagesDir: service.packagesDir, ...options });
     cleanups.push(() => changed.stop());
@@ -944,7 +944,7 @@ describe('the site', () => {
     },
   });
 
-  test('as it should be: reached, told the right address, updates and a whole download tried; nothing stays of it', async () => {
+  test('a correct site: reached at the right address, with updates and a whole download; no trace stays', async () => {
     const before = await Promise.all(LOGGED.map((name) => rows(service.db, name)));
     const found = await doctor(settings, '--url', nginx.url);
     expect(problems(found)).toEqual([]);
@@ -966,7 +966,7 @@ describe('the site', () => {
     });
   });
 
-  test('a version that few addresses are offered is no fault of the others', async () => {
+  test('a version for few addresses is not a fault of the others', async () => {
     await giveRelease(service, { version: '2.2.0', rollout: 1 });
     try {
       const found = await doctor(settings, '--url', nginx.url);
@@ -978,7 +978,7 @@ describe('the site', () => {
     }
   });
 
-  test('nothing answers; nginx answers for a service that is away; the site sends on', async () => {
+  test('no answer; nginx answers for a service that is down; the site redirects', async () => {
     expectFinding(
       await doctor(settings, '--url', `http://${await unusedAddress()}`),
       'SITE_UNREACHABLE',
@@ -1008,7 +1008,7 @@ describe('the site', () => {
     expectFinding(found, 'PREFIX_NOT_REACHED', 'problem', /that is the site/);
   });
 
-  test("a site in a sub-folder, whose line is still a comment: it is named with the folder's name", async () => {
+  test('a site in a sub-folder whose line is still a comment: the finding names the folder', async () => {
     const line =
       /take the # off the line.*: (location \^~ \/joomla\/\S+ \{ set \S+ \/joomla; rewrite \S+ \$1 last; \}) Then/;
     const found = await doctor(settings, '--url', `${nginx.url}/joomla`);
@@ -1026,7 +1026,7 @@ describe('the site', () => {
     expectFinding(await doctor(settings, '--url', `${changed.url}/joomla/`), 'SITE', 'ok', '/joomla/api/');
   });
 
-  /** A site whose page to sign in is this, by host name. */
+  /** Runs the doctor on a site that answers with these sign-in pages, by host name. */
   async function lookAtPages(pages: Record<string, string>, more: Settings, folder = ''): Promise<Report> {
     const site = await startStaticSite(({ url = '', headers }, response) => {
       const page = url.endsWith('/pages/sign-in') ? pages[headers.host?.replace(/:.*/, '') ?? ''] : undefined;
@@ -1036,7 +1036,7 @@ describe('the site', () => {
     return doctor({ ...settings, ...more }, '--url', site.url.replace('127.0.0.1', 'localhost') + folder);
   }
 
-  test('the pages: there, missing, without the folder of the site, and on another host than they should be', async () => {
+  test("the pages: reachable, missing, without the site's folder, and on the wrong host", async () => {
     const publicUrl = { LICENSING_PUBLIC_URL: 'https://shop.example' };
     const alone = await lookAtPages({ localhost: '<form>' }, publicUrl);
     expectFinding(alone, 'PAGES', 'ok', /The pages answer at .*\/pages\/sign-in/);
@@ -1060,7 +1060,7 @@ describe('the site', () => {
     expectFinding(both, 'PAGES_HOST', 'problem', /answers 200, although the pages belong to 127/);
   });
 
-  test('a certificate of an authority of its own is believed with --ca', async () => {
+  test('a certificate of a private authority is accepted with --ca', async () => {
     const authority = createAuthority();
     const front = await startTlsFront(nginx.url, authority.issue('IP:127.0.0.1'));
     cleanups.push(() => front.stop());
@@ -1080,7 +1080,7 @@ describe('the site', () => {
     });
   });
 
-  test('the address of the client is not handed on', async () => {
+  test("the client's address is not passed on", async () => {
     expectFinding(
       await lookAt(editing('licensing.conf', /proxy_set_header X-Forwarded-For.*/, '')),
       'FORWARDED_ADDRESS',
@@ -1089,7 +1089,7 @@ describe('the site', () => {
     );
   });
 
-  test('an address that a client names is believed', async () => {
+  test('an address that a client claims is believed', async () => {
     expectFinding(
       await lookAt(
         editing(
@@ -1112,7 +1112,7 @@ describe('the site', () => {
     expect(find(found, 'DOWNLOAD')).toBeUndefined();
   });
 
-  test('packages that anybody can have', async () => {
+  test('packages that anyone can download', async () => {
     expectFinding(
       await lookAt(editing('licensing.conf', 'internal;', '')),
       'PACKAGES_PUBLIC',
@@ -1121,7 +1121,7 @@ describe('the site', () => {
     );
   });
 
-  test('nginx looks for the packages elsewhere; no nginx is there to send them', async () => {
+  test('nginx looks for the packages elsewhere, or there is no nginx to send them', async () => {
     expectFinding(
       await lookAt({ packagesDir: sharedFolder() }),
       'ACCEL_UNREADABLE',
@@ -1182,7 +1182,7 @@ describe('the site', () => {
     expectFinding(found, 'PACKAGE_DAMAGED', 'problem', /2\.3\.0/);
   });
 
-  test('without products: what cannot be tried is said to be unknown', async () => {
+  test('without products, checks that need one are unknown', async () => {
     const fresh = { ...settings, LICENSING_DATABASE_URL: await createMariaDbDatabase() };
     const empty = await startTestService(fresh);
     cleanups.push(() => empty.stop());
@@ -1192,7 +1192,7 @@ describe('the site', () => {
   });
 });
 
-test('for people: each finding with its reason and remedy, aligned, without colours in a file', async () => {
+test('as text: each finding with its reason and remedy, aligned, without colours in a file', async () => {
   const settings = { ...sqlite(), LICENSING_PACKAGES_DIR: temporaryFolder() };
   await open(settings);
   const { code, stdout, stderr } = await operator(settings).run(['doctor']);

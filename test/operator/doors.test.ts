@@ -12,13 +12,13 @@ import { temporaryFolder } from '../support/processes';
 import { newPlace, startTestService, type TestService } from '../support/service';
 
 /**
- * Every operation is called through each door that has it: the API by generated-requests.test.ts, the command here. Its
- * `--json` prints what the operation's schema describes.
+ * Every operation is called through each interface that has it. generated-requests.test.ts calls the API, and this file
+ * calls the command. Its `--json` must match the schema of the operation.
  */
 
 const BY_NAME = Object.assign({}, ...Object.values(OPERATION_GROUPS)) as Record<string, Operation>;
 
-/** Operations that no command calls, and why. */
+/** Operations that no command calls, with the reason. */
 const NO_COMMAND: Record<string, string> = {
   getPlan: 'plan list shows all of a plan',
   listLicenseMails: 'mail list shows those of all licences',
@@ -45,7 +45,7 @@ const NO_COMMAND: Record<string, string> = {
   publishRelease: '"release publish" without --file also sets the date, and says what it noticed',
 };
 
-/** In this order, each by what the earlier ones have made; of lists, the first. */
+/** Commands in their order. Each uses the ids that earlier ones made, or the first id of a list. */
 const LINES: [string, (made: Made) => string][] = [
   ['addToken', () => 'token add --name doors --scope issue --expires 2099-12-31'],
   ['listTokens', () => 'token list'],
@@ -154,10 +154,10 @@ const LINES: [string, (made: Made) => string][] = [
   ['removePlan', ({ addPlan }) => `plan remove ${addPlan}`],
 ];
 
-/** They wait for an answer of the receiver: tried in test/webhooks; of a shop: in test/hooks. */
+/** Commands that wait for a receiver's answer (tested in test/webhooks) or a shop's (tested in test/hooks). */
 const ELSEWHERE = ['testWebhook', 'replayWebhookDelivery', 'catchUpShop'];
 
-/** Ids of the latest thing that each operation made, and of an order. */
+/** The ids of the latest thing that each operation made, and of an order. */
 type Made = Record<string, number>;
 
 let service: TestService;
@@ -188,7 +188,7 @@ test('every operation has a command, or a reason why it has none', () => {
   expect([...new Set(known)].sort()).toEqual(Object.keys(BY_NAME).sort());
 });
 
-test('each command prints what its operation answers', async () => {
+test('each command prints the answer of its operation', async () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   const made: Made = {};
   for (const [name, line] of LINES) {
@@ -207,7 +207,7 @@ test('each command prints what its operation answers', async () => {
   }
 });
 
-/** As when an address is refused. */
+/** Gives a mail up, as if its address had been refused. */
 async function giveUp(id: number): Promise<number> {
   await service
     .db(table(service.db, 'outbox'))
@@ -217,7 +217,7 @@ async function giveUp(id: number): Promise<number> {
 }
 
 function faultsOf(ajv: Ajv2020, { data, afterCommit, isList }: Operation, answer: unknown): unknown[] {
-  // A removal is answered without content, and the command prints what was removed.
+  // A removal has an answer without content, and the command prints the removed object.
   if (data === undefined) return [];
   const whole = afterCommit
     ? { ...data, properties: { ...(data.properties as object), ...afterCommit.adds } }

@@ -10,7 +10,7 @@ import { keyDigest } from '../../src/licensing/core/keys';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
 import {
   addSigningKey,
-  listSigningKeys,
+  listKeysInUse,
   openSigningKey,
   retireSigningKey,
 } from '../../src/licensing/signing-keys';
@@ -28,7 +28,7 @@ import {
 } from '../../src/transfer/records';
 import { insertActivations } from '../../src/store/licenses/activations';
 import { table, type Db } from '../../src/store/engine/database';
-import { lockLicense, moveSlots } from '../../src/store/licenses/licenses';
+import { lockLicense, adjustSlotCounts } from '../../src/store/licenses/licenses';
 import { ON_BOTH } from '../support/extent';
 import { addPlan } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
@@ -63,7 +63,7 @@ const KINDS: [DatabaseKind, DatabaseKind][] = [
 ];
 
 /**
- * Something of everything, made as it is made in life.
+ * Fills a place with something of every kind, created as in real use.
  *
  * @returns the key of licence 1
  */
@@ -106,12 +106,12 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
       await call('activate', { license_key: shop!.key, identifier, name: `Seite "${identifier}"` });
     service.clock.now = new Date('2026-03-02T10:00:00Z');
     await call('deactivate', { license_key: shop!.key, identifier: 'a.example' });
-    // Twice the same within a second: counted on one event ...
+    // The same change twice within a second is counted on one event ...
     for (let i = 0; i < 2; i++) {
       await call('activate', { license_key: agency!.key, identifier: 'x.example' });
       await call('deactivate', { license_key: agency!.key, identifier: 'x.example' });
     }
-    // ... and two equal ones, as two processes write them.
+    // ... and two processes can write two equal events.
     const [event] = (await rows(service.db, 'events')).slice(-1);
     await service.db(table(service.db, 'events')).insert({ ...event, id: db.raw('NULL') });
     await call('activate', { license_key: team!.key, identifier: 'Jane@Example.com' });
@@ -153,7 +153,7 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
   return (await op.json<{ license_key: string }>(['license', 'reveal', '1'])).license_key;
 }
 
-/** A shop with a secret, an order that renewed licence 1 twice, one that renews it in turn, two that wait, and a test. */
+/** Adds a shop with a secret, and orders: one renewed licence 1 twice, one renews it in turn, two wait, and one is a test. */
 async function giveOrders(db: Db): Promise<void> {
   const secret = Buffer.from(SECRET, 'base64');
   const now = new Date('2026-03-03T10:00:00Z');
@@ -212,7 +212,7 @@ function lines(file: string): Record<string, unknown>[] {
 
 const keysOf = (license: Record<string, unknown>) => license.keys as KeyRecord[];
 
-/** Whether an event names a key. */
+/** Reports whether an event names a key. */
 const namesKey = ({ before, after }: Record<string, unknown>) =>
   [before, after].some((json) => json !== null && typeof json === 'object' && 'key_id' in json);
 
@@ -225,7 +225,7 @@ async function expectCountersExact(db: Db): Promise<void> {
     });
 }
 
-/** Runs a command that is expected to refuse, and returns what it says. */
+/** Runs a command that must refuse, and returns its message. */
 async function refused({ operator: op }: Place, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await op.run(args);
   expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: '' });
@@ -252,7 +252,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
   }, 120_000);
 
   it.each([kind, otherKind])(
-    'comes out of an empty %s byte for byte, with ids and counters',
+    'is restored in an empty %s byte for byte, with ids and counters',
     async (target) => {
       const to = await place(target);
       const report = await importJson(to, file);
@@ -264,7 +264,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       });
       expect(readFileSync(await exported(to), 'utf8')).toBe(readFileSync(file, 'utf8'));
       expect(await contents(to.db)).toEqual(await contents(source.db));
-      // Counted again, not exported.
+      // These sums are not exported, but counted again.
       const sums = (db: Db) => db(table(db, 'money_sums')).select();
       expect(await sums(to.db)).toEqual(await sums(source.db));
       expect(await sums(to.db)).toMatchObject([{ shop: 'celik', currency: 'EUR', paid: 4900 }]);
@@ -273,7 +273,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     },
   );
 
-  it('is read as the version before wrote it, which lacks the newer fields', async () => {
+  it('is read in the form of the previous version, which lacks the newer fields', async () => {
     const without = (type: keyof typeof NEW_FIELDS, record: Record<string, unknown>) =>
       Object.fromEntries(Object.entries(record).filter(([name]) => !(name in (NEW_FIELDS[type] ?? {}))));
     const before = lines(file).flatMap((record) => {
@@ -293,7 +293,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     const to = await place(kind);
     expect((await importJson(to, old)).records).toMatchObject({ license: { new: 4 } });
     expect(new Set(await to.db(table(to.db, 'releases')).pluck('rollout'))).toEqual(new Set([100]));
-    // Those of keys that can be opened here are made again.
+    // The folded digests of keys that can be opened here are computed again.
     const sealedOnes = (await contents(source.db)).key.filter(({ key_sealed }) => key_sealed !== null);
     const made = new Map((await contents(to.db)).key.map((one) => [one.key_digest, one.folded_digest]));
     expect(sealedOnes.length).toBeGreaterThan(0);
@@ -307,17 +307,17 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('has every column there is, but for those that are worked out from others', async () => {
+  it('has every column, except those that are computed from others', async () => {
     const derived: Record<string, string[]> = {
       licenses: ['activations_used', 'customer_digest'],
       releases: ['version_order'],
-      // The sums are made again from what is imported.
+      // The sums are computed again from the imported rows.
       access_log: ['unsummed'],
       events: ['unsummed'],
-      // What the last run met there.
+      // The result of the last catch-up here.
       shops: ['catch_up_tried_at', 'catch_up_failure', 'catch_up_json'],
       orders: ['customer_digest'],
-      // A password stays here, and a digest.
+      // A password and a digest are not exported.
       settings: ['value_sealed', 'revision'],
       ...{ order_lines: ['order_id'], order_events: ['order_id'], order_licenses: ['order_id'] },
     };
@@ -334,7 +334,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect([...ofKey, 'license_id'].sort()).toEqual(there.sort());
   });
 
-  it('changes nothing where it comes from, nor the second time elsewhere', async () => {
+  it('changes nothing in its own database, nor a second time in another one', async () => {
     const before = await contents(source.db);
     expect(totals(await importJson(source, file))).toEqual({
       new: 0,
@@ -350,7 +350,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(await contents(to.db)).toEqual(once);
   });
 
-  it('is told about by a dry run, which changes nothing', async () => {
+  it('is reported by a dry run, which changes nothing', async () => {
     const to = await place(kind);
     const report = await importJson(to, file, '--dry-run');
     expect(report).toMatchObject({ dry_run: true, records: { license: { new: 4 }, product: { new: 2 } } });
@@ -361,7 +361,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(text.stdout).toMatch(/dry run/);
   });
 
-  it('joins a database that has licences already, by what things are called and not by their ids', async () => {
+  it('joins a database that already has licences, by names and not by ids', async () => {
     const to = await place(kind);
     await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
     await addPlan(to.operator, '42', 'Other', 'device', '1');
@@ -422,7 +422,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
         .name;
     expect([1, 2, 3, 4].map(plan)).toEqual(['Developer', 'Agency', 'Team', 'Developer']);
     await expectCountersExact(to.db);
-    // Orders know their licences, plans and lines by their ids here, and histories know the orders.
+    // Orders refer to their licences, plans and lines by the ids here, and histories refer to the orders.
     const [waits] = await rows<{ renews_json: string }>(to.db, 'order_lines').then((found) =>
       found.filter(({ renews_json: renews }) => renews === String(idHere(1))),
     );
@@ -455,7 +455,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(await contents(to.db)).toEqual(all);
   });
 
-  it('refuses an order that has other events here, and brings what a shop was changed to', async () => {
+  it('refuses an order that has other events here, and brings the changes of a shop', async () => {
     const to = await place(kind);
     await importJson(to, file);
     const changed = lines(file).map((one) =>
@@ -476,7 +476,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     ]);
   });
 
-  it('brings what was changed since, with an event that says so, and forgets no use counted here', async () => {
+  it('brings later changes, with an event that states them, and keeps the uses counted here', async () => {
     const to = await place(kind);
     await importJson(to, file);
     await to.db(table(to.db, 'licenses')).where({ id: 2 }).update({ check_count: 1000 });
@@ -513,10 +513,10 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     });
   });
 
-  // What follows differs by no SQL.
+  // The tests below do not depend on the SQL dialect.
   if (kind === 'SQLite' && !ON_BOTH) return;
 
-  it('brings customers that are not addresses as they are, and addresses without a name', async () => {
+  it('brings customers that are not addresses unchanged, and addresses without a name', async () => {
     const to = await place(kind);
     const customers = ['Member 77', 'Jane Roe <Roe@example.com>'];
     const older = lines(file).map((record) =>
@@ -548,7 +548,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     ]);
   });
 
-  it('brings the one of two equal events that is missing', async () => {
+  it('brings the missing one of two equal events', async () => {
     const to = await place(kind);
     await importJson(to, file);
     const before = await contents(to.db);
@@ -568,7 +568,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect((await contents(to.db)).event.map(content).sort()).toEqual(before.event.map(content).sort());
   });
 
-  it('takes over the other package of a draft, which nobody holds yet', async () => {
+  it('takes over another package of a draft, which no customer has yet', async () => {
     const to = await place(kind);
     await importJson(to, file);
     await to
@@ -579,10 +579,10 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect((await contents(to.db)).release).toEqual((await contents(source.db)).release);
   });
 
-  it('is refused where a plan may be several, unless its id tells which', async () => {
+  it('is refused if several plans match, unless the id decides', async () => {
     const to = await place(kind);
     await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
-    // As an earlier version let it be.
+    // An earlier version allowed two plans of one name.
     const addTwin = async ({ operator: op, db }: Place) => {
       await addPlan(op, '42', 'Twin', 'domain', '3', '--duration', '1y');
       await db(table(db, 'plans')).where({ name: 'Twin' }).update({ name: 'Developer' });
@@ -603,7 +603,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(totals(await importJson(other, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
   });
 
-  it('is refused where a plan may be several, however far apart they stand in the file', async () => {
+  it('is refused if several plans match, however far apart they are in the file', async () => {
     const to = await place(kind);
     await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
     await addPlan(to.operator, '42', 'Other', 'domain', '3');
@@ -622,7 +622,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(await contents(to.db)).toEqual(before);
   });
 
-  it('is refused where the plan of a later record was taken for an earlier one of its name', async () => {
+  it('is refused if an earlier record of the same name took the plan of a later record', async () => {
     const to = await place(kind);
     await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
     await addPlan(to.operator, '42', 'Twin', 'domain', '3', '--duration', '1y');
@@ -641,7 +641,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(await contents(to.db)).toEqual(before);
   });
 
-  it('is refused where what has the same key, id or version is something else here', async () => {
+  it('is refused if the same key, id or version belongs to something else here', async () => {
     const to = await place(kind);
     await importJson(to, file);
     await addPlan(to.operator, '42', 'Devices', 'device', '1');
@@ -667,7 +667,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(await contents(to.db)).toEqual(before);
   });
 
-  it('is refused as a whole where it conflicts, line by line and in words', async () => {
+  it('is refused as a whole if it conflicts, with a sentence for each line', async () => {
     const to = await place(kind);
     await importJson(to, file);
     await to.operator.json(['license', 'revoke', '1']);
@@ -718,8 +718,8 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(Object.values(await contents(other.db)).flat()).toEqual([]);
     await importJson(other, file, '--without-sealed-keys');
     expect((await contents(other.db)).key.filter(({ key_sealed }) => key_sealed !== null)).toEqual([]);
-    // What they have signed still counts, and they sign no more.
-    const keysThere = await listSigningKeys(other.db);
+    // Tokens that these keys signed are still valid, but the keys sign no new ones.
+    const keysThere = await listKeysInUse(other.db);
     expect(keysThere.map(({ kid, sealed, state }) => [kid, sealed, state])).toEqual([
       ['2026-1', null, 'retired'],
       ['2026-2', null, 'retired'],
@@ -732,7 +732,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(readFileSync(await exported(none), 'utf8')).toBe(readFileSync(file, 'utf8'));
   });
 
-  it('brings signing keys: one that has never signed gives way, and what is retired stays so', async () => {
+  it('brings signing keys: a key that has never signed is replaced, and retired keys stay retired', async () => {
     const keysOfFile = lines(file).filter(({ type }) => type === 'signing_key');
     expect(keysOfFile).toMatchObject([
       { kid: '2026-1', token_days: 30, retired_by: 'operator:test' },
@@ -744,7 +744,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     for (let i = 0; i < 3; i++) await addSigningKey(to.db, secret, context);
     const { records } = await importJson(to, file);
     expect(records.signing_key).toMatchObject({ new: 2, conflicting: 0 });
-    const keys = await listSigningKeys(to.db);
+    const keys = await listKeysInUse(to.db);
     expect(keys.map(({ kid, state }) => `${kid} ${state}`)).toEqual([
       ...['2026-1 retired', '2026-2 current', '2026-3 next'],
     ]);
@@ -753,7 +753,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
 
     await retireSigningKey(to.db, '2026-2', { compromised: true }, context);
     expect((await importJson(to, file)).records.signing_key).toMatchObject({ new: 0, same: 2, changed: 0 });
-    const states = (await listSigningKeys(to.db)).map(({ state }) => state);
+    const states = (await listKeysInUse(to.db)).map(({ state }) => state);
     expect(states).toEqual(['retired', 'retired', 'current']);
 
     const other = await place(kind);
@@ -764,7 +764,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     );
   });
 
-  it('keeps holds, which only grow', async () => {
+  it('keeps holds, which can only become longer', async () => {
     const to = await place(kind);
     await importJson(to, file);
     const held = () =>
@@ -780,7 +780,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     }
   });
 
-  it('takes packages along, and none that is missing or damaged', async () => {
+  it('takes packages along, except missing or damaged ones', async () => {
     const folder = join(temporaryFolder(), 'packages');
     await exported(source, ['--packages', folder]);
     const names = readdirSync(source.packagesDir).sort();
@@ -823,7 +823,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(readdirSync(join(kept, '..'))).toEqual(['kept.jsonl']);
   });
 
-  it('says why packages cannot be copied, of the folder that was named', async () => {
+  it('says why packages cannot be copied to the given folder', async () => {
     const none = writeText('');
     const out = join(dirname(none), 'out.jsonl');
     expect(await refused(source, 'export', '--out', out, '--packages', none)).toBe(
@@ -832,7 +832,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(existsSync(out)).toBe(false);
   });
 
-  it('replaces a package that was damaged where it lies by the whole one', async () => {
+  it('replaces a damaged package with the intact one', async () => {
     const folder = join(temporaryFolder(), 'packages');
     await exported(source, ['--packages', folder]);
     const [name] = readdirSync(folder) as [string];
@@ -849,7 +849,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     }
   });
 
-  it('asks for no package of a withdrawn version, and takes along the one that is there', async () => {
+  it('needs no package of a withdrawn version, and takes along an existing one', async () => {
     const from = await place(kind);
     await fill(from);
     for (const version of ['1.0.0', '1.1.0-beta2'])
@@ -868,7 +868,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     await importJson(to, withdrawn, '--packages', folder);
     expect(readdirSync(to.packagesDir)).toEqual([whole]);
 
-    // A damaged one is as good as lost.
+    // A damaged package counts as missing.
     writeFileSync(join(folder, whole!), 'other bytes');
     const other = await place(kind);
     await importJson(other, withdrawn, '--packages', folder);
@@ -887,7 +887,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(readFileSync(await exported(to), 'utf8')).toBe(readFileSync(file, 'utf8'));
   });
 
-  it('replaces what a link points to, and says so when it cannot be written', async () => {
+  it('replaces the target of a link, and reports if it cannot be written', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'real.jsonl'), '');
     symlinkSync(join(folder, 'real.jsonl'), join(folder, 'link.jsonl'));
@@ -1018,7 +1018,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     ],
   ];
 
-  it('is refused by the line, and not one row stays, when it is not as it was written', async () => {
+  it('is refused with the line, and leaves no row, if it was altered', async () => {
     const to = await place(kind);
     const text = readFileSync(file, 'utf8').trim().split('\n');
     for (const [what, damage, message] of broken) {
@@ -1035,8 +1035,8 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     const child = startProcess(process.execPath, [CLI, 'export', '--out', '-'], {
       env: processEnvironment(large.settings),
     });
-    // Until somebody reads, the pipe is full and the export stands still in the licences. Its first line comes before
-    // its first read, which is its moment.
+    // While nothing reads the pipe, it is full, and the export waits within the licences. The header alone proves nothing:
+    // it is written before the first read, which fixes the moment of the export.
     child.stdout!.on('readable', () => undefined);
     await eventually(() => expect(child.stdout!.readableLength).toBeGreaterThan(5_000));
     await large.operator.json(['activation', 'add', '4000', 'late.example']);
@@ -1046,7 +1046,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     const [code] = (await once(child, 'close')) as [number];
     expect(code).toBe(0);
-    // Not as a whole, which a failure would print.
+    // Compares only matching lines, because a failure would print the whole text.
     expect(text.split('\n').filter((line) => line.includes('late'))).toEqual([]);
     const to = await place(kind);
     expect((await importJson(to, writeText(text))).records).toMatchObject({
@@ -1060,7 +1060,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
 });
 
 describe('an import into a database in use', () => {
-  /** Imports a file while a row is held that it wants, and which is changed before it gets it. */
+  /** Imports a file while another transaction holds a row that it needs, and changes that row before it releases it. */
   async function importWhileHeld(
     to: Place,
     records: Record<string, unknown>[],
@@ -1081,7 +1081,7 @@ describe('an import into a database in use', () => {
     return refusal;
   }
 
-  it('brings back no licence that is revoked, and no version that is withdrawn, a moment before it', async () => {
+  it('does not bring back a licence that was revoked, or a version that was withdrawn, a moment before', async () => {
     const to = await place('MariaDB');
     await importJson(to, largeFile(1));
     const { path } = await makePackage();
@@ -1106,7 +1106,7 @@ describe('an import into a database in use', () => {
     expect(await rows(to.db, 'releases')).toMatchObject([{ state: 'withdrawn', changelog: '' }]);
   });
 
-  it('takes an activation that came a moment before its own for the same one', async () => {
+  it('accepts an activation that was made a moment before its own', async () => {
     const to = await place('MariaDB');
     await importJson(to, largeFile(1));
     const before = lines(await exported(to));
@@ -1127,7 +1127,7 @@ describe('an import into a database in use', () => {
       );
       expect(waiting).toHaveLength(1);
     });
-    await moveSlots(trx, new Map([[1, 1]]));
+    await adjustSlotCounts(trx, new Map([[1, 1]]));
     await insertActivations(trx, [
       {
         licenseId: 1,
@@ -1150,7 +1150,7 @@ describe('an import into a database in use', () => {
     await expectCountersExact(to.db);
   });
 
-  it('locks what it changes when it has read everything, and no sooner', async () => {
+  it('locks the rows that it changes only after it has read everything', async () => {
     const to = await place('MariaDB');
     const both = lines(largeFile(2)).map((one) =>
       one.type === 'license' && one.id === 1
@@ -1176,7 +1176,7 @@ describe('an import into a database in use', () => {
     });
     try {
       child.stdin!.write(text.subarray(0, cut));
-      // What is new is in, and the import waits for the file's last line inside of its transaction.
+      // New rows are inserted, and the import waits within its transaction for the file's last line.
       await eventually(async () => {
         const uncommitted = await to.db.transaction(
           (trx) => trx(table(to.db, 'activations')).where({ license_id: 2 }).pluck('id'),
@@ -1202,7 +1202,7 @@ describe('an import into a database in use', () => {
     }
   });
 
-  it('is not held up by, and does not hold up, those who issue and activate meanwhile', async () => {
+  it('does not block concurrent issues and activations, and is not blocked by them', async () => {
     const to = await place('MariaDB');
     await importJson(to, largeFile(10));
     const service: TestService = await startTestService(to.settings);
@@ -1219,7 +1219,7 @@ describe('an import into a database in use', () => {
         stdio: ['pipe', 'ignore', 'inherit'],
       });
       const text = readFileSync(merged);
-      // All licences are in, and the import waits inside of its transaction.
+      // All licences are inserted, and the import waits within its transaction.
       child.stdin!.write(text.subarray(0, text.indexOf('{"type":"activation"') + 40));
       await eventually(async () => {
         const connection = await createConnection(
@@ -1254,7 +1254,7 @@ describe('an import into a database in use', () => {
   });
 });
 
-describe('an import into a server that has its own ideas', () => {
+describe('an import into a server with special settings', () => {
   let mariadb: MariaDb;
   let to: Place;
   beforeAll(async () => {
@@ -1263,7 +1263,7 @@ describe('an import into a server that has its own ideas', () => {
   });
   afterAll(() => mariadb.stop('SIGKILL'));
 
-  it('works where changes are logged as statements', async () => {
+  it('works if changes are logged as statements', async () => {
     const file = largeFile(300);
     expect(totals(await importJson(to, file)).new).toBeGreaterThan(900);
     const changed = lines(file).map((one) =>
@@ -1273,7 +1273,7 @@ describe('an import into a server that has its own ideas', () => {
     await expectCountersExact(to.db);
   });
 
-  it('names a packet that is larger than the server takes', async () => {
+  it('names a packet that is larger than the server accepts', async () => {
     const long = lines(largeFile(1)).map((one) =>
       one.type === 'event'
         ? { ...one, after: { customer: 'x'.repeat(3_000_000) } }

@@ -6,7 +6,7 @@ import { IS_WHOLE } from '../support/extent';
 import { temporaryFolder } from '../support/processes';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** `licensing health`, as a container's HEALTHCHECK and supervisors call it. */
+/** `licensing health`, as called by a container's HEALTHCHECK and by supervisors. */
 
 let server: Server | undefined;
 afterEach(() => {
@@ -26,7 +26,7 @@ async function listenWith(listener: RequestListener): Promise<string> {
   return `unix:${path}`;
 }
 
-test('is 0 beside a service that is ready, and says what it looked at', async () => {
+test('is 0 next to a service that is ready, and says what it looked at', async () => {
   const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'data.sqlite')}` };
   await (await openMigrated(settings)).destroy();
   const service = await startServiceProcess(settings);
@@ -64,7 +64,7 @@ test.each<[string, RequestListener, string]>([
   if (IS_WHOLE) expect(performance.now() - begun).toBeLessThan(5_000);
 });
 
-test('is 1 where nothing listens, and 2 when it is called wrongly', async () => {
+test('is 1 if nothing listens, and 2 if it is called wrongly', async () => {
   const { code, stderr } = await health(`unix:${join(temporaryFolder(), 'none.sock')}`);
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('does not answer (ENOENT)') });
   expect((await health('127.0.0.1:1', '--what')).code).toBe(2);

@@ -32,7 +32,7 @@ async function start(settings: Record<string, string>): Promise<string> {
 }
 
 describe('the entry for shared hosting', () => {
-  it('keeps the reason of a failed start from visitors, and writes it for the seller', async () => {
+  it('hides the reason of a failed start from visitors, and writes it for the seller', async () => {
     const root = temporaryFolder();
     const closed = await freePort();
     writeFileSync(
@@ -48,7 +48,7 @@ describe('the entry for shared hosting', () => {
     expect((await running!.ended).stderr).toMatch(/shop7 as owner7 at 127\.0\.0\.1:\d+.*configuration\.php/);
   });
 
-  it('believes no X-Forwarded-For of a client', async () => {
+  it("ignores a client's X-Forwarded-For", async () => {
     const url = await start({
       LICENSING_DATABASE_URL: await createMariaDbDatabase(),
       LICENSING_RATE_LIMIT: '3',

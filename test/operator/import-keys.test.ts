@@ -33,7 +33,7 @@ interface KeyRow {
   replaced_by: number | null;
 }
 
-/** A service with its database and the operator of it. */
+/** A service with its database and its operator. */
 interface Place {
   service: TestService;
   db: Db;
@@ -52,7 +52,7 @@ async function newShop(kind: (typeof DATABASE_KINDS)[number]): Promise<Place> {
   return place;
 }
 
-describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
+describe.each(ONE_KIND)('keys of licences that are imported again into %s', (kind) => {
   let from: Place;
   let to: Place;
   let first: TestLicense;
@@ -64,7 +64,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     const plan = await givePlan(from.db, { limit: 10, freeStaging: true });
     first = await giveLicense(from.db, plan, { reference: 'order-1' });
     second = await giveLicense(from.db, plan);
-    // Ids differ between the places.
+    // The ids differ between the two places.
     const other = await givePlan(to.db, { productId: 7 });
     for (let i = 0; i < 3; i++) await giveLicense(to.db, other);
   });
@@ -96,7 +96,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
 
   type Counts = Record<'new' | 'same' | 'changed' | 'conflicting', number>;
 
-  /** @returns what became of the licences; the second import of the same file changes nothing */
+  /** Imports a file twice. The second time must change nothing. @returns the counts of licences of the first time */
   async function move(lines?: Line[]): Promise<Counts> {
     const file = write(lines ?? (await exported(from)));
     const dry = await to.operator.json<{ records: Record<RecordType, Counts> }>([
@@ -133,7 +133,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     return Promise.all(names.map((name) => rows(db, name)));
   }
 
-  /** The keys of a licence here, the oldest first. */
+  /** Returns the keys of a licence here, oldest first. */
   async function keysHere({ key }: { key: string }): Promise<(KeyRow & { isMain: boolean })[]> {
     const keys = await rows<KeyRow>(to.db, 'license_keys');
     const owner = keys.find(({ key_hint }) => key_hint === key.slice(-8))!.license_id;
@@ -151,7 +151,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
       ...['license', 'history', String(licenseId)],
     ]);
 
-  it('follow a rekeying where they come from, with its overlap', async () => {
+  it('follow a rekeying at their source, with its overlap', async () => {
     await move();
     await call(from, 'activate', first.key, 'shop.co.uk').expect(200);
     const rekeyed = await rekey(from.db, first.id, { overlap: '14d' }, undefined, context(from));
@@ -183,7 +183,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     expect(await codeOf(call(to, 'validate', first.key, 'shop.co.uk'))).toBe('LICENSE_NOT_FOUND');
   });
 
-  it('get the main key of the file, which is new here, also after a rekeying here', async () => {
+  it('get the main key of the file if it is new here, even after a rekeying here', async () => {
     await move();
     const [license] = (await keysHere(first)).map(({ license_id }) => license_id);
     const here = await rekey(to.db, license!, {}, undefined, context(to));
@@ -203,7 +203,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     for (const { key } of [here, there]) await call(to, 'validate', key, 'shop.co.uk').expect(200);
   });
 
-  it('get the terms of the file, and new keys with all that came by them', async () => {
+  it('get the terms of the file, and new keys with everything that belongs to them', async () => {
     const kept = await add(from, first.id, { label: 'Kept', activationLimit: 2 });
     await move();
     const later = new Date(from.service.clock.now.getTime() + 86_400 * SECOND);
@@ -244,11 +244,11 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
         expect.objectContaining({ key_id: keptHere, label: 'Renamed', activation_limit: 3 }),
       ],
     ]);
-    // The limit of the key holds here too.
+    // The limit of the key also applies here.
     expect(await codeOf(call(to, 'activate', added.key, 'more.co.uk'))).toBe('ACTIVATION_LIMIT_REACHED');
   });
 
-  it('take their activations here along when they were replaced', async () => {
+  it('take over the activations here of the key that they replaced', async () => {
     const client = await add(from, first.id, { label: 'Client', activationLimit: 2 });
     await call(from, 'activate', client.key, 'client.co.uk').expect(200);
     await move();
@@ -276,7 +276,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     expect(await codeOf(call(to, 'validate', client.key, 'shop.co.uk'))).toBe('LICENSE_NOT_FOUND');
   });
 
-  it('end here when they have ended where they come from', async () => {
+  it('end here if they have ended at their source', async () => {
     const client = await add(from, first.id, { label: 'Client' });
     await move();
     await endKey(from.db, first.id, client.stored.id, { free: false }, context(from));
@@ -284,7 +284,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     expect(await codeOf(call(to, 'validate', client.key, 'shop.co.uk'))).toBe('LICENSE_NOT_FOUND');
   });
 
-  it('give back the slots of staging sites whose production site came meanwhile', async () => {
+  it('free the slots of staging sites whose production site has been added since', async () => {
     await call(from, 'activate', first.key, 'staging.shop.co.uk').expect(200);
     await move();
     await call(from, 'activate', first.key, 'shop.co.uk').expect(200);
@@ -300,7 +300,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     ]);
   });
 
-  it('are refused where they belong to another licence here', async () => {
+  it('are refused if they belong to another licence here', async () => {
     await move();
     const lines = await exported(from);
     const [one, two] = lines.filter(({ type }) => type === 'license');
@@ -333,7 +333,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     );
   });
 
-  it('are refused when they do not fit together', async () => {
+  it('are refused if they are inconsistent', async () => {
     const client = await add(from, first.id, { label: 'Client', activationLimit: 2 });
     await call(from, 'activate', client.key, 'client.co.uk').expect(200);
     const lines = await exported(from);

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/processes';
 import { newPlace, rows } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
-/** A table of any other system, by the command. */
+/** A table of any other system, imported with the command. */
 
 let db: Db;
 let op: Operator;
@@ -76,7 +76,7 @@ it('has plans by name, and words and dates in German and English', async () => {
   expect(await licenses()).toEqual([]);
 });
 
-it('is refused for a row that does not fit, by its line, and taken without it when that is wanted', async () => {
+it('is refused with the line of a row that does not fit, and imported without it on request', async () => {
   const table = 'Key,Note\nGOOD-KEY-0001,x\n1.23E+15,y\n,z\n"GOOD-KEY-0002","two\nlines"\n';
   const args = ['--csv', '--product', '42', '--plan', 'Single', '--map', 'metadata.note=Note'];
   const refused = await op.run(['import', write(table), ...args]);
@@ -87,13 +87,13 @@ it('is refused for a row that does not fit, by its line, and taken without it wh
   expect(refused.stderr).toContain('--skip-bad-rows imports the others.');
   const report = await run(table, ...args.slice(1), '--skip-bad-rows');
   expect(report).toMatchObject({ new: 2, left_out: [{ code: 'key-as-number' }, { code: 'no-key' }] });
-  // A text of two lines is not taken into the licence's own data.
+  // A text of two lines is not added to the licence's metadata.
   expect(report.warnings).toContainEqual(expect.objectContaining({ code: 'bad-metadata', rows: [5] }));
   expect(await run('Key\nGOOD-KEY-0001\n', '--plan', '1')).toMatchObject({ new: 0, same: 1 });
   await op.json(['import', '--undo', '2']);
 });
 
-it('is one licence in rows of one key, customer and order, of which a refund counts', async () => {
+it('is one licence for rows with the same key, customer and order, and a refund counts', async () => {
   const heading = 'Key,State,Email,Order';
   const same = `${heading}\nTWICE-KEY-0001,active,jo@example.com,7\nTWICE-KEY-0001,refunded,jo@example.com,7\n`;
   expect(await run(same, '--plan', '1')).toMatchObject({
@@ -103,7 +103,7 @@ it('is one licence in rows of one key, customer and order, of which a refund cou
   expect((await licenses()).at(-1)).toMatchObject({ status: 'cancelled' });
 });
 
-it('takes what the options say of its columns, and asks for plans that are not here', async () => {
+it('uses the columns that the options name, and asks for plans that do not exist here', async () => {
   const table = 'License Key,Plan,State,Ends,Visits\nASK-KEY-000001,Gold,off,01/02/2099,3\n';
   const dry = ['--dry-run', '--ignore', 'State', '--map', 'expiry=', '--dates', 'dmy'];
   const { stdout } = await op.run(['import', write(table), '--from', 'csv', ...dry]);

@@ -26,7 +26,7 @@ import {
   type Ended,
 } from '../support/service-process';
 
-/** `licensing init` beside a Joomla site: a configuration.php, and a database with the site's own tables. */
+/** `licensing init` next to a Joomla site: a configuration.php, and a database with the site's own tables. */
 
 const ROOT = join(__dirname, '../..');
 const PASSWORD = "it's \\ a p@ss:word/#?%";
@@ -80,7 +80,7 @@ function licensing(...args: string[]): Promise<Ended> {
   return licensingWith({}, ...args);
 }
 
-/** With no settings in the environment but these: those that are there are written. */
+/** Runs the command with only these settings in the environment, because init writes all that it finds there. */
 function licensingWith(settings: NodeJS.ProcessEnv, ...args: string[]): Promise<Ended> {
   const none = {
     LICENSING_LISTEN: undefined,
@@ -91,7 +91,7 @@ function licensingWith(settings: NodeJS.ProcessEnv, ...args: string[]): Promise<
   return operator({}).run(args, { env: { ...none, LICENSING_ENV_FILE: envFile, ...settings } });
 }
 
-/** What is in the site's own tables, and what they are. */
+/** Returns the structure and the checksums of the site's own tables. */
 async function siteTables(): Promise<unknown> {
   const [tables] = await root.query<RowDataPacket[]>(
     "SELECT TABLE_NAME, CREATE_TIME, TABLE_COLLATION FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME NOT LIKE '%licensing\\_%' ORDER BY 1",
@@ -104,7 +104,7 @@ async function siteTables(): Promise<unknown> {
 }
 
 describe('licensing init --joomla-root', () => {
-  test('sets the service up: settings, tables under the prefix, next steps; the site stays as it was', async () => {
+  test('sets the service up: settings, tables under the prefix, next steps; the site is unchanged', async () => {
     const before = await siteTables();
     const init = await licensing('init', '--joomla-root', site, '--json');
     expect(init).toMatchObject({ code: 0 });
@@ -121,7 +121,7 @@ describe('licensing init --joomla-root', () => {
     expect(statSync(envFile).mode & 0o777).toBe(0o600);
     expect(settings).toContain(`LICENSING_JOOMLA_ROOT=${site}\n`);
     expect(settings).toMatch(/^LICENSING_KEY_SECRET=[A-Za-z0-9+/]{43}=$/m);
-    // The password stays in configuration.php alone.
+    // The password is only in configuration.php.
     for (const text of [settings, init.stdout, init.stderr]) expect(text).not.toContain('p@ss');
     const [tables] = await root.query<RowDataPacket[]>(
       "SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME LIKE 'jos\\_licensing\\_%'",
@@ -145,14 +145,14 @@ describe('licensing init --joomla-root', () => {
     expect(await siteTables()).toEqual(before);
   });
 
-  test("installed as docs/production.md says, .env is the service's user's alone, the packages nginx's group's too", () => {
+  test("installed by docs/production.md, .env is readable by the service's user only, and the packages by nginx's group too", () => {
     const machine = temporaryFolder();
     const guide = readFileSync(join(ROOT, 'docs/production.md'), 'utf8');
     const [, commands = ''] = /```sh\n(cat >> [^]*?)```/.exec(guide)!;
     const log = join(machine, 'log');
     for (const [name, does] of [
       ['licensing', `exec node ${CLI} "$@"`],
-      // The machine has no user of the service's own.
+      // The machine does not have the service's own user.
       ['chown', `echo "chown $*" >> ${log}`],
       ['install', `echo "install $*" >> ${log}`],
     ] as const)
@@ -180,7 +180,7 @@ describe('licensing init --joomla-root', () => {
     ]);
   });
 
-  test('run again it changes nothing that is set', async () => {
+  test('run again, it changes nothing that is set', async () => {
     writeFileSync(envFile, '# mine\nLICENSING_LOG_DAYS=2', { mode: 0o644 });
     expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
     const first = readFileSync(envFile, 'utf8');
@@ -189,7 +189,7 @@ describe('licensing init --joomla-root', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ added: [] });
     const { stdout } = await licensing('init');
     expect(stdout).toContain('--update-xml-url https://YOUR.SITE/licensing-updates/pkg_yours.xml');
-    // Each step as the guides have it.
+    // The guides contain each step.
     const guides = ['joomla-site', 'production']
       .map((name) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8'))
       .join('');
@@ -203,7 +203,7 @@ describe('licensing init --joomla-root', () => {
     expect(readFileSync(envFile, 'utf8')).toBe(first);
   });
 
-  test('leaves .env to whom it belongs, behind a link too, and knows a site named from beside it', async () => {
+  test('keeps the owner of .env, even behind a link, and recognizes a relative path to the site', async () => {
     const settings = join(dirname(envFile), 'settings');
     writeFileSync(settings, 'LICENSING_JOOMLA_ROOT=../site\n');
     const owner = process.getuid!() === 0 ? 65534 : process.getuid!();
@@ -217,7 +217,7 @@ describe('licensing init --joomla-root', () => {
     expect(readFileSync(settings, 'utf8')).toMatch(/^LICENSING_JOOMLA_ROOT=..\/site\nLICENSING_KEY_SECRET=/);
   });
 
-  test('writes the secret under a name that nobody knows before, and leaves nothing else behind', async () => {
+  test('writes the secret under an unpredictable name, and leaves nothing else behind', async () => {
     const elsewhere = join(temporaryFolder(), 'elsewhere');
     writeFileSync(elsewhere, 'untouched');
     symlinkSync(elsewhere, `${envFile}.new`);
@@ -228,9 +228,9 @@ describe('licensing init --joomla-root', () => {
   });
 
   (process.getuid!() === 0 ? test : test.skip)(
-    'puts no file in the place of a device, which others may use',
+    'does not replace a device with a file, because others may use it',
     async () => {
-      // another /dev/null
+      // Another /dev/null.
       execFileSync('mknod', [envFile, 'c', '1', '3']);
       expect(await licensing('init', '--joomla-root', site)).toMatchObject({
         code: 1,
@@ -241,10 +241,10 @@ describe('licensing init --joomla-root', () => {
   );
 
   (process.getuid!() === 0 ? test : test.skip)(
-    'a full disk leaves .env as it was, and nothing of the secret beside it',
+    'a full disk leaves .env unchanged, and no trace of the secret next to it',
     async () => {
       const folder = dirname(envFile);
-      // A disk of its own, with room for what is there and no more, seen by this one process.
+      // This process sees a separate disk, which has room only for the present file.
       const before = `LICENSING_PACKAGES_DIR=${temporaryFolder()}\n${'# mine\n'.repeat(580)}`;
       const { ended } = startProgram(
         'unshare',
@@ -267,7 +267,7 @@ describe('licensing init --joomla-root', () => {
     },
   );
 
-  test('fills in a setting that is there without a value', async () => {
+  test('fills in an existing setting without a value', async () => {
     writeFileSync(envFile, 'LICENSING_JOOMLA_ROOT=\n');
     expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
     expect(readFileSync(envFile, 'utf8')).toContain(`\nLICENSING_JOOMLA_ROOT=${site}\n`);
@@ -279,7 +279,7 @@ describe('licensing init --joomla-root', () => {
     expect(await licensing('product', 'list')).toMatchObject({ code: 0 });
   });
 
-  test('writes every setting that the environment gives it, and leaves those that are there', async () => {
+  test('writes every setting that the environment has, and keeps existing ones', async () => {
     const packages = join(dirname(envFile), 'my packages');
     writeFileSync(envFile, 'LICENSING_LOG_DAYS=30\n');
     const given = {
@@ -310,7 +310,7 @@ describe('licensing init --joomla-root', () => {
     expect(readdirSync(packages)).toEqual([]);
   });
 
-  test("refuses empty tables beside this program's own when the site's prefix has changed", async () => {
+  test("refuses empty tables next to this program's own if the site's prefix has changed", async () => {
     expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
     writeConfiguration({ dbprefix: 'new_' });
     const settings = readFileSync(envFile, 'utf8');
@@ -324,7 +324,7 @@ describe('licensing init --joomla-root', () => {
     expect(tables).toEqual([]);
   });
 
-  test('makes no new secret where keys are sealed with one that is not in .env any more', async () => {
+  test('makes no new secret if keys are sealed with one that is no longer in .env', async () => {
     expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
     const plan = '--product 1 --name One --activation-type domain --activation-limit 1';
     for (const command of ['product add --name Example --id 1', `plan add ${plan}`, 'license issue --plan 1'])
@@ -342,7 +342,7 @@ describe('licensing init --joomla-root', () => {
     expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
   });
 
-  test('--dry-run tells what it would do and does nothing', async () => {
+  test('--dry-run describes its changes, and makes none', async () => {
     const dry = await licensing('init', '--joomla-root', site, '--dry-run');
     expect(dry).toMatchObject({ code: 0, stdout: 'Nothing was changed.\n' });
     expect(dry.stderr).toContain(`${database} as joomla at 127.0.0.1`);
@@ -381,7 +381,7 @@ describe('licensing init --joomla-root', () => {
       },
       /ECONNREFUSED/,
     ],
-  ])('refuses %s in words and writes nothing', async (_what, prepare, words) => {
+  ])('refuses %s with a reason, and writes nothing', async (_what, prepare, words) => {
     const refused = await licensing('init', '--joomla-root', prepare());
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(words);
@@ -389,7 +389,7 @@ describe('licensing init --joomla-root', () => {
     expect(existsSync(envFile)).toBe(false);
   });
 
-  test('names the privileges its database user lacks, and what grants them', async () => {
+  test('names the privileges that its database user lacks, and how to grant them', async () => {
     for (const host of ['localhost', '127.0.0.1']) {
       await root.query(`REVOKE ALL PRIVILEGES ON ${database}.* FROM joomla@'${host}'`);
       await root.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${database}.* TO joomla@'${host}'`);
@@ -404,7 +404,7 @@ describe('licensing init --joomla-root', () => {
   });
 });
 
-test('a database of its own: its URL is taken from the environment into .env', async () => {
+test('a separate database: its URL is copied from the environment to .env', async () => {
   const url = `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT as string}/${database}`;
   const init = await operator({ LICENSING_DATABASE_URL: url }).run(['init'], {
     env: { LICENSING_ENV_FILE: envFile },
@@ -414,7 +414,7 @@ test('a database of its own: its URL is taken from the environment into .env', a
   expect(await licensing('product', 'list')).toMatchObject({ code: 0 });
 });
 
-test('neither a site nor a database: says how to name one, and how to try it without', async () => {
+test('neither a site nor a database: explains how to name one, and how to try it without', async () => {
   writeFileSync(envFile, '');
   for (const command of [['init'], ['product', 'list']]) {
     const refused = await licensing(...command);
@@ -423,7 +423,7 @@ test('neither a site nor a database: says how to name one, and how to try it wit
   }
 });
 
-test('--sqlite: a service of its own, without Joomla and without a server', async () => {
+test('--sqlite: a service without Joomla and without a server', async () => {
   const file = join(dirname(envFile), 'trial.sqlite');
   const dry = await licensing('init', '--sqlite', file, '--dry-run');
   expect(dry).toMatchObject({

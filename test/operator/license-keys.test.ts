@@ -12,7 +12,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** The seller's commands for the keys of a licence and for staging sites, and what support is told of both. */
+/** The seller's commands for the keys of a licence and for staging sites, and how support sees both. */
 
 interface Key {
   id: number;
@@ -80,7 +80,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return error;
   }
 
-  /** Each test has its own: support is told what else came from a customer's address. */
+  /** A separate address for each test, because "why" also shows other requests from a customer's address. */
   let client = '';
   let clients = 0;
   beforeEach(() => void (client = `198.51.100.${++clients}`));
@@ -102,7 +102,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return events.map(({ action, before, after }) => [action, before, after]);
   }
 
-  it('adds a key, with terms and without, and shows it once', async () => {
+  it('adds a key with or without terms, and shows it once', async () => {
     const { id, key: main } = await issue();
     const plain = await key('add', id);
     expect(plain).toEqual({
@@ -144,7 +144,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ...{ key_hint, label, activation_limit, ends_at },
   });
 
-  it('lists keys in a table, and shows them with the licence where there are several', async () => {
+  it('lists keys in a table, and shows them with the licence if there are several', async () => {
     const { id, key: mainKey, main } = await issue();
     const table = () => text('license', 'key', 'list', String(id));
     expect(await text('license', 'show', String(id))).not.toContain('LABEL');
@@ -161,7 +161,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect((await table()).replace(/\s+/g, ' ')).toMatch(
       new RegExp(`${limited.id} ${limited.key_hint} Bakery - \\S+, replaced by ${successor!.id} `),
     );
-    // A leaked key need not wait for the end of its overlap.
+    // A leaked key can be ended before its overlap is over.
     await key('end', id, String(limited.id));
     expect(
       (await list(id)).map(({ ends_at }) => ends_at !== null && Date.parse(ends_at) <= Date.now()),
@@ -170,7 +170,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect((await table()).replace(/\s+/g, ' ')).toMatch(/ 1\/2 ended \S+Z/);
   });
 
-  it('says when a key is given more than its licence has', async () => {
+  it('notes if a key gets more than its licence has', async () => {
     const { id } = await issue();
     const added = await shop.run(['license', 'key', 'add', String(id), '--limit', '30']);
     expect(added).toMatchObject({ code: 0, stderr: expect.stringMatching(/has 3 slots in all, fewer/) });
@@ -182,7 +182,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(closed.stderr).toMatch(/is suspended, and so this key opens nothing now/);
   });
 
-  it('changes the terms of a key, and takes them away', async () => {
+  it('changes the terms of a key, and removes them', async () => {
     const { id } = await issue();
     const added = await key('add', id, '--label', 'Bakery');
     const [, shown] = await list(id);
@@ -207,11 +207,11 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     const told = await text('license', 'history', String(id));
     expect(told).toContain('    label: Bakery -> Bakery Smith\n');
     expect(told).toContain('    activation_limit: none -> 2\n');
-    // What did not change is told once.
+    // An unchanged field is shown once.
     expect(told).toContain(`    key_id: ${added.id}\n`);
   });
 
-  it('lets a key end, whose sites stay, or go with it', async () => {
+  it('ends a key, and keeps its sites or removes them', async () => {
     const { id, key: main } = await issue(2);
     const given = await key('add', id, '--label', 'Bakery');
     for (const site of ['bakery.com', 'staging.bakery.com', 'localhost'])
@@ -260,7 +260,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
     expect(await storedLicense(service.db, id)).toMatchObject({ main_key_id: renewed.id });
     expect(await call('validate', oldMain, 'a.com')).toBe('LICENSE_NOT_FOUND');
-    // Whichever of its keys it is, it names the licence.
+    // Any of the licence's keys can name the licence.
     const given = await key('add', id, '--label', 'Bakery', '--limit', '1', '--ends', '2099-01-31');
     const { stdout, stderr } = await shop.run([
       ...['license', 'rekey', oldMain, '--key-id', String(given.id), '--overlap', '14d'],
@@ -292,7 +292,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(told).toContain(`    old_key_ends_at: ${keys[2]!.ends_at}\n`);
   });
 
-  it('reveals the main key, or the one that is named', async () => {
+  it('reveals the main key, or the requested one', async () => {
     const { id, key: main } = await issue();
     const given = await key('add', id);
     expect(await shop.json(['license', 'reveal', String(id)])).toMatchObject({ license_key: main });
@@ -309,7 +309,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
   });
 
-  it('refuses what a main key, an ended one and that of another licence cannot have', async () => {
+  it('refuses changes that a main key, an ended key or a key of another licence cannot have', async () => {
     const { id, main } = await issue();
     const { main: others } = await issue();
     const given = await key('add', id);
@@ -335,7 +335,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await conflict('rekey', on, '--key-id', of);
     await shop.json(['license', 'rekey', on]);
     await conflict('rekey', on, '--key-id', ofMain);
-    // A refusal for people names the remedy, and changes nothing.
+    // As text, a refusal names the remedy. It changes nothing.
     const { code, stderr } = await shop.run(['license', 'key', 'end', on, of]);
     expect([code, stderr]).toEqual([
       1,
@@ -358,12 +358,12 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ['license rekey 1 --key-id x', /key-id/],
     ['license reveal 1 --key-id 0', /key-id/],
     ['plan edit 1 --free-staging maybe', /must be one of on, off/],
-  ])('takes "%s" as a mistake of usage', async (line, words) => {
+  ])('reports "%s" as a usage error', async (line, words) => {
     const { code, stdout, stderr } = await shop.run(line.split(' '));
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(words)]);
   });
 
-  it('shows and lists free sites, and switches the option of a plan', async () => {
+  it('shows and lists free sites, and changes the option of a plan', async () => {
     const { id, key: main, main: keyId } = await issue(2);
     for (const site of ['shop.com', 'staging.shop.com', '10.1.2.3']) await call('activate', main, site);
     const activations = await shop.json<object[]>(['activation', 'list', String(id)]);
@@ -385,7 +385,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(plans.map((plan) => plan.free_staging)).toEqual([false, true]);
     const edit = (word: string) => shop.json(['plan', 'edit', '2', '--free-staging', word]);
     expect(await edit('off')).toMatchObject({ id: 2, free_staging: false });
-    // No activation that is there changes.
+    // Existing activations do not change.
     expect(await shop.json(['activation', 'list', String(id)])).toEqual(activations);
     expect(await call('activate', main, 'dev.shop.com')).toBe(2);
     expect(await edit('on')).toMatchObject({ free_staging: true });
@@ -441,7 +441,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       await eventually(async () => expect(await countTimes(service.db, 'access_log')).toBe(logged));
     }
 
-    it('says of an ended key when it ended, and that no other took its place', async () => {
+    it('states when an ended key ended, and that no other replaced it', async () => {
       const { id } = await issue();
       const given = await key('add', id, '--label', 'Bakery');
       await key('end', id, String(given.id));
@@ -462,7 +462,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
           ),
         },
       ]);
-      // Of the licence itself, the refusal is told, and nothing of the key.
+      // For the licence, "why" reports the refusal, and nothing about the key.
       expect(await why(id)).toMatchObject({
         findings: [{ code: 'ACTIVE' }, { code: 'NOTHING_PUBLISHED' }],
         accesses: [{ code: 'KEY_ENDED' }],
@@ -472,7 +472,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       );
     });
 
-    it('says of a key that was replaced when it ends, and which took its place', async () => {
+    it('states when a replaced key ends, and which key replaced it', async () => {
       const { id, key: main } = await issue();
       const first = await key('add', id, '--label', 'Bakery');
       const rekey = (...args: string[]) => shop.json<Key>(['license', 'rekey', String(id), ...args]);
@@ -499,7 +499,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ]);
     });
 
-    it('names the key whose own limit was reached, beside the licence', async () => {
+    it('names the key whose own limit was reached, together with the licence', async () => {
       const { id, key: main } = await issue();
       const given = await key('add', id, '--label', 'Bakery Smith', '--limit', '1');
       const named = `key ${given.id} ("Bakery Smith")`;
@@ -534,7 +534,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect((await why(id)).accesses).toMatchObject([{ code: 'SLOT_FREE' }]);
     });
 
-    it('says of a site that a limited key cannot free that it came by another key', async () => {
+    it('states that a site which a limited key cannot free belongs to another key', async () => {
       const { id, key: main } = await issue();
       const given = await key('add', id, '--label', 'Bakery', '--limit', '2');
       await call('activate', main, 'own.com');

@@ -36,7 +36,7 @@ const NOW = new Date('2026-06-15T12:00:00Z');
 const DAY_MS = 24 * 60 * 60 * 1000;
 const days = (n: number) => new Date(NOW.getTime() + n * DAY_MS);
 
-/** A licence as the tests know it. */
+/** A licence in the tests' own model. */
 interface Known {
   id: number;
   productId: number;
@@ -51,11 +51,11 @@ interface Known {
   refusedAt: Date | null;
   createdAt: Date;
   isImported: boolean;
-  /** the event of its order that suspended it */
+  /** The event of its order that suspended it. */
   stop: string | null;
 }
 
-/** Product 1 has many plans. Products 2 and 3 include it, the latter with all others. */
+/** Product 1 has many plans. Products 2 and 3 include it, and product 3 includes all others too. */
 const PLANS = { 1: 20, 2: 2, 3: 1, 4: 1 };
 const COVERING: Record<number, number[]> = { 1: [1, 2, 3], 2: [2], 3: [3], 4: [3, 4] };
 
@@ -105,7 +105,7 @@ const queryArbitrary: fc.Arbitrary<LicenseQuery> = fc.oneof(
   }),
 );
 
-/** Each filter alone, and each two of them. */
+/** Returns queries with each single filter and with each pair of filters. */
 function pairsOf(filters: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object>[] {
   const all = Object.entries(filters);
   return [{}, ...all.map(([name, values]) => ({ [name]: values }))].map((one) =>
@@ -149,7 +149,7 @@ const requestQueryArbitrary: fc.Arbitrary<RequestQuery> = fc.oneof(
   }),
 );
 
-/** What the filters say, in plain code. */
+/** Applies the filters in plain code, and returns the ids. */
 function expected(known: Known[], query: LicenseQuery): number[] {
   const { productId, covers, planId, status, customer, reference, hint, expiring, refused, q } = query;
   const { issuedSince, suspendedBy } = query;
@@ -214,7 +214,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
 
   afterAll(() => db.destroy());
 
-  test('each filter, and any two, give what they say, page by page', async () => {
+  test('each filter, and any pair, gives the expected licences, page by page', async () => {
     await fc.assert(
       fc.asyncProperty(queryArbitrary, fc.constantFrom(1, 7, 50), async (query, limit) => {
         const ids: number[] = [];
@@ -236,7 +236,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     ['many licences, all sorted', { few: 0, sortable: 1_000, window: 3 }],
     ['many licences, none sorted', { few: 2, sortable: 0, window: 3 }],
     ['many licences near the start', { few: 2, sortable: 20, window: 100 }],
-  ])('so they do where a filter leaves %s', async (_how, bounds) => {
+  ])('the same holds if a filter leaves %s', async (_how, bounds) => {
     await fc.assert(
       fc.asyncProperty(queryArbitrary, fc.constantFrom(1, 7, 50), async (query, limit) => {
         const filter = await toLicenseFilter(db, query, NOW);
@@ -258,7 +258,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     );
   });
 
-  test('paging to the end shows each licence that stays once, while others come and go', async () => {
+  test('paging to the end shows each licence that stays exactly once, while others are added and removed', async () => {
     for (const [n, expiring] of [undefined, '30d'].entries()) {
       const customer = `moving-${n}@example.com`;
       const give = async () => (await giveLicense(db, 1, { customer, expiresAt: days(20) }, NOW)).id;
@@ -272,7 +272,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         const page = await listLicensePage(db, { customer, expiring }, { limit: 4, after }, NOW);
         seen.push(...page.items.map(({ id }) => id));
         const next = [...staying].find((id) => !seen.includes(id));
-        // The one at the page's end, where the next begins, one of a later page, and a new one.
+        // Moves the last licence of the page, where the next page begins, one of a later page, and a new one.
         for (const id of [seen.at(-1) as number, next, await give()])
           if (id !== undefined) {
             await move(id);
@@ -286,7 +286,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     }
   });
 
-  test('requests are listed by each filter and any two, newest first', async () => {
+  test('requests are listed by each filter and any pair, newest first', async () => {
     const drawn = fc.sample(requestArbitrary, { numRuns: 150, seed: 11 });
     await insertAccesses(db, drawn);
     const stored = await rows<{ id: number }>(db, 'access_log');
@@ -323,7 +323,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     });
   });
 
-  test('the latest refused request finds its licence, also one from before there was such a table', async () => {
+  test('the latest refused request finds its licence, even if an earlier version recorded it', async () => {
     const customer = 'refused@example.com';
     const { id } = await giveLicense(db, 1, { customer }, NOW);
     const find = async (refused: string) =>
@@ -349,7 +349,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await record('LICENSE_EXPIRED', days(-3));
     await record('LICENSE_EXPIRED', days(-9));
     expect([await find('2d'), await find('3d')]).toEqual([[], [id]]);
-    // The same again counts on the same row of the log.
+    // A repeated refusal is counted on the same row of the log.
     await record('LICENSE_EXPIRED', new Date(days(-3).getTime() + 60_000));
     const stored = () => db(table(db, 'license_refusals')).where({ license_id: id }).pluck<string[]>('at');
     expect(await stored()).toEqual(['2026-06-12 12:01:00']);
@@ -400,7 +400,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     ]);
   });
 
-  test('a cursor that is none of the list is refused, and so is a filter that names nothing', async () => {
+  test('a cursor of another list is refused, and so is a filter for something unknown', async () => {
     const write = (values: unknown) => Buffer.from(JSON.stringify(values)).toString('base64url');
     const cursors = [
       ...[
@@ -488,7 +488,7 @@ async function insert(
       const reason = (event: string) => ({ after: { reason: `acme 1: ${event}` } });
       await insertEvents(trx, [
         { ...of, action: one.isImported ? 'import' : 'issue', after: {} },
-        // Each but the last suspension has another reason.
+        // Every suspension except the last has another reason.
         { ...of, action: 'suspend', ...reason(one.stop === 'refunded' ? 'charged_back' : 'refunded') },
         { ...of, action: 'suspend', ...(one.stop === null ? { after: {} } : reason(one.stop)) },
       ]);
@@ -514,7 +514,7 @@ async function insert(
     ...one,
     id: ids[i]!,
     hints: [one.hint, ...(one.otherHint === null ? [] : [one.otherHint])],
-    // It is the other key's.
+    // The label belongs to the other key.
     label: one.otherHint === null ? null : one.label,
     identifiers: one.sites,
   }));

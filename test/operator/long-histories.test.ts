@@ -15,7 +15,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** What is read of a licence with very many requests and changes, and of very many keys: a part that does not grow. */
+/** For a licence with very many requests and changes, and for very many keys, only a bounded part is read. */
 
 const NOW = new Date('2026-11-23T09:00:00Z');
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -42,7 +42,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       );
   }
 
-  test('refused downloads are counted up to a number, which is said to be one', async () => {
+  test('refused downloads are counted up to a limit, and the text says so', async () => {
     const { id } = await giveLicense(service.db, plan, { expiresAt: daysAgo(9) }, NOW);
     const judge = async () => {
       const options = { now: NOW, limit: 1, language: 'en', logDays: 90, packagesDir: service.packagesDir };
@@ -59,7 +59,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     ]);
   });
 
-  test('changes of one kind are found among the latest of a licence', async () => {
+  test('changes of one kind are searched among the latest of a licence', async () => {
     const [one, other] = await Promise.all([1, 2].map(() => giveLicense(service.db, plan, {}, NOW)));
     const change = (licenseId: number, action: 'suspend' | 'reveal', days: number) => ({
       ...{ licenseId, action, at: daysAgo(days), actor: 'operator:root', before: null, after: { days } },
@@ -80,11 +80,11 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     for (let i = 0; i < 2_000; i += 250)
       await add(Array.from({ length: 250 }, () => change(one!.id, 'reveal', 6)));
     expect(await found(5)).toEqual([]);
-    // What an order does depends on it.
+    // The effect of an order depends on it, so it reads all.
     expect(await found(5, true)).toEqual([7, 9]);
   });
 
-  test('the outer keys alone are looked at where all would be too many', async () => {
+  test('only the first and last keys are checked if there are too many', async () => {
     await service.db(table(service.db, 'license_keys')).update({ key_sealed: null });
     for (let i = 0; i < 12; i++) await giveLicense(service.db, plan, {}, NOW);
     const ids = await service.db(table(service.db, 'license_keys')).orderBy('id').pluck<number[]>('id');

@@ -39,7 +39,7 @@ interface Place {
 
 const SEALED = { LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64') };
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
-/** As long as a text may be, in code points, and of the characters that take most bytes. */
+/** The longest text, in code points, made of characters that take the most bytes. */
 const LONGEST = '\u{1f600}'.repeat(500);
 
 async function startPlace(kind: (typeof DATABASE_KINDS)[number]): Promise<Place> {
@@ -93,7 +93,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       });
     });
 
-    it('is {} without any, which no event mentions', async () => {
+    it('is {} if there is none, and no event mentions it', async () => {
       const { id } = await issue();
       expect(await show(id)).toMatchObject({ metadata: {}, revision: 1 });
       expect(Object.keys((await history(id))[0]!.after as object)).not.toContain('metadata');
@@ -105,7 +105,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await rows(db, 'licenses')).toContainEqual(expect.objectContaining({ id, metadata: null }));
     });
 
-    it('is shown to people, with its changes in words', async () => {
+    it('is shown as text, with its changes', async () => {
       const { id } = await issue('--metadata', 'channel=fair');
       const { stdout } = await shop.run(['license', 'metadata', String(id), 'size=\u202e4']);
       expect(stdout).toBe('channel  fair\nsize     \\u{202e}4\n');
@@ -118,13 +118,13 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(told).toContain('    metadata.channel: fair\n');
     });
 
-    it('changes nothing and records nothing when all is as it was', async () => {
+    it('changes nothing and records nothing if all values are the same', async () => {
       const { id } = await issue('--metadata', 'channel=fair');
       expect(await set(id, 'channel=fair', 'unknown=')).toMatchObject({ revision: 1 });
       expect(await history(id)).toHaveLength(1);
     });
 
-    it('is not changed by a repeated reference, which a note says', async () => {
+    it('is not changed by a repeated reference, as a note says', async () => {
       const order = ['--reference', `order-${kind}`, '--metadata'];
       const { id } = await issue(...order, 'channel=fair');
       const repeated = (text: string) => shop.run(['license', 'issue', '--plan', '1', ...order, text]);
@@ -162,7 +162,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       ['a lone surrogate', 'a=\ud800', /1 to 500 characters on one line/],
       ['a key in a text', `a=for ${KEY}`, /must not hold a licence key/],
       ['no text', 'a', /NAME=TEXT/],
-    ])('does not take %s', async (_, change, message) => {
+    ])('refuses %s', async (_, change, message) => {
       const { id } = await issue();
       for (const args of [
         ['license', 'metadata', String(id), 'b=1', change],
@@ -262,7 +262,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         ledger.activate(claim(other, 'a.example')),
       ]);
       expect([await revision(one.id), await revision(other.id)]).toEqual([3, 2]);
-      // The slots of the first stay as many, and the other gets a name.
+      // The number of slots of the first licence stays the same, and the activation of the other gets a name.
       await Promise.all([
         ledger.deactivate(claim(one, 'a.example')),
         ledger.activate(claim(one, 'c.example')),
@@ -341,7 +341,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         const later = await written(shop);
         await to.shop.json(['import', later]);
         const changed = await theirs();
-        // One more than in the file: the import is a change too.
+        // One more than in the file, because the import is a change too.
         expect(changed).toMatchObject({ metadata: { size: '6', colour: 'red' }, revision: 4 });
         const events = await to.shop.json<object[]>(['license', 'history', `id:${changed.id}`]);
         expect(events).toContainEqual(
@@ -364,7 +364,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       }
     });
 
-    it('raise the revision for activations that come to a licence that is here', async () => {
+    it('raise the revision for activations that are added to an existing licence', async () => {
       const { id, license_key } = await issue();
       const before = await written(shop);
       const send = (verb: string, body: object) =>
@@ -396,7 +396,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       ['a wrong name', { A: '1' }],
       ['a key', { a: KEY }],
       ['21 names', Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`n${i}`, '1']))],
-    ])('refuse metadata that no licence may have: %s', async (_, metadata) => {
+    ])('refuse invalid metadata: %s', async (_, metadata) => {
       await issue();
       const lines = linesOf(await written(shop)).map((line) =>
         line.type === 'license' ? { ...line, metadata } : line,
@@ -406,7 +406,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(stderr).not.toContain(KEY);
     });
 
-    it('take metadata from columns of a table', async () => {
+    it('accept metadata from columns of a table', async () => {
       const file = join(temporaryFolder(), 'old.csv');
       const key = `OLD-KEY-OF-${kind.toUpperCase()}`;
       const text = (note: string) => `Key,Item,Note\n${key},77,${note}\n${key}-2,,\n`;
@@ -430,7 +430,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   });
 
   describe("a customer's data", () => {
-    it('has the metadata of their licences, which erasing removes, from the history too', async () => {
+    it('has the metadata of their licences, and erasing removes it from the history too', async () => {
       const customer = `jane@${kind.toLowerCase()}.example`;
       const { id } = await issue('--customer', customer, '--metadata', 'phone=0151-secret');
       await set(id, 'phone=0152-secret', 'colour=red');

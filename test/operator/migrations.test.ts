@@ -31,7 +31,7 @@ jest.setTimeout(120_000);
 const ALL = migrationNames();
 const [SCHEMA, ...LATER] = ALL as [string, ...string[]];
 
-/** By the build's knexfile: compiling the other, which gives the same configuration, takes a second. */
+/** Runs Knex with the knexfile of the build. The other knexfile has the same configuration, but compiling it takes a second. */
 const startKnex = (args: string[], settings: Settings, knexfile = 'dist/knexfile.js'): Running =>
   startProgram(
     process.execPath,
@@ -39,14 +39,14 @@ const startKnex = (args: string[], settings: Settings, knexfile = 'dist/knexfile
     processEnvironment(settings),
   );
 const startMigrate = (settings: Settings) => startLicensing(['migrate', '--json'], settings);
-/** In this process, where nobody else migrates and nothing is killed. */
+/** Migrates in this process, for tests in which no other process migrates and nothing is killed. */
 const migrate = (settings: Settings) => operator(settings).run(['migrate', '--json']);
 const startKnexLatest = (settings: Settings) => startKnex(['migrate:latest'], settings);
 
 const onMariaDb = async (): Promise<Settings> => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() });
 const onSqlite = (): Promise<Settings> =>
   Promise.resolve({ LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'test.sqlite')}` });
-/** With one each of what no database differs in: two knexfiles, and two first migrations of versions before 1.0.0. */
+/** Each database with one of the two knexfiles and one of the two first migrations before 1.0.0, which work alike on both. */
 const DATABASES: [string, () => Promise<Settings>, string, string][] = [
   ['MariaDB', onMariaDb, 'knexfile.ts', '001_products'],
   ['SQLite', onSqlite, 'dist/knexfile.js', '001_schema_0'],
@@ -57,7 +57,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** The database as it is, not migrated by this. */
+/** Opens the database without migrating it. */
 function open(settings: Settings): Db {
   const { database, tablePrefix } = testConfig(settings);
   const db = openDatabase(database, tablePrefix, 2);
@@ -75,7 +75,7 @@ async function recorded(db: Db): Promise<string[]> {
   return (await rows<{ name: string }>(db, 'migrations')).map(({ name }) => name);
 }
 
-/** Starts a service in this process. It migrates nothing. */
+/** Starts a service in this process, which migrates nothing. */
 function startServing(settings: Settings): ReturnType<typeof startService> {
   const listen = { LICENSING_LISTEN: '127.0.0.1:0', LICENSING_ADMIN_LISTEN: '127.0.0.1:0' };
   const own = { ...listen, LICENSING_PACKAGES_DIR: temporaryFolder() };
@@ -83,7 +83,7 @@ function startServing(settings: Settings): ReturnType<typeof startService> {
   return startService(config, pino({ level: 'silent' }));
 }
 
-/** That it works is shown by using it. */
+/** Expects that the database works by using it. */
 async function expectToServe(settings: Settings): Promise<void> {
   const db = open(settings);
   const license = await giveLicense(db, await givePlan(db));
@@ -106,7 +106,7 @@ function expectSuccess(ended: Ended[]): void {
 
 describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knexfile, old) => {
   test.each<[string, ((settings: Settings) => Running)[]]>([
-    // Each of them meets the other and itself.
+    // Each command runs next to the other and to itself.
     ['both commands', [startMigrate, startKnexLatest, startMigrate, startKnexLatest, startMigrate]],
     ...(IS_WHOLE
       ? ([
@@ -119,13 +119,13 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     const ended = await Promise.all(starts.map((start) => start(settings).ended));
     expectSuccess(ended);
     expect(await recorded(open(settings))).toEqual(ALL);
-    // One of them did all of it.
+    // One process did all the work.
     const ran = ended.filter(({ stdout }) => stdout.includes(SCHEMA) || stdout.includes('Batch 1 run'));
     expect(ran).toHaveLength(1);
     await expectToServe(settings);
   });
 
-  test('"licensing migrate" and Knex keep the same book, whoever wrote it', async () => {
+  test('"licensing migrate" and Knex use the same record of migrations, whichever wrote it', async () => {
     const first = await createSettings();
     expectSuccess([await migrate(first)]);
     const knex = await startKnex(['migrate:latest'], first, knexfile).ended;
@@ -139,7 +139,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     expect(JSON.parse(status.stdout)).toEqual({ pending: [], completed: ALL });
   });
 
-  test('a database that is newer than the code is refused in words by everything, and not changed', async () => {
+  test('everything refuses a database that is newer than the code, with a reason and without changes', async () => {
     const settings = await createSettings();
     expectSuccess([await migrate(settings)]);
     const db = open(settings);
@@ -162,7 +162,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     expect(await recorded(db)).toEqual(before);
   });
 
-  test('a database that is older than the code is refused at the start, which names the remedy', async () => {
+  test('a database that is older than the code is refused at the start, with the remedy', async () => {
     const settings = await createSettings();
     await expect(startServiceProcess(settings)).rejects.toThrow(
       /cannot start: .*(?:001_schema.*Run|There is no database .* make a new database there:) "licensing migrate"/,
@@ -208,7 +208,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     expect(await recorded(db)).toEqual([old, ...LATER, '002_plans']);
   });
 
-  test('a table prefix of 15 characters works, beside other tables of the same names', async () => {
+  test('a table prefix of 15 characters works, next to other tables of the same names', async () => {
     const settings = await createSettings();
     const prefixed = { ...settings, LICENSING_TABLE_PREFIX: 'abcdefghijklmn_' };
     expectSuccess([await migrate(settings)]);
@@ -220,7 +220,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     expect(await rows(open(settings), 'activations')).toHaveLength(0);
   });
 
-  test('first tables beside those of another prefix are made only under a prefix that is set', async () => {
+  test('the first tables next to those of another prefix are created only under a prefix that is set', async () => {
     const settings = await createSettings();
     expectSuccess([await migrate({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' })]);
     const refused = [
@@ -239,7 +239,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     const second = { ...settings, LICENSING_TABLE_PREFIX: 'second_' };
     const made = await migrate(second);
     expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(SCHEMA) });
-    // It may be a mistyped one as well.
+    // The prefix could be a mistyped one.
     expect(made.stderr).toMatch(/^note: .*\(jos_licensing_\.\.\.\)\. If those are meant, correct LICENSING/);
     expectSuccess([await migrate(second)]);
     await expectToServe(second);
@@ -250,7 +250,7 @@ describe('a migration that was killed half-way', () => {
   test.each([
     ['"licensing migrate"', startMigrate],
     ['"knex migrate:latest"', startKnexLatest],
-  ])('is completed by the next %s on MariaDB, though it left Knex locked', async (_name, next) => {
+  ])('is completed by the next %s on MariaDB, although it left Knex locked', async (_name, next) => {
     const settings = await onMariaDb();
     const connection = await connect(settings);
     expectSuccess([await startKnex(['migrate:list'], settings).ended]);
@@ -267,7 +267,7 @@ describe('a migration that was killed half-way', () => {
       return found.ID as number;
     });
     await endProcess(killed.process, 'SIGKILL');
-    // The server itself notices only at the end of a statement that its client is gone.
+    // Without this, the server notices only at the end of the statement that its client is gone.
     await connection.query(`KILL ${sleeper}`);
     await connection.query('SET SESSION lock_wait_timeout = 1');
     await eventually(() => connection.query('DROP TRIGGER slow'));
@@ -276,7 +276,7 @@ describe('a migration that was killed half-way', () => {
     expect(await recorded(db)).toEqual([]);
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([1]);
     expect(await db.schema.hasTable('licensing_activations')).toBe(true);
-    // As if it had been killed some tables earlier.
+    // This is the state after a kill some tables earlier.
     for (const last of ['idempotency', 'leases', 'order_licenses'])
       await db.schema.dropTable(`licensing_${last}`);
 
@@ -287,7 +287,7 @@ describe('a migration that was killed half-way', () => {
     await expectToServe(settings);
   });
 
-  test('is completed by the next run on SQLite, also when Knex is locked', async () => {
+  test('is completed by the next run on SQLite, even if Knex is locked', async () => {
     const settings = await onSqlite();
     expectSuccess([await startKnex(['migrate:list'], settings).ended]);
     const db = open(settings);
@@ -299,7 +299,7 @@ describe('a migration that was killed half-way', () => {
     await db('licensing_migrations_lock').update({ is_locked: 1 });
     await db.raw('PRAGMA busy_timeout = 0');
     const killed = startMigrate(settings);
-    // Half-way is where the one write lock is held, and still is after a while.
+    // Half-way means that the write lock is held, and still is after a while.
     const isWriting = () =>
       db.raw('BEGIN IMMEDIATE').then(
         async () => {
@@ -335,7 +335,7 @@ describe('the files of a SQLite database', () => {
       processEnvironment(settings),
     );
 
-  test("are their owner's alone, also where the umask would let everybody read, and behind a link", async () => {
+  test('are private to their owner, even if the umask would let all users read, and behind a link', async () => {
     const folder = temporaryFolder();
     symlinkSync(join(folder, 'data.sqlite'), join(folder, 'link.sqlite'));
     const settings = { LICENSING_DATABASE_URL: `sqlite:${join(folder, 'link.sqlite')}` };
@@ -360,7 +360,7 @@ describe('the files of a SQLite database', () => {
   });
 
   (process.getuid?.() === 0 ? test : test.skip)(
-    'that this user may not make, read or write are told of in words, and left alone',
+    'that this user cannot create, read or write are reported with a reason, and left unchanged',
     async () => {
       const folder = temporaryFolder();
       chmodSync(folder, 0o755);
@@ -384,7 +384,7 @@ describe('the files of a SQLite database', () => {
       expect(await attempt('data.sqlite')).toContain(at('data.sqlite') + unreadable);
       chmodSync(path, 0o644);
       expect(await attempt('data.sqlite')).toContain(at('data.sqlite') + readOnly);
-      // The service's own, after root migrated it.
+      // The files belong to the service after root has migrated the database.
       chownSync(folder, 65534, -1);
       chownSync(path, 65534, -1);
       expect(await attempt('data.sqlite')).toContain(`this user may not use ${path}.migrate-lock. Run this`);
@@ -398,7 +398,7 @@ describe('the character set and collation of a MariaDB database', () => {
     ['utf8mb4', 'utf8mb4_general_ci'],
     ['utf16', 'utf16_unicode_ci'],
   ])(
-    '%s, %s does not matter: text compares byte by byte and holds any character',
+    '%s, %s do not matter: text is compared byte by byte and contains any character',
     async (charset, collation) => {
       const settings = await onMariaDb();
       const connection = await connect(settings);
@@ -442,7 +442,7 @@ describe('the character set and collation of a MariaDB database', () => {
   );
 });
 
-describe('a node of a cluster that refuses the lock is named, with what to do about it:', () => {
+describe('a node of a cluster that refuses the lock is named, with the remedy:', () => {
   test.each([
     [
       'MariaDB',

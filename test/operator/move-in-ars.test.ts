@@ -15,7 +15,7 @@ import { makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
 import { newPlace, PREFIX, rows, startTestService, type TestService } from '../support/service';
 
-/** A move from Akeeba Release System, whose tables the database user may only read. */
+/** A move from Akeeba Release System, for a database user who can only read its tables. */
 
 interface Moved {
   id: number | null;
@@ -58,10 +58,10 @@ const SHOP = {
     // A renewal that was paid early extends the end.
     payment(1, 101, 1, 2026, 2027, 'C'),
     payment(2, 101, 1, 2027, 2028, 'C'),
-    // The renewal was taken back.
+    // The renewal was refunded.
     payment(3, 102, 1, 2026, 2027, 'C'),
     payment(4, 102, 1, 2027, 2028, 'X'),
-    // All was taken back: an active row of the same payment does not count.
+    // Everything was refunded: an active row of the same payment does not count.
     payment(5, 103, 1, 2026, 2027, 'X', { processor_key: 'SAME' }),
     payment(6, 103, 1, 2026, 2027, 'C', { processor_key: 'SAME' }),
     payment(7, 104, 1, 2026, 2027, 'N'),
@@ -152,23 +152,23 @@ describe('moving in from Akeeba Release System', () => {
     ]);
     expect(licenses[0]).toMatchObject({
       customer: 'user101@example.com',
-      // The latest download that was let through.
+      // The latest download that was granted.
       ...{ last_check_at: '2026-02-05 10:00:00', last_check_ip: null, check_count: 0 },
     });
     expect(licenses[1]).toMatchObject({ last_check_at: null });
   });
 
-  it('lets the old Download IDs work as they were typed', async () => {
+  it('accepts the old Download IDs in every spelling', async () => {
     for (const text of [key(0), key(0).toUpperCase(), `101:${key(1)}`, `101:${key(1).toUpperCase()}`])
       expect(await validate(text)).toMatchObject({ valid: true, plan: 'Backup Pro' });
-    // An unpublished one comes as ended.
+    // An unpublished Download ID is imported as an ended key.
     expect(await isEnded(key(2))).toBe(true);
     expect(await isEnded(key(1))).toBe(false);
     expect(await validate(key(4))).toMatchObject({ valid: false, status: 'cancelled' });
     expect(await validate(key(5))).toMatchObject({ valid: false, status: 'expired' });
   });
 
-  it('ends a Download ID that was unpublished since, and brings a new one', async () => {
+  it('ends a Download ID that was unpublished since the last run, and brings a new one', async () => {
     await db(`${SITE}ars_dlidlabels`).where({ id: 1 }).update({ published: 0 });
     await db(`${SITE}ars_dlidlabels`).insert({ id: 8, user_id: 102, dlid: key(7), title: 'New' });
     expect(await move()).toMatchObject({ new: 0, changed: 2, same: 3 });
@@ -177,7 +177,7 @@ describe('moving in from Akeeba Release System', () => {
     expect(await move()).toMatchObject({ new: 0, changed: 0, same: 5 });
   });
 
-  it('publishes the versions that lie in the folder of the site, in their order', async () => {
+  it("publishes the versions that are in the site's folder, in their order", async () => {
     const root = temporaryFolder();
     mkdirSync(join(root, 'arsrepo/pro'), { recursive: true });
     writeFileSync(
@@ -236,7 +236,7 @@ describe('moving in from Akeeba Release System', () => {
       ars_items: [
         item(1, 1, 'pro-1.zip', { sha256: sha(1) }),
         item(2, 2, 'pro-0.zip', { sha256: sha(0) }),
-        // The file was replaced behind the back of ARS.
+        // The file was replaced without ARS.
         item(3, 3, 'pro-2.zip', { sha256: sha(1), environments: '["33","34"]' }),
         item(4, 1, 'manual.zip', { updatestream: null }),
         item(5, 5, '../../../etc/hosts.zip'),
@@ -274,7 +274,7 @@ describe('moving in from Akeeba Release System', () => {
       { version: '1.9.0', state: 'published', published_at: '2025-01-01 10:00:00' },
       { version: '1.10.0', changelog: '- Faster & better', sha256: sha(1) },
     ]);
-    // Only where none is set.
+    // The target platform is set only if there is none.
     await setUpdateXmlOptions(db, 42, { target_platform: '6\\.[0-9]+' });
     expect(await releases()).toMatchObject({ releases: [], target_platforms: {} });
     expect(await platform()).toBe('6\\.[0-9]+');
@@ -282,7 +282,7 @@ describe('moving in from Akeeba Release System', () => {
     expect(refused.stderr).toContain('no category 7');
   });
 
-  it('takes the user groups for plans where there is no subscription component', async () => {
+  it('takes user groups for plans if there is no subscription component', async () => {
     await db.raw(`RENAME TABLE ${SITE}akeebasubs_subscriptions TO ${SITE}gone`);
     const dry = await move('--dry-run');
     expect(dry.plans).toMatchObject([{ key: '20', name: 'Club', licenses: 1 }]);
@@ -317,14 +317,14 @@ describe('moving in from Akeeba Release System', () => {
         [2, 102, 1602, '2030-01-01 00:00:00'],
         [3, 103, 1603, '2025-01-01 00:00:00'],
         [4, 104, 0, '2030-01-01 00:00:00'],
-        // No end: for life.
+        // Without an end, the licence never expires.
         [5, 105, 1601, null],
       ].map(([subscription_id, user_id, status, expiration_date]) => ({
         ...{ subscription_id, user_id, status, expiration_date, plan_id: 5 },
         subscription_date: '2024-01-01 00:00:00',
       })),
     });
-    // In truth nobody runs two moves in one second, in which they could not be told apart.
+    // Two moves within one second could not be told apart, which does not happen in practice.
     await db(table(db, 'license_keys')).update({ created_at: '2026-01-01 00:00:00' });
     const moved = await move('--make-plans');
     expect(moved.plans.filter(({ licenses }) => licenses > 0)).toMatchObject([
@@ -337,9 +337,9 @@ describe('moving in from Akeeba Release System', () => {
       ['103-5', 'active', '2025-01-01 00:00:00'],
       ['105-5', 'active', null],
     ]);
-    // The keys went over from the licences that came with Akeeba Subscriptions.
+    // The keys moved here from the licences that came from Akeeba Subscriptions.
     expect(await validate(key(0))).toMatchObject({ valid: true, plan: 'Backup yearly' });
-    // They are not lost with it: sites ask by them.
+    // Undoing the move must not delete the keys, because sites use them.
     const undone = await seller.json<{ removed: object; left: object[] }>([
       'import',
       '--undo',
@@ -353,7 +353,7 @@ describe('moving in from Akeeba Release System', () => {
     await db.raw(`DROP TABLE ${SITE}payplans_subscription`);
   });
 
-  it('reads what is known of RD-Subscriptions, once the columns are confirmed', async () => {
+  it('reads RD-Subscriptions, after the columns are confirmed', async () => {
     await db.raw(`CREATE TABLE ${SITE}rd_subs_products (
       id int NOT NULL AUTO_INCREMENT PRIMARY KEY, name varchar(255) NOT NULL)`);
     await db.raw(`CREATE TABLE ${SITE}rd_subs_product2user (
@@ -391,13 +391,13 @@ describe('moving in from Akeeba Release System', () => {
     await db.raw(`DROP TABLE ${SITE}rd_subs_product2user`);
   });
 
-  it('says which tables it misses', async () => {
+  it('names the tables that are missing', async () => {
     await db.raw(`DROP TABLE ${SITE}ars_dlidlabels`);
     const refused = await seller.run(['import', '--from', 'ars', '--dry-run']);
     expect(refused.stderr).toContain('there is no table whose name ends in ars_dlidlabels');
   });
 
-  /** Runs a command as a database user who may change the service's tables, and only read the site's. */
+  /** Runs a command as a database user who can change the service's tables, but only read the site's. */
   async function asReader<T>(work: (reader: Operator) => Promise<T>): Promise<T> {
     const url = new URL(settings.LICENSING_DATABASE_URL as string);
     const database = url.pathname.slice(1);

@@ -59,7 +59,7 @@ const main = (id: number, plan: number, user: number, status: number, to: string
 const LATER = '2030-05-01 23:59:59';
 const BEFORE = '2026-02-01 23:59:59';
 
-/** Plans: 3 and 4 of one document, 8 of another, 9 a club of both, 7 without licences. */
+/** Plans: 3 and 4 have one document, 8 has another, 9 is a club of both, and 7 has no licences. */
 const SHOP = {
   osmembership_plans: [
     ...[3, 4, 8, 9, 7].map((id) => ({
@@ -84,13 +84,13 @@ const SHOP = {
     main(5, 3, 104, 0, LATER),
     main(6, 3, 105, 3, LATER),
     main(7, 3, 106, 4, LATER),
-    // Two rights of which none covers the other.
+    // Two plans, neither of which covers the other.
     main(8, 3, 107, 1, LATER),
     main(9, 8, 107, 1, '2031-01-01 00:00:00'),
-    // The club covers the other one.
+    // The club covers the other plan.
     main(10, 3, 108, 1, '2032-01-01 00:00:00'),
     main(11, 9, 108, 1, LATER),
-    // Guests: no user, and no key.
+    // Guests have no user and no key.
     main(12, 3, 0, 1, LATER),
     main(13, 3, 0, 1, LATER),
     // A second main row of the same plan.
@@ -98,7 +98,7 @@ const SHOP = {
     main(15, 3, 109, 1, LATER),
     main(16, 99, 110, 1, LATER),
     main(17, 3, 111, 1, '0000-00-00 00:00:00', { email: 'no address' }),
-    // Only keys of sites.
+    // This user has only keys for single sites.
     main(18, 3, 112, 1, LATER),
   ],
   osmembership_downloadids: [
@@ -166,7 +166,7 @@ describe('moving in from Membership Pro', () => {
   });
   afterAll(() => service.stop());
 
-  it('tells in a dry run what would come, and asks for what nobody has said', async () => {
+  it('shows in a dry run what would be imported, and asks for plans without a target', async () => {
     const before = await checksums();
     const dry = await move('--dry-run');
     expect(dry.plans).toMatchObject([
@@ -215,7 +215,7 @@ describe('moving in from Membership Pro', () => {
     expect(asked?.message).toContain('"3+8=PLAN"');
     expect(dry.samples.length).toBe(10);
     for (const one of KEYS) expect(JSON.stringify(dry).toUpperCase()).not.toContain(one);
-    // One plan of ours for both.
+    // One plan of this service for both.
     const together = await move('--dry-run', '--plans', '3=1,4=1,8 + 3=1', '--make-plans');
     expect(together.plans.find(({ key: one }) => one === '3+8')).toMatchObject({ licenses: 1 });
     expect(codes(together)['no-cover']).toBeUndefined();
@@ -235,7 +235,7 @@ describe('moving in from Membership Pro', () => {
     );
   });
 
-  it('moves in, and the old keys work in every spelling of before', async () => {
+  it('moves in, and the old keys work in all their old spellings', async () => {
     const before = await checksums();
     const moved = await move('--plans', '3=1,4=1', '--make-plans');
     first = moved.id as number;
@@ -252,16 +252,16 @@ describe('moving in from Membership Pro', () => {
     ]);
     expect(await licenseOf(3)).toMatchObject({ expires_at: null });
     expect(await licenseOf(7)).toMatchObject({ status: 'cancelled' });
-    // No end at the source: the plan's, from the start on.
+    // Without an end at the source, the plan's period counts from the start.
     expect(await licenseOf(17)).toMatchObject({ customer: null, expires_at: '2027-01-01 00:00:00' });
     for (const text of [key(0), key(0).toLowerCase(), `12345:${key(0)}`, ` ${key(0)} `, key(2)])
       expect(await validate(text)).toMatchObject({ valid: true });
     expect(await validate(key(4))).toMatchObject({ valid: false, status: 'expired' });
-    // The keys of a customer go to what covers most, else to what ends last.
+    // A customer's keys move to the plan that covers most, or to the licence that ends last.
     expect(await keysOf(await licenseOf(11))).toHaveLength(1);
     expect(await validate(key(6))).toMatchObject({ plan: 'Club' });
     expect(await validate(key(5))).toMatchObject({ plan: 'Forms 1 year' });
-    // A key of a site alone is no main key.
+    // A key for a single site cannot be the main key.
     const sites = await keysOf(await licenseOf(18));
     expect(sites.map((row) => row.activation_limit)).toEqual([null, 1]);
   });
@@ -278,7 +278,7 @@ describe('moving in from Membership Pro', () => {
     ).toBe(before);
   });
 
-  it('takes what is new or changed there, keeps what was changed here, and moves a key on', async () => {
+  it('takes new and changed rows, keeps changes made here, and moves a key to another licence', async () => {
     const [one, ended] = [await licenseOf(1), await licenseOf(4)];
     await seller.json(['license', 'set-limit', String(one.id), '9']);
     await seller.json(['license', 'set-customer', String(one.id), 'new@example.com']);
@@ -291,7 +291,7 @@ describe('moving in from Membership Pro', () => {
     await subscribers()
       .where({ id: 4 })
       .update({ plan_subscription_status: 1, plan_subscription_to_date: LATER });
-    // Bought the club: the key goes over to it.
+    // This customer bought the club, so the key moves to it.
     await fillTable(db, prefix, {
       osmembership_subscribers: [main(20, 9, 102, 1, LATER), main(21, 3, 120, 1, LATER)],
       osmembership_downloadids: [
@@ -310,7 +310,7 @@ describe('moving in from Membership Pro', () => {
         activations_used: 1,
       },
     });
-    // Removed here, so not brought again; a new one is.
+    // The seller removed the old site, so it is not imported again. A new one is.
     expect(
       (await db(table(db, 'activations')).where({ license_id: one.id })).map((row) => row.identifier),
     ).toEqual(['late.example']);
@@ -333,14 +333,14 @@ describe('moving in from Membership Pro', () => {
       ),
     );
 
-  it('names the customers who have no name yet', async () => {
+  it('names customers who have no name yet', async () => {
     expect(await names()).toMatchObject({
       ...{ user101: 'Jo User 101', guest12: 'Jo User 0', user109: 'Jo User 109' },
       ...{ user102: 'Chosen', user106: 'Told' },
     });
   });
 
-  it('warns of a site that lies on two licences of one product', async () => {
+  it('warns of a site that two licences of one product have', async () => {
     const users = [130, 131, 132];
     await fillTable(db, prefix, {
       osmembership_subscribers: users.map((user) => main(user, user === 132 ? 8 : 3, user, 1, LATER)),
@@ -354,7 +354,7 @@ describe('moving in from Membership Pro', () => {
     await db(`${prefix}osmembership_downloadids`).whereIn('user_id', users).delete();
   });
 
-  it('gives a customer of two plans the covering one that the map names, and each other customer the plan', async () => {
+  it('gives a customer of two plans the covering plan that the map names, and other customers their plan', async () => {
     const users = [140, 141];
     const club = (await rows<{ id: number; name: string }>(db, 'plans')).find(
       ({ name }) => name === 'Club',
@@ -381,11 +381,11 @@ describe('moving in from Membership Pro', () => {
     expect(await validate(key(12))).toMatchObject({ valid: true, plan: 'Club' });
     expect(await validate(key(12).toLowerCase())).toMatchObject({ valid: true, plan: 'Club' });
     expect(await validate(key(13))).toMatchObject({ valid: true, plan: 'One year' });
-    // The next run knows the map.
+    // The next run remembers the map.
     expect(await move()).toMatchObject({ new: 0, changed: 0 });
   });
 
-  it('takes a run back, but for what was used or changed', async () => {
+  it('undoes a run, except for licences that were used or changed', async () => {
     const second = await licenseOf(21);
     await request(service.url)
       .post(`${PREFIX}/licenses/activate`)
@@ -403,7 +403,7 @@ describe('moving in from Membership Pro', () => {
       ]),
     });
     expect(await seller.run(['import', '--undo', String(first)])).toMatchObject({ code: 1 });
-    // Activated already: the site is another licence's, which was there before the call.
+    // Licence 21 belongs to the second run. Its site was activated before the call, which changed nothing.
     expect(await licenseOf(21)).toMatchObject({ id: second.id });
     const listed = await seller.json<{ id: number; undone_at: string | null }[]>(['import', '--list']);
     expect(listed.map(({ undone_at }) => undone_at !== null)).toEqual([
@@ -413,10 +413,10 @@ describe('moving in from Membership Pro', () => {
     expect((await rows(db, 'products')).length).toBe(2);
     const left = await names();
     expect(left).toMatchObject({ user102: 'Chosen', user106: 'Told', user109: null });
-    // Whoever keeps a licence keeps the name.
+    // A customer who keeps a licence keeps their name.
     expect(left).toMatchObject({ user103: 'Jo User 103' });
     expect(Object.keys(left)).not.toContain('guest12');
-    // The seller's note stays, without the name.
+    // The seller's note stays, but not the name.
     expect(left).toMatchObject({ guest13: null });
   });
 });

@@ -5,7 +5,7 @@ import { transformSync } from 'esbuild';
 import { temporaryFolder } from '../support/processes';
 import { processEnvironment, startProgram } from '../support/service-process';
 
-/** A Node that is too old. `npm run test:node -- 18` does the same with a real one. */
+/** The entry points with a Node that is too old. `npm run test:node -- 18` does the same with a real one. */
 
 const ROOT = join(__dirname, '../..');
 const BUILD = join(ROOT, 'dist/src');
@@ -16,15 +16,15 @@ test.each<[string, string]>([
     `dist/src/${name}.js`,
     'es2019',
   ]),
-  // It runs on Node 10.
+  // This file also runs on Node 10.
   ['deploy/hosting/app.js', 'es2018'],
-])('an old Node can read %s: nothing is newer than %s', (path, target) => {
+])('an old Node can parse %s: it has no syntax newer than %s', (path, target) => {
   const source = readFileSync(join(ROOT, path), 'utf8');
-  // esbuild rewrites syntax that the target lacks.
+  // esbuild rewrites any syntax that the target lacks.
   expect(transformSync(source, { target }).code).toBe(transformSync(source, { target: 'esnext' }).code);
 });
 
-test.each(ENTRY_POINTS)('%s.js refuses it in words, before anything else is loaded', async (name) => {
+test.each(ENTRY_POINTS)('%s.js refuses it with a reason before it loads anything else', async (name) => {
   const old = join(temporaryFolder(), 'old.js');
   writeFileSync(
     old,
@@ -32,7 +32,7 @@ test.each(ENTRY_POINTS)('%s.js refuses it in words, before anything else is load
      process.on('exit', () => console.log(JSON.stringify(Object.keys(require.cache))));`,
   );
   const entry = join(BUILD, `${name}.js`);
-  // Nothing else is to be loaded, the tests' recorder neither.
+  // No other module may be loaded, not even the tests' recorder.
   const env = processEnvironment({}, { NODE_OPTIONS: '' });
   const { ended } = startProgram(process.execPath, ['-r', old, entry, 'init'], env);
   const { code, stdout, stderr } = await ended;

@@ -6,11 +6,11 @@ import { temporaryFolder } from '../support/processes';
 import { processEnvironment, startServiceProcess, type ServiceProcess } from '../support/service-process';
 import { startShell, type Shell } from '../support/shell';
 
-/** The seller's guides, from top to bottom, as somebody would who pastes their blocks one after the other. */
+/** The seller's guides, run from top to bottom by pasting their blocks one after the other. */
 
 const ROOT = join(__dirname, '../..');
 const PAGES = 'operator upgrades releases support customers move import-csv doctor clubs'.split(' ');
-/** Of each section all that is to be run. */
+/** All commands of each section. */
 const blocks = PAGES.flatMap((name) =>
   readFileSync(join(ROOT, `docs/${name}.md`), 'utf8')
     .split(/^## /m)
@@ -23,7 +23,7 @@ const blocks = PAGES.flatMap((name) =>
 let folder: string;
 let service: ServiceProcess;
 let shell: Shell;
-/** A block's commands, for this machine. */
+/** Adapts the commands of a block to this machine. */
 const here = (commands: string) =>
   commands
     .replaceAll('https://shop.example', service.url)
@@ -32,13 +32,13 @@ const here = (commands: string) =>
       folder,
     )
     .replace(/mysql:\/\/\S+/, 'sqlite:other.sqlite')
-    // Numbers of keys, which depend on what was sold before.
+    // The ids of keys depend on what was sold before.
     .replaceAll(/(--key-id|key end order-3001) 1[23]\b/g, '$1 $(newest-key)');
 const settings = () => ({ LICENSING_ENV_FILE: join(folder, '.env') });
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  // The web server serves the update XMLs from there.
+  // The web server serves the update XML from this folder.
   chmodSync(folder, 0o755);
   const secret = Buffer.alloc(32, 7).toString('base64');
   writeFileSync(
@@ -48,7 +48,7 @@ beforeAll(async () => {
   );
   mkdirSync(join(folder, 'deploy'));
   for (const [name, does] of [
-    // The machine has neither a user nor a unit of the service's own.
+    // The machine has neither the service's own user nor its unit.
     ['sudo', 'while [ "$1" != "${1#-}" ]; do [ "$1" != -u ] || shift; shift; done; exec "$@"'],
     ['systemctl', 'true'],
     ['deploy/restart-in-turns', 'true'],
@@ -84,7 +84,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-test('it has a block for everything it tells of', () => {
+test('every section has a block of commands', () => {
   expect(blocks.filter(([, commands]) => commands === '')).toEqual([]);
 });
 
@@ -112,7 +112,7 @@ test.each(blocks)('%s', async (title, commands) => {
   expect(stdout).toMatch(said[title] ?? /\S/);
 });
 
-test('the PHP of a shop on this machine sells, once for each order, and hears of a refusal', async () => {
+test('PHP code of a shop on this machine sells once for each order, and gets the error of a refusal', async () => {
   const guide = readFileSync(join(ROOT, 'docs/shop-issue.md'), 'utf8');
   const blocks = [...guide.matchAll(/```php\n([^]*?)```/g)].map(([, block]) => block);
   const program = blocks.find((block) => block?.includes('issueByCommand(')) ?? '';

@@ -9,7 +9,7 @@ import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { BACKENDS, givePlan, startTestService, type TestService } from '../support/service';
 
-/** `licensing shop` and `licensing order`: the seller's side of orders. */
+/** The seller's side of orders: `licensing shop` and `licensing order`. */
 
 describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backend) => {
   let service: TestService;
@@ -53,7 +53,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     return stderr;
   };
 
-  it('list what waits, map it, and show the order', async () => {
+  it('list waiting orders, map their article, and show the order', async () => {
     expect(await text('order', 'list')).toBe('No orders.\n');
     const { order } = await post('1001');
     expect(await text('order', 'list', '--waiting')).toMatch(
@@ -119,7 +119,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     );
   });
 
-  it('page through orders, the newest first', async () => {
+  it('page through orders, newest first', async () => {
     for (const order of ['2001', '2002', '2003']) await post(order, { shop: 'pages' });
     const first = await text('order', 'list', '--shop', 'pages', '--limit', '2');
     const [, cursor = ''] = /There are more: --after (\S+)/.exec(first) ?? [];
@@ -153,7 +153,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await refused('shop', 'edit', 'fair')).toContain('Nothing to change');
     expect(await refused('shop', 'rules', 'none')).toContain('"licensing shop list" shows those there are.');
     const doctor = async () => {
-      // It finds more: this installation has no public address.
+      // The doctor has other findings too, because this installation has no public address.
       const { stdout } = await seller.run(['doctor', '--json']);
       const { findings } = JSON.parse(stdout) as { findings: { code: string; what: string }[] };
       return findings.filter(({ code }) => ['ORDERS_WAIT', 'SHOPS_SILENT'].includes(code));
@@ -172,7 +172,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await text('shop', 'remove', 'fair')).toContain('Shop fair is removed.');
   });
 
-  it('tell of a subscription, its grace and payments that fail', async () => {
+  it('report a subscription, its grace period and failed payments', async () => {
     const { lines } = await post('4001', {
       renewsItself: true,
       lines: [{ line: '1', planId, paidUntil: new Date('2040-01-01T00:00:00Z') }],
@@ -218,7 +218,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await refused('order', 'confirm', '999999')).toContain('There is no such order.');
   });
 
-  it('run what waited once the cause is gone', async () => {
+  it('run waiting orders once the cause is fixed', async () => {
     await post('3001', { lines: [{ line: '1', planId, renews: '3000' }] });
     expect(await text('shop', 'run', 'hikashop')).toContain('0 orders that waited have run; 1 waits still.');
     await post('3000', { lines: [{ line: '1', planId }] });

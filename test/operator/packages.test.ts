@@ -11,7 +11,7 @@ import { CLI } from '../support/program';
 import { processEnvironment, startProgram } from '../support/service-process';
 import { ONE_KIND, giveLicense, givePlan, newPlace, PREFIX, startTestService } from '../support/service';
 
-/** Another host with a folder of its own and the same database: `licensing packages` looks and fetches. */
+/** Another host with its own folder and the same database: `licensing packages` compares and fetches. */
 
 interface Found {
   checked: number;
@@ -27,13 +27,13 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
   let second: Operator;
   let folder: string;
   let token: string;
-  /** in the order of publishing; the last has the bytes of the first */
+  /** In the order of publishing. The last package has the bytes of the first. */
   const hashes: string[] = [];
   let liar: Server | undefined;
 
   beforeAll(async () => {
     const place = await newPlace(kind);
-    // What it would let nginx send, it sends itself: the other host has no nginx between.
+    // The service itself sends packages that nginx would send otherwise, because the other host does not go through nginx.
     first = await startManaged({ ...place, LICENSING_ACCEL_LOCATION: '/_packages/' });
     folder = temporaryFolder('licensing-second');
     second = operator({ ...place, LICENSING_PACKAGES_DIR: folder });
@@ -69,7 +69,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     return `http://127.0.0.1:${(liar.address() as AddressInfo).port}`;
   }
 
-  it('says which are missing and which differ, and gets them by their hash', async () => {
+  it('names missing and different packages, and fetches them by their hash', async () => {
     writeFileSync(fileOf(folder, 1), readFileSync(fileOf(first.packagesDir, 1)));
     writeFileSync(fileOf(folder, 2), 'cut');
     const before = await verify();
@@ -132,7 +132,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
       'could not be fetched: the answer was 500',
     ],
   ])(
-    'keeps nothing of a host that sends %s, and goes on with the next package',
+    'keeps nothing from a host that sends %s, and continues with the next package',
     async (_what, answer, fault) => {
       const { code, stdout, stderr } = await fetchFrom(await lie(answer));
 
@@ -143,7 +143,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     },
   );
 
-  it('sends the token in a header alone, and to no other address', async () => {
+  it('sends the token only in a header, and to no other address', async () => {
     const asked: (string | undefined)[] = [];
     const url = await lie((request, response) => {
       asked.push(`${request.url} ${request.headers.authorization}`);
@@ -174,14 +174,14 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('leaves withdrawn versions out', async () => {
+  it('leaves out withdrawn versions', async () => {
     const withdraw = ['release', 'withdraw', '--product', '42', '--version', '1.1.0'];
     await second.json(withdraw);
     expect((await verify()).faults.map(({ version }) => version)).toEqual(['1.0.0', '1.2.0', '1.3.0']);
   });
 });
 
-it('an instance of another host sends what was fetched, and asks nobody for it', async () => {
+it('an instance on another host sends a fetched package without asking again', async () => {
   const place = await newPlace('MariaDB');
   const first = await startManaged(place);
   const settings = { ...place, LICENSING_PACKAGES_DIR: temporaryFolder('licensing-second') };
@@ -207,7 +207,7 @@ it('an instance of another host sends what was fetched, and asks nobody for it',
   expect(readdirSync(settings.LICENSING_PACKAGES_DIR)).toEqual([`${release.sha256}.zip`]);
 });
 
-/** Runs the command with at most this many kilobytes of address space. */
+/** Runs the command with at most this address space, in kilobytes. */
 function runBelow(kilobytes: number, args: string[], settings: Record<string, string>, stdin = '') {
   const script = 'ulimit -v "$1"; shift; printf %s "$STDIN" | timeout 60 "$0" "$@"';
   return startProgram(
@@ -231,8 +231,8 @@ describe('below a limit of address space', () => {
     expect(readdirSync(settings.LICENSING_PACKAGES_DIR)).toHaveLength(1);
   });
 
-  it('a driver that does not fit is named with the limit, and npm is not blamed', async () => {
-    // Node itself ends below the limit that is looked for, and above it the command succeeds.
+  it('a driver that does not fit is reported with the limit, and npm is not blamed', async () => {
+    // Below this limit Node itself fails, and above it the command succeeds.
     let [low, high] = [200_000, 3_000_000];
     let found: Awaited<ReturnType<typeof runBelow>> | undefined;
     while (found === undefined && high - low > 1_000) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openSession } from '../../src/access/sessions';
+import { createSession } from '../../src/access/sessions';
 import type { Settings } from '../../src/settings/config';
 import { queueMail } from '../../src/mail/queue';
 import { requestDigests } from '../../src/privacy/stored-data';
@@ -26,13 +26,13 @@ import {
 } from '../support/service';
 
 /**
- * Every table and column of the schema: what is stored of a person is shown by each door, exported and erased. A new
- * table or column fails here until it is in PERSONAL or in OTHERS.
+ * All tables and columns with data about a person: each interface shows it, and it is exported and erased. A new table or
+ * column fails here until it is in PERSONAL or in OTHERS.
  */
 
 const JANE = 'jane@example.com';
 const OTHER = 'other@example.org';
-/** What a person's columns hold: the text that is looked for in each door, and in the database after erasing. */
+/** Texts in the columns about a person. Each is searched for in every interface, and in the database after erasing. */
 const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   products: { name: `Product for ${JANE}`, update_xml: `xml of ${JANE}` },
   plans: { name: `Plan of ${JANE}` },
@@ -69,7 +69,7 @@ const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   customers: { address: JANE, name: 'Jane Told', chosen_name: 'Jane WordOfJane', note: `note on ${JANE}` },
   webhooks: { description: `sheet of ${JANE}` },
   told_sites: { site: 'jane-told.example' },
-  // A word of the chosen name: housekeeping writes the words of changed licences again.
+  // A word of the chosen name, because housekeeping rewrites the words of changed licences.
   search_words: { word: 'wordofjane' },
   key_networks: { network: 'a1b2c3d4e5f60718' },
   sessions: { created_at: '2026-11-24T10:01:01Z' },
@@ -83,7 +83,7 @@ const others = (columns: object, ...personal: string[]) =>
     .filter((name) => !personal.includes(name))
     .join(' ');
 
-/** Columns that hold nothing of a person, or what is shown by another table's. */
+/** Columns with no data about a person, or with data that another table's column shows. */
 const OTHERS: Record<TableName, string> = {
   migrations: 'id name batch migration_time',
   products: others({ ...PRODUCT, ...PRODUCT_INSIDE }, 'name', 'update_xml'),
@@ -134,7 +134,7 @@ const OTHERS: Record<TableName, string> = {
   search_words: 'license_id',
   unmatched: 'id digest shop order_id message_id event reason at state acted_by acted_at license_id',
   shop_skus: 'id shop sku awaited plan_id quantity created_at',
-  // The owner is the name of a token, which has no address.
+  // The owner is the name of a token, which contains no address.
   orders:
     'id shop digest owner own_only customer_digest language mail is_test state failure failed_at retry_at confirmed_at created_at',
   order_events:
@@ -148,13 +148,13 @@ const OTHERS: Record<TableName, string> = {
   imported: 'kind item_id import_id brought_json',
 };
 
-/** An operator stays one, as a customer's data is erased; a version of a program is the product's, not a person's. */
+/** An operator stays an operator when their data as a customer is erased. A version of a program belongs to the product. */
 const STAYS: Partial<Record<TableName, string[]>> = { operators: ['email'] };
 
 const AT = '2026-11-24 10:00:00';
 const digest = () => randomBytes(32).toString('hex');
 
-describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
+describe.each(DATABASE_KINDS)('data about a person in %s', (kind) => {
   let settings: Settings;
   let service: Managed;
   let db: Db;
@@ -166,11 +166,11 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
       LICENSING_PUBLIC_URL: 'https://shop.example',
     };
-    // Soon after these times: housekeeping would delete what is old.
+    // Shortly after the times below, because housekeeping would delete old rows.
     service = await startManaged(settings, new Date('2026-11-24T10:30:00Z'));
     db = service.db;
     seller = operator(settings);
-    // As each `init` does.
+    // `init` adds one, too.
     await seller.json(['signing-key', 'add']);
     own = await giveLicense(db, await givePlan(db, { limit: 5 }), { customer: JANE });
     await store();
@@ -305,7 +305,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     await storeOthers(plan!.product_id, plan!.id);
   }
 
-  /** A row of each table that holds nothing of a person. */
+  /** Adds a row to each table that has no data about a person. */
   async function storeOthers(product_id: number, plan_id: number): Promise<void> {
     const [day, month, license_id] = ['2026-11-24', '2026-11', own.id];
     const made = { created_by: 'operator:root', created_at: AT };
@@ -341,7 +341,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       ],
       ['imports', { source: 'edd', at: AT, actor: 'operator:root', plans_json: '{}', counts_json: '{}' }],
     ];
-    // The service counts some of them by itself.
+    // The service also counts some of these itself.
     for (const [name, row] of others)
       await db(table(db, name) as string)
         .insert(row)
@@ -365,7 +365,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     return JSON.stringify(await db(table(db, name)));
   }
 
-  /** The texts of PERSONAL that a door does not show, as they stand in JSON. */
+  /** Returns the columns of PERSONAL whose texts are missing in the JSON of an interface. */
   function missingIn(text: string, isHere: (name: TableName) => boolean = () => true): string[] {
     return tables.flatMap((name) =>
       Object.entries(PERSONAL[name] ?? {})
@@ -374,9 +374,9 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     );
   }
 
-  it('is in tables and columns that are all known', async () => {
+  it('is in known tables and columns only', async () => {
     const stored = await storedTables();
-    // An empty table proves nothing.
+    // An empty table would prove nothing.
     const empty: string[] = [];
     for (const name of stored) if ((await db(name).limit(1)).length === 0) empty.push(name);
     expect(empty).toEqual([]);
@@ -389,9 +389,9 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     }
   });
 
-  it('is shown by the command and the API, and is in the export, whole', async () => {
+  it('is shown by the command and the API, and is completely in the export', async () => {
     const shown = await seller.json<{ licenses: object[]; next: null }>(['customer', 'show', JANE]);
-    // Names of products are in it as each licence's.
+    // Names of products are in it with each licence.
     expect(missingIn(JSON.stringify(shown))).toEqual([]);
     const id = customerDigest(JANE);
     const answered = await service.read.ok(`GET /customers/${id}`);
@@ -416,7 +416,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     expect(printed.stdout).toMatch(/Also stored: 1 shop's message, 1 shop's customer id, 1 webhook/);
   });
 
-  it('is shown by the page, which hands out the export too', async () => {
+  it('is shown by the page, which also offers the export', async () => {
     const who = {
       kind: 'operator',
       actor: 'operator:root',
@@ -424,7 +424,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       scope: 'write',
       operatorId: null,
     } as const;
-    const { cookie } = await openSession(db, who, service.clock.now);
+    const { cookie } = await createSession(db, who, service.clock.now);
     const get = async (path: string, language: string) => {
       const response = await fetch(`${service.url}${PREFIX}/pages/customers/${customerDigest(JANE)}${path}`, {
         headers: { Cookie: `licensing=${cookie}`, 'Accept-Language': language },
@@ -432,7 +432,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       expect(response.status).toBe(200);
       return response.text();
     };
-    // What only names somebody elsewhere is in the file.
+    // Data that only mentions a person is in the file, not on the page.
     const onPage: TableName[] = [
       'license_keys',
       'orders',
@@ -451,7 +451,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     expect(missingIn(JSON.stringify(JSON.parse(await get('/export', 'en'))))).toEqual([]);
   });
 
-  it('is gone once it is erased, and what waits is done for nobody', async () => {
+  it('is gone once it is erased, and waiting work is done without the person', async () => {
     await seller.json(['customer', 'erase', JANE, '--yes']);
     for (const name of tables) {
       const text = await dump(name);
@@ -463,7 +463,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       if (name !== 'operators') expect({ name, text: text.includes(JANE) }).toEqual({ name, text: false });
       expect({ name, digest: text.includes(customerDigest(JANE)) }).toEqual({ name, digest: false });
     }
-    // An import remembers a digest of the address.
+    // An import stores a digest of the address.
     expect(await dump('imported')).toBe('[]');
     const [message] = await db<{ pending_json: string }>(table(db, 'shop_messages')).select('pending_json');
     expect(JSON.parse(message!.pending_json)).toEqual({ event: { event: 'paid' }, of: 'payment' });
@@ -477,7 +477,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     expect(stdout).not.toContain(OTHER);
   });
 
-  it('is followed through each change of the address, by every door and in the erasure', async () => {
+  it('is followed through each change of the address, by every interface and by the erasure', async () => {
     const [second, third] = ['jane@second.example', 'jane@third.example'];
     const mail = { type: 'customer_link', email: JANE } as const;
     const mailId = await queueMail(db, mail, { now: service.clock.now, language: 'en' });
@@ -495,7 +495,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     const shown = await seller.json(['customer', 'show', third]);
     const { stdout } = await seller.run(['customer', 'export', third, '--out', '-']);
     const isThere = (name: TableName) =>
-      // A word that no text has ends with the first change.
+      // The first change of the address deletes a word that is in no text.
       !['licenses', 'sessions', 'one_time_codes', 'orders', 'customers', 'search_words'].includes(name);
     for (const text of [answered, shown, JSON.parse(stdout)].map((one) => JSON.stringify(one))) {
       expect(missingIn(text, isThere)).toEqual([]);
@@ -518,7 +518,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     expect(await seller.json(['customer', 'erase', third, '--yes'])).toEqual({ licenses: 0, rows: 0 });
   });
 
-  it('leaves alone what belongs to the one who has a former address now, or from whom a licence came', async () => {
+  it('is kept for the present owner of a former address, and for the former owner of a licence', async () => {
     const [second, seat] = ['jane@second.example', 'seat@example.net'];
     const plan = await givePlan(db, { type: 'seat', limit: 5 });
     const given = await giveLicense(db, plan, { customer: seat });
@@ -527,13 +527,13 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       const one = await giveLicense(db, plan, { customer: from });
       await seller.json(['license', 'set-customer', String(one.id), JANE]);
     }
-    // Sold, and the only one of its customer, of whom an activation tells.
+    // This licence was the only one of its customer, whom a reference still names.
     const alone = await giveLicense(db, plan, { customer: 'alone@example.net' });
     await seller.json(['license', 'set-customer', String(alone.id), JANE]);
     await seller.json(['license', 'set-customer', String(given.id), 'agency@example.net']);
     await seller.json(['license', 'set-customer', String(given.id), 'client@example.net']);
     await seller.json(['customer', 'set', JANE, '--email', second]);
-    // Another customer has it from now on.
+    // Now another customer has this address.
     const theirs = await giveLicense(db, plan, { customer: JANE });
 
     const shown = await service.read.ok(`GET /customers/${customerDigest(second)}`);
@@ -544,7 +544,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     const naming = (address: string) =>
       events.filter((one) => JSON.stringify(one).includes(address)).map((one) => one.license_id);
     expect(naming(second)).toEqual([]);
-    // Its issue and its change; none of a licence that was the other one's.
+    // The events of its issue and its change, and no event of a licence that belonged to the other customer.
     expect(new Set(naming(JANE))).toEqual(new Set([theirs.id]));
     expect(naming(OTHER)).not.toEqual([]);
     expect(naming('agency@example.net').filter((id) => id === given.id)).toHaveLength(2);
@@ -555,7 +555,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     expect(customers.sort()).toEqual(['client@example.net', JANE, OTHER]);
   });
 
-  it('is found of somebody who bought and was given nothing yet', async () => {
+  it('is found for a customer who has paid but has no licence yet', async () => {
     const bob = 'bob@example.com';
     await service.issue.ok('POST /orders', {
       ...{ shop: 'fair2', order: '7', event: 'paid', at: '2026-11-24T10:00:00Z' },

@@ -7,7 +7,7 @@ import type { Db } from '../../src/store/engine/database';
 import { tryTableRights } from '../../src/store/engine/server';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, startTestService } from '../support/service';
 
-/** The database user of docs/security.md: it can do all the service does with exactly what stands there. */
+/** The database user of docs/security.md can do everything that the service does, with exactly these privileges. */
 
 let root: Connection;
 
@@ -24,7 +24,7 @@ function documented(name: string): string {
   return statement.replaceAll('@localhost', "@'127.0.0.1'");
 }
 
-test('migrating and serving work with the documented GRANT; serving also after DDL was revoked again', async () => {
+test('migrating and serving work with the documented GRANT; serving also works after DDL is revoked', async () => {
   const database = (await createMariaDbDatabase()).split('/').at(-1) as string;
   const user = documented('CREATE USER');
   await root.query(user.replace(/^CREATE USER (\S+) .*/, 'DROP USER IF EXISTS $1'));
@@ -46,8 +46,8 @@ test('migrating and serving work with the documented GRANT; serving also after D
   await service.stop();
 });
 
-test('a right that SQLite refuses under a code its driver has no name for is missing', async () => {
-  // SQLITE_READONLY_DIRECTORY
+test('a right is missing if SQLite refuses with a code that its driver cannot name', async () => {
+  // The code of SQLITE_READONLY_DIRECTORY.
   const refusal = Object.assign(new Error('attempt to write a readonly database'), {
     code: 'UNKNOWN_SQLITE_ERROR_1544',
     rawCode: 1544,

@@ -2,16 +2,16 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Settings } from '../../src/settings/config';
 import { changePlan } from '../../src/licensing/amend';
-import { endWithGrace, liveStatus, paidEnd } from '../../src/licensing/core/states';
+import { endWithGrace, liveStatus, paidUntil } from '../../src/licensing/core/states';
 import { changeState, moveEnd, renew, setEnd } from '../../src/licensing/lifecycle';
 import { listLapsed } from '../../src/figures/not-renewed';
 import { OperatorError } from '../../src/licensing/operator-error';
 import { forgetTimelines } from '../../src/figures/renewal-sums';
 import { readRenewals, type RenewalsQuery } from '../../src/figures/renewals';
-import { countAllLicenses, sumUp } from '../../src/figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../../src/figures/statistics';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { deleteLicenses, findLicense, type License } from '../../src/store/licenses/licenses';
-import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
+import { acquireOrRenewLease, releaseLease, type Lease } from '../../src/store/leases';
 import { listNotRenewed, type PlacedNotRenewed } from '../../src/store/renewals';
 import { recordRefusals } from '../../src/store/refusals';
 import { inReadCommitted } from '../../src/store/engine/transaction';
@@ -22,7 +22,7 @@ import { temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, giveLicense, givePlan, testConfig } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
-/** What is counted of renewals, against a plain model of two years of a shop (docs/renewals.md). */
+/** The figures of renewals, compared with a simple model of two years of a shop (docs/renewals.md). */
 
 const DATABASES: [string, () => Promise<Settings>][] = [
   ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
@@ -39,7 +39,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** What a licence was, from a moment on. */
+/** The state of a licence from a point in time. */
 interface Standing {
   at: Date;
   paid: number;
@@ -54,7 +54,7 @@ const NEVER = Infinity;
 function standingOf(license: License, at: Date): Standing {
   return {
     at,
-    paid: paidEnd(license)?.getTime() ?? NEVER,
+    paid: paidUntil(license)?.getTime() ?? NEVER,
     stops: license.expiresAt?.getTime() ?? NEVER,
     renewsItself: license.renewsItself,
     planId: license.plan.id,
@@ -68,7 +68,7 @@ interface Ended {
   outcome: 'open' | 'renewing' | 'inTime' | 'late';
 }
 
-/** Asks of every end that a licence ever had what became of it. */
+/** Returns every end that a licence ever had, with its outcome. */
 function endsIn(standings: Standing[]): Ended[] {
   return [...new Set(standings.map(({ paid }) => paid))].flatMap((end): Ended[] => {
     const isGiven = (one: Standing, i: number) =>
@@ -113,13 +113,13 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
   });
 
   async function sum(on = db, lease = LEASES[0]!): Promise<void> {
-    expect(await holdLease(on, lease, clock.now)).toBe(true);
-    expect(await sumUp(on, lease, () => clock.now)).toBe(true);
+    expect(await acquireOrRenewLease(on, lease, clock.now)).toBe(true);
+    expect(await aggregateNewRows(on, lease, () => clock.now)).toBe(true);
     expect(await countAllLicenses(on, lease, () => clock.now)).toBe(true);
     await releaseLease(on, lease);
   }
 
-  test('are those of a model, whoever sums whenever, and the same after an export and an import', async () => {
+  test('match a model, whichever instance sums at any time, and are the same after an export and an import', async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const random = randomNumbers(seed);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
@@ -128,7 +128,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
       await givePlan(db, { limit: 3 }, START),
       await givePlan(db, { limit: 3, productId: 43 }, START),
     ];
-    // An import knows plans by their names.
+    // An import finds plans by their names.
     for (const id of plans)
       await db(table(db, 'plans'))
         .where({ id })
@@ -233,7 +233,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
     }
   });
 
-  test('hold nothing of licences that an undone import deletes', async () => {
+  test('contain nothing of licences that an undone import deletes', async () => {
     const plan = await givePlan(db, {}, START);
     const give = async (day: string) =>
       (await giveLicense(db, plan, { expiresAt: new Date(`${day}T12:00:00Z`) }, START)).id;
@@ -249,7 +249,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
     for (const ids of [deleted, [summed]])
       await inReadCommitted(db, async (trx) => {
         await forgetTimelines(trx, ids);
-        // Another instance takes none of what is deleted here. SQLite lets nobody else write now.
+        // Another instance must not count licences that are being deleted. In SQLite, no other writer can run now.
         if (name === 'MariaDB') await sum(second, LEASES[1]);
         await deleteLicenses(trx, ids);
       });
@@ -257,7 +257,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
     expect(await readRenewals(db, {}, END)).toEqual(before);
   });
 
-  test('of licences that were not renewed, whoever still tries to update stands first', async () => {
+  test('of licences that were not renewed list first those whose sites still try to update', async () => {
     const [plan, other] = [await givePlan(db, {}, START), await givePlan(db, { productId: 43 }, START)];
     const ended = (day: string) => new Date(`${day}T12:00:00Z`);
     const give = async (planId: number, day: string | null, customer?: string) =>
@@ -315,12 +315,12 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
     for (const limit of [1, 2, 3, 50]) expect(await ids({}, limit)).toEqual(inOrder);
     expect(await ids({ productId: 42 }, 1)).toEqual([tried, graced, before, quiet]);
     expect(await ids({ planId: other })).toEqual([triedLater]);
-    // The paid end counts, not the stored one.
+    // The paid end counts, not the stored end.
     expect(await ids({ month: '2026-10' }, 1)).toEqual([triedLater, graced, quiet]);
     expect(await ids({ month: '2026-11' })).toEqual([before]);
     await expect(listLapsed(db, { month: '2026-13' }, { limit: 1 }, END)).rejects.toThrow('month');
 
-    // Of very many refused licences the latest alone come first.
+    // If very many licences were refused, only the latest come first.
     const bounded = [];
     for (let after; bounded.length < inOrder.length;) {
       const any = { planIds: undefined, within: undefined };
@@ -340,7 +340,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
   });
 });
 
-/** What the pages must show of these licences. */
+/** Returns the figures that the pages must show for these licences. */
 function expected(all: Standing[][], planIds: number[], now: Date) {
   const today = dayOf(now);
   const isOf = ({ planId }: { planId: number }) => planIds.includes(planId);

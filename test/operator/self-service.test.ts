@@ -39,7 +39,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** What the customer's page shows and does, without its HTML. */
+/** The data and the actions of the customer's page, without its HTML. */
 
 const NOW = new Date('2026-11-23T12:00:00Z');
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -77,7 +77,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     return { id: issued!.license.id, key: issued!.key! };
   }
 
-  it('reads the licences of a page alone, whatever number the customer has', async () => {
+  it('reads only the licences of one page, however many the customer has', async () => {
     const customer = 'many@example.net';
     const wanted = {
       planId: plan,
@@ -223,7 +223,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(view.products[0]?.latest).toBe('2.0.9');
     });
 
-    it('a suspended, a withdrawn and an ended one', async () => {
+    it('a suspended, a revoked and an ended one', async () => {
       const paused = await issue(STUDIO);
       await changeState(service.db, paused.id, 'suspend', byOperator);
       const view = await byKey(paused);
@@ -240,7 +240,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await findByTypedKey(service.db, client.key, NOW)).toEqual({ unknown: true, length: 35 });
     });
 
-    it('a bundle: everything that it covers, and where to renew', async () => {
+    it('a bundle: everything that it covers, and where to renew it', async () => {
       const club = await givePlan(service.db, { productId: 44 }, NOW);
       await givePlan(service.db, { productId: 43 }, NOW);
       const urls = { renewUrl: 'https://shop.example/club', supportUrl: 'https://shop.example/help' };
@@ -260,7 +260,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       ]);
     });
 
-    it('of many versions the newest, and the one that the licence may still have', async () => {
+    it('of many versions, the latest and the one that the licence still includes', async () => {
       const faithful = await givePlan(service.db, { productId: 45, afterExpiry: 'last_release' }, NOW);
       for (let i = 1; i <= 13; i++)
         await giveRelease(service, { version: `1.${i}`, productId: 45, date: days(i - 60) });
@@ -273,7 +273,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect((await byKey(license, { allOf: 45 })).products[0]).toMatchObject({ more: false });
     });
 
-    it('finds a typed key in any form, and tells an unknown one its length alone', async () => {
+    it('finds a typed key in any form, and states only the length of an unknown one', async () => {
       const license = await issue(STUDIO);
       const found = { licenseId: license.id, keyDigest: keyDigest(license.key) };
       for (const typed of [license.key, ` ${license.key.toLowerCase()}\n`, `dlid=${license.key}`])
@@ -299,7 +299,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       return Object.fromEntries(OF_ACCESS.map((column) => [column, row?.[column]]));
     }
 
-    it('is decided and logged as that of the API', async () => {
+    it('is decided and logged like one through the API', async () => {
       const licensing = createLicensing(
         service.db,
         () => NOW,
@@ -349,7 +349,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       }
     });
 
-    it('comes by mail only from a licence of that address', async () => {
+    it('with the mailed link needs a licence of that address', async () => {
       const licensing = createLicensing(
         service.db,
         () => NOW,
@@ -365,13 +365,13 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   });
 
   describe('with the link by mail', () => {
-    it('shows all licences of the address, first what needs attention', async () => {
+    it('shows all licences of the address, with those that need attention first', async () => {
       const email = 'order@example.net';
       const lasting = await issue(email);
       const later = await issue(email, plan, { expiresAt: days(31) });
       const full = await issue(email, plan, { activationLimit: 2 });
       await activate(full, 'full.example', 'full.test.example');
-      // One site of one is what was bought.
+      // One site of one is what was bought, so it needs no attention.
       const single = await issue(email, plan, { activationLimit: 1 });
       await activate(single, 'single.example');
       const gone = await issue(email);
@@ -458,7 +458,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(all).toEqual(newest);
     });
 
-    it("another customer's licence is not there, whatever is asked of it", async () => {
+    it("another customer's licence is not found, whatever is requested", async () => {
       const license = await issue(STUDIO);
       await activate(license, 'mine.example');
       const site = await siteNamed(license, 'mine.example');
@@ -480,7 +480,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await byKey(license)).toMatchObject({ standing: { code: 'ACTIVE' } });
     });
 
-    it('removes as many sites in 30 days as the plan allows, and says when the next', async () => {
+    it('removes as many sites in 30 days as the plan allows, and states when the next can be removed', async () => {
       const license = await issue(STUDIO);
       await activate(license, 'a.example', 'b.example', 'c.example', 'd.example', 'e.example');
       const mails: ChangeMail[] = [];
@@ -494,7 +494,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await free('c.example', days(10))).toEqual({ freed: 'c.example', left: 0, nextAt: days(30) });
       const refused = { refused: 'NO_MOVES_LEFT', nextAt: days(30) };
       expect(await free('d.example', days(29))).toEqual(refused);
-      // The bound is the page's: the seller and the client's own call pass it, and count for nothing.
+      // The limit belongs to the page: removals by the seller and by the client's own call ignore it, and do not count.
       await removeActivation(
         service.db,
         (await findLicense(service.db, license.id))!,
@@ -504,7 +504,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await free('d.example', days(30))).toEqual({ freed: 'd.example', left: 0, nextAt: days(39) });
       expect(mails).toEqual(
         ['a', 'b', 'c', 'd'].map((name) => ({
-          ...{ type: 'site_removed', licenseId: license.id, site: `${name}.example` },
+          ...{ type: 'site_removed', licenseId: license.id, site: `${name}.example`, testSites: [] },
         })),
       );
       const events = (await rows(service.db, 'events')).filter((one) => one.license_id === license.id);
@@ -514,7 +514,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect((await mine(license)).slots.used).toBe(0);
     });
 
-    it('a removal whose mail cannot be queued has not happened', async () => {
+    it('a removal whose mail cannot be queued does not happen', async () => {
       const license = await issue(STUDIO);
       await activate(license, 'a.example');
       const queue = () => Promise.reject(new Error('no outbox'));
@@ -529,7 +529,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect((await byKey(license)).standing.code).toBe('ACTIVE');
     });
 
-    it('twenty removals at the same time do not pass the bound', async () => {
+    it('twenty simultaneous removals do not exceed the limit', async () => {
       const license = await issue(STUDIO);
       await activate(license, ...Array.from({ length: 20 }, (_, i) => `s${i}.example`));
       const answers = await Promise.all(
@@ -542,7 +542,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await mine(license)).toMatchObject({ slots: { used: 17 }, removals: { left: 0 } });
     });
 
-    it('a site that a file holds stays, and no move is counted', async () => {
+    it('a site that an offline file holds stays, and no removal is counted', async () => {
       const license = await issue(STUDIO);
       await activate(license, 'held.example');
       const until = days(30);
@@ -559,7 +559,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       });
     });
 
-    it('a plan without moves leaves removing to the seller; free staging sites never count', async () => {
+    it('a plan without removals leaves them to the seller; free staging sites never count', async () => {
       const none = await givePlan(service.db, { selfServiceMoves: 0, freeStaging: true }, NOW);
       const license = await issue(STUDIO, none);
       await activate(license, 'shop.net', 'staging.shop.net');
@@ -611,7 +611,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       ]);
     });
 
-    it('an operator may add what a customer removed, above the limit too', async () => {
+    it('an operator may add a site that a customer removed, even over the limit', async () => {
       const license = await issue(STUDIO, plan, { activationLimit: 1 });
       await activate(license, 'a.example');
       const { id } = await siteNamed(license, 'a.example');
@@ -628,7 +628,7 @@ describe('the sentences', () => {
   const endedAt = new Date('2026-11-12T23:59:59Z');
   const [en, de] = [CUSTOMERS.en.sentences, CUSTOMERS.de.sentences];
 
-  it('say where a licence stands', () => {
+  it('state the condition of a licence', () => {
     const told = (standing: Parameters<typeof tellStanding>[1], type = 'domain') =>
       [en, de].map((language) => tellStanding(language, standing, type).sentence);
     const end = { until, nextPayment: null };
@@ -664,7 +664,7 @@ describe('the sentences', () => {
     expect(tellStanding(en, { code: 'ACTIVE', ...end }, 'domain').meaning).toBeNull();
   });
 
-  it('say what is left and what is wrong', () => {
+  it('state what is left and what is wrong', () => {
     expect(en.unknownKey({ length: 31 })).toBe(
       'No licence has this key. Please copy it again as a whole: this one has 31 characters.',
     );

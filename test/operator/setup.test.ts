@@ -22,17 +22,23 @@ import { keepAuthority, withAuthority } from '../../src/cli/machine/authority';
 import { readConfig } from '../../src/settings/config';
 import { backUpTables, readBackTables } from '../../src/setup/backup';
 import { giveRights } from '../../src/setup/files';
-import { forget, note, readJournal, writtenBefore, type Made } from '../../src/setup/journal';
-import { whatToJoin } from '../../src/setup/readers';
+import {
+  removeFromJournal,
+  appendToJournal,
+  readJournal,
+  lastWrittenText,
+  type JournalEntry,
+} from '../../src/setup/journal';
+import { groupsToJoin } from '../../src/setup/readers';
 import { filesOf } from '../../src/setup/glob';
 import { openDatabase } from '../../src/store/engine/database';
-import { countSince, ownTables, readExtent } from '../../src/store/engine/whole-tables';
+import { countRowsSince, ownTables, readHighestIds } from '../../src/store/engine/whole-tables';
 import { operator } from '../support/operator';
 import { endProcess, eventually, startProcess, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, giveLicense, givePlan } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
-/** What setup and upgrade do without systemd; with it: test/setup. */
+/** The work of setup and upgrade without systemd. test/setup has the rest. */
 
 const IS_ROOT = process.getuid!() === 0;
 
@@ -53,7 +59,7 @@ describe('the commands', () => {
   });
 });
 
-test('an authority is kept for the doctor of later runs, which gets a copy that its user may read', async () => {
+test('an authority is kept for later runs of the doctor, which gets a copy that its user can read', async () => {
   const state = join(temporaryFolder(), 'state');
   const looked = (url: string) =>
     withAuthority(
@@ -79,7 +85,7 @@ test('an authority is kept for the doctor of later runs, which gets a copy that 
 describe('one change of the machine at a time', () => {
   const LOCK = join(__dirname, '../../dist/src/setup/lock.js');
   const MACHINE = join(__dirname, '../../dist/src/setup/machine.js');
-  /** Takes the lock, says so, and goes on with this. */
+  /** Starts a process that takes the lock, prints "held", and then runs this code. */
   const holder = (lock: string, then: string) =>
     startProcess(process.execPath, [
       '-e',
@@ -90,7 +96,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
   const refused = (pid: number | undefined, more = '') =>
     `Nothing was changed, because another run changes this machine: licensing upgrade (process ${pid}) since 2026-11-27 21:00:00 UTC. ${more}Run this again when it has ended.`;
 
-  test('the second is told who runs since when, and a killed one leaves nothing that blocks', async () => {
+  test('the second one learns who has been running since when, and a killed one leaves no lock', async () => {
     const lock = join(temporaryFolder(), 'lock');
     const first = holder(lock, 'setInterval(() => {}, 1e6)');
     expect(await said(first)).toBe('held');
@@ -100,7 +106,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     expect(await said(holder(lock, ''))).toBe('held');
   });
 
-  test('a program that outlives it keeps the lock, and one that it starts may take it', async () => {
+  test('a program that outlives it keeps the lock, and a program that it starts may take it', async () => {
     const lock = join(temporaryFolder(), 'lock');
     const nested = `const { holdLock } = require('${LOCK}'); holdLock('licensing setup', new Date(), '${lock}').then(() => console.log('held, too'))`;
     const run = `const { run } = require('${MACHINE}'); const pass = heldLock();`;
@@ -124,7 +130,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
   });
 });
 
-(IS_ROOT ? describe : describe.skip)('who has to join which group to read a file', () => {
+(IS_ROOT ? describe : describe.skip)('the groups that a user must join to read a file', () => {
   const make = (folder: [number, number, number], file: [number, number, number]) => {
     const top = temporaryFolder();
     chmodSync(top, 0o755);
@@ -149,28 +155,28 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     ['nobody: it is theirs', [0o700, 3000, 0], [0o400, 3000, 0], []],
   ])('%s', (_name, folder, file, groups) => {
     const { path } = make(folder, file);
-    expect(whatToJoin(path, 3000, [3003])).toEqual({ groups, closed: undefined });
+    expect(groupsToJoin(path, 3000, [3003])).toEqual({ groups, closed: undefined });
   });
 
-  it('says what lets nobody in but its owner, or root’s group', () => {
+  it('names a file or folder that only its owner or root’s group can read', () => {
     const folder = make([0o700, 0, 3001], [0o644, 0, 0]);
-    expect(whatToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
+    expect(groupsToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
     const file = make([0o755, 0, 0], [0o640, 0, 0]);
-    expect(whatToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
+    expect(groupsToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
   });
 
-  it('looks at the folders of a link, and of where it leads', () => {
+  it('checks the folders of a link, and of its target', () => {
     const [site, elsewhere] = [make([0o755, 0, 0], [0o644, 0, 0]), make([0o750, 0, 3001], [0o640, 0, 3002])];
     rmSync(site.path);
     symlinkSync(elsewhere.path, site.path);
-    expect(whatToJoin(site.path, 3000, [])).toEqual({ groups: [3001, 3002], closed: undefined });
+    expect(groupsToJoin(site.path, 3000, [])).toEqual({ groups: [3001, 3002], closed: undefined });
     chmodSync(elsewhere.inner, 0o700);
-    expect(whatToJoin(site.path, 3000, []).closed).toEqual({ path: elsewhere.inner, isFolder: true });
+    expect(groupsToJoin(site.path, 3000, []).closed).toEqual({ path: elsewhere.inner, isFolder: true });
   });
 });
 
 (IS_ROOT ? test : test.skip)(
-  'root gives rights to what is there, and to nothing that the service’s user leads to',
+  'root changes rights of existing files, and of nothing that the service’s user links to',
   async () => {
     const folder = temporaryFolder();
     const [file, link] = [join(folder, 'file'), join(folder, 'link')];
@@ -186,7 +192,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
   },
 );
 
-test('patterns name files as nginx and Apache include them', () => {
+test('patterns match the files that nginx and Apache include', () => {
   const folder = temporaryFolder();
   for (const name of ['b.conf', 'a.conf', '.hidden.conf', 'a.conf.bak', 'x+y.conf'])
     writeFileSync(join(folder, name), '');
@@ -201,32 +207,32 @@ test('patterns name files as nginx and Apache include them', () => {
   expect(names('none/*')).toEqual([]);
 });
 
-test('the journal keeps what was made once, with what was there before', async () => {
+test('the journal keeps each change once, with the state before', async () => {
   const state = join(temporaryFolder(), 'state');
-  const link = (to: string, before: string | null): Made => ({
+  const link = (to: string, before: string | null): JournalEntry => ({
     kind: 'link',
     path: '/opt/program',
     to,
     before,
   });
-  await note(link('/opt/a', null), state);
-  await note({ kind: 'file', path: '/etc/x', text: 'one' }, state);
-  await note(link('/opt/b', '/opt/a'), state);
-  await note({ kind: 'file', path: '/etc/x', text: 'two' }, state);
+  await appendToJournal(link('/opt/a', null), state);
+  await appendToJournal({ kind: 'file', path: '/etc/x', text: 'one' }, state);
+  await appendToJournal(link('/opt/b', '/opt/a'), state);
+  await appendToJournal({ kind: 'file', path: '/etc/x', text: 'two' }, state);
   expect(readJournal(state).made).toEqual([
     link('/opt/b', null),
     { kind: 'file', path: '/etc/x', text: 'two' },
   ]);
-  expect(writtenBefore('/etc/x', state)).toBe('two');
-  // licensing@1 ran before setup.
+  expect(lastWrittenText('/etc/x', state)).toBe('two');
+  // The instance licensing@1 ran before setup.
   for (const names of [['licensing@2'], ['licensing@3'], ['licensing@2']])
-    await note({ kind: 'instances', names }, state);
+    await appendToJournal({ kind: 'instances', names }, state);
   expect(readJournal(state).made.at(-1)).toEqual({
     kind: 'instances',
     names: ['licensing@2', 'licensing@3'],
   });
   expect(statSync(join(state, 'setup.json')).mode & 0o777).toBe(0o600);
-  for (const made of readJournal(state).made) await forget(made, state);
+  for (const made of readJournal(state).made) await removeFromJournal(made, state);
   expect(existsSync(join(state, 'setup.json'))).toBe(false);
 });
 
@@ -257,7 +263,7 @@ describe('the tables, saved and read back', () => {
       await db.schema.createTable('jos_other', (one) => void one.increments());
       const plan = await givePlan(db);
       await giveLicense(db, plan);
-      const extent = await readExtent(db);
+      const extent = await readHighestIds(db);
       const file = await backUpTables(db, config, join(folder, 'backups'), 'before');
       expect(statSync(file).mode & 0o777).toBe(0o600);
       const before = await ownTables(db);
@@ -266,7 +272,7 @@ describe('the tables, saved and read back', () => {
       await giveLicense(db, plan);
       await giveLicense(db, plan);
       await db.schema.createTable('jos_licensing_notes', (one) => void one.increments());
-      expect(await countSince(db, extent)).toMatchObject({ licenses: 2, orders: 0 });
+      expect(await countRowsSince(db, extent)).toMatchObject({ licenses: 2, orders: 0 });
       await db.destroy();
 
       await readBackTables(config, file);
@@ -274,7 +280,7 @@ describe('the tables, saved and read back', () => {
       try {
         expect(await ownTables(again)).toEqual(before);
         expect(await again('jos_licensing_licenses').select()).toEqual(license);
-        expect(await countSince(again, extent)).toMatchObject({ licenses: 0 });
+        expect(await countRowsSince(again, extent)).toMatchObject({ licenses: 0 });
         expect(await again.schema.hasTable('jos_other')).toBe(true);
       } finally {
         await again.destroy();
@@ -303,7 +309,7 @@ describe('the tables, saved and read back', () => {
     expect(readFileSync(file, 'utf8')).toBe('of root');
   });
 
-  test('a file that is not complete drops nothing', async () => {
+  test('an incomplete file drops nothing', async () => {
     const database = (await createMariaDbDatabase()).split('/').at(-1)!;
     const settings = {
       LICENSING_ENV_FILE: '/dev/null',

@@ -5,16 +5,16 @@ import {
   CUSTOMER_CODE_LIFETIME_MS,
   findCode,
   OPERATOR_CODE_LIFETIME_MS,
-  useCode,
+  consumeCode,
   type OperatorCode,
 } from '../../src/access/one-time-codes';
 import {
   openOperatorSession,
-  openSession,
+  createSession,
   readSession,
   type IsAccountIn,
   endSession,
-  isFresh,
+  isRecentSignIn,
 } from '../../src/access/sessions';
 import { requestCustomerLink, requestOperatorLink } from '../../src/access/link-requests';
 import { addOperator, operatorCodeFor } from '../../src/access/operators';
@@ -28,7 +28,7 @@ import { rekey } from '../../src/licensing/license-keys';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { ONE_KIND, giveLicense, givePlan, migrateNew, newPlace, rows, testConfig } from '../support/service';
 
-/** Signing in by one-time links and tokens, without the pages. */
+/** Signing in with one-time links and tokens, without the pages. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 const MINUTE = 60_000;
@@ -59,12 +59,12 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   afterAll(() => db.destroy());
 
   describe('a one-time code', () => {
-    it('is used once, also by 20 at the same time', async () => {
+    it('is used once, even by 20 at the same time', async () => {
       const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
       expect(code).toMatch(/^[\w-]{43}$/);
       expect(await findCode(db, 'operator', code, NOW)).toEqual(ROOT);
       expect(await findCode(db, 'customer', code, NOW)).toBeUndefined();
-      expect(await useCode(db, 'customer', code, NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'customer', code, NOW)).toBeUndefined();
       const stored = JSON.stringify(await db('licensing_one_time_codes'));
       expect(stored).not.toContain(code);
       const used = await Promise.all(
@@ -74,17 +74,17 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await findCode(db, 'operator', code, NOW)).toBeUndefined();
     });
 
-    it('ends after ten minutes or an hour, and is then like a made-up one', async () => {
+    it('expires after ten minutes or an hour, and is then like an invented one', async () => {
       const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
       expect(await findCode(db, 'operator', code, after(10 * MINUTE - 1_000))).toEqual(ROOT);
-      expect(await useCode(db, 'operator', code, after(10 * MINUTE))).toBeUndefined();
-      expect(await useCode(db, 'operator', 'made-up', NOW)).toBeUndefined();
-      expect(await useCode(db, 'operator', 'A'.repeat(43), NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'operator', code, after(10 * MINUTE))).toBeUndefined();
+      expect(await consumeCode(db, 'operator', 'made-up', NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'operator', 'A'.repeat(43), NOW)).toBeUndefined();
       const ann = { kind: 'customer', email: 'ann@example.com' } as const;
       const mailed = await createCode(db, ann, CUSTOMER_CODE_LIFETIME_MS, NOW);
-      expect(await useCode(db, 'customer', mailed, after(59 * MINUTE))).toEqual(ann);
+      expect(await consumeCode(db, 'customer', mailed, after(59 * MINUTE))).toEqual(ann);
       const nobodys = await createCode(db, { ...ann, email: 'eve@example.com' }, HOUR, NOW);
-      expect(await useCode(db, 'customer', nobodys, NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'customer', nobodys, NOW)).toBeUndefined();
       expect(JSON.stringify(await db('licensing_one_time_codes'))).not.toContain('@');
     });
   });
@@ -93,10 +93,10 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     const isIn: IsAccountIn = () => Promise.resolve(true);
     const read = (cookie: string, now: Date, isAccountIn = isIn) =>
       readSession(db, 'operator', cookie, now, isAccountIn);
-    const open = (now = NOW) => openSession(db, ROOT, now);
+    const open = (now = NOW) => createSession(db, ROOT, now);
     const caller = { scope: 'write', name: 'x', tokenId: null, joomlaUserId: null, credential: '' } as const;
 
-    it('is found by its cookie alone, which is not stored', async () => {
+    it('is found only by its cookie, which is not stored', async () => {
       const { cookie, session } = await open();
       expect(session.caller).toEqual({
         ...{ scope: 'write', name: 'root', actor: 'operator:root', tokenId: null, joomlaUserId: null },
@@ -110,7 +110,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(JSON.stringify(await rows(db, 'sessions'))).not.toContain(cookie);
     });
 
-    it('ends when it is left for 30 minutes, after 12 hours, and by signing out', async () => {
+    it('ends after 30 minutes without use, after 12 hours, and by signing out', async () => {
       const idle = await open();
       expect(await read(idle.cookie, after(29 * MINUTE))).toMatchObject({ expiresAt: after(59 * MINUTE) });
       expect(await read(idle.cookie, after(58 * MINUTE))).toHaveProperty('caller');
@@ -124,7 +124,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await read(out.cookie, NOW)).toBe('ended');
     });
 
-    it('writes its use at most once a minute', async () => {
+    it('records its use at most once a minute', async () => {
       const { cookie, session } = await open();
       const usedAt = async () =>
         (await rows<{ id: number; used_at: string }>(db, 'sessions')).find(({ id }) => id === session.id)
@@ -137,14 +137,14 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
     it('is replaced by signing in again, and is fresh for an hour', async () => {
       const first = await open();
-      expect(isFresh(first.session, after(HOUR - 1))).toBe(true);
-      expect(isFresh(first.session, after(HOUR))).toBe(false);
+      expect(isRecentSignIn(first.session, after(HOUR - 1))).toBe(true);
+      expect(isRecentSignIn(first.session, after(HOUR))).toBe(false);
       const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, after(MINUTE));
       const replaces = first.cookie;
       const again = await openOperatorSession(db, { code }, after(MINUTE), { replaces });
       expect(again).toMatchObject({ session: { signedInAt: after(MINUTE) } });
       expect(await read(first.cookie, after(MINUTE))).toBe('ended');
-      // A code that does not sign in leaves the session.
+      // A code that does not sign in keeps the session.
       const other = await open();
       expect(await openOperatorSession(db, { code }, NOW, { replaces: other.cookie })).toEqual({
         refused: 'CODE',
@@ -178,7 +178,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
     it('ends with the right of the Joomla account', async () => {
       const by = { caller: { ...caller, actor: 'joomla:ann', joomlaUserId: 7 } };
-      const opened = await openSession(db, { kind: 'operator', ...by }, NOW);
+      const opened = await createSession(db, { kind: 'operator', ...by }, NOW);
       const asked: number[] = [];
       const answer = (isIn: boolean) => (id: number) => (asked.push(id), Promise.resolve(isIn));
       expect(await read(opened.cookie, NOW, answer(true))).toHaveProperty('caller.actor', 'joomla:ann');
@@ -195,7 +195,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         { key_digest: string },
       ];
       const opened = { kind: 'customer', by: 'key', licenseId: license.id, keyDigest } as const;
-      const { cookie, session } = await openSession(db, opened, NOW);
+      const { cookie, session } = await createSession(db, opened, NOW);
       expect(await read(cookie, after(29 * MINUTE))).toEqual(session);
       expect(session).toMatchObject({
         by: 'key',
@@ -210,14 +210,14 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
     it('by mail lasts two hours at most, and ends with the last licence of the address', async () => {
       const mail = { kind: 'customer', by: 'mail', email: 'ann@example.com' } as const;
-      const { cookie, session } = await openSession(db, mail, NOW);
+      const { cookie, session } = await createSession(db, mail, NOW);
       expect(session).toMatchObject({ by: 'mail', email: mail.email });
       for (let at = 0; at < 2 * HOUR; at += 20 * MINUTE)
         expect(await read(cookie, after(at))).toMatchObject({ by: 'mail', email: mail.email });
       expect(await read(cookie, after(2 * HOUR))).toBe('ended');
-      const idle = await openSession(db, mail, NOW);
+      const idle = await createSession(db, mail, NOW);
       expect(await read(idle.cookie, after(30 * MINUTE))).toBe('ended');
-      const erased = await openSession(db, mail, NOW);
+      const erased = await createSession(db, mail, NOW);
       await setCustomer(db, license.id, 'bob@example.com', { actor: 'operator:test', now: NOW });
       expect(await read(erased.cookie, NOW)).toBe('ended');
       expect(JSON.stringify(await rows(db, 'sessions'))).not.toContain('@');
@@ -240,12 +240,12 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const minutes = (Date.parse(link.expires_at) - before) / MINUTE;
       expect(minutes).toBeGreaterThan(9.9);
       expect(minutes).toBeLessThan(10.5);
-      const found = await useCode(db, 'operator', code, new Date());
+      const found = await consumeCode(db, 'operator', code, new Date());
       expect(found).toMatchObject({ scope: 'write', operatorId: null, actor: `operator:${found?.name}` });
-      expect(await useCode(db, 'operator', code, new Date())).toBeUndefined();
+      expect(await consumeCode(db, 'operator', code, new Date())).toBeUndefined();
     });
 
-    it('takes another address and scope', async () => {
+    it('accepts another address and scope', async () => {
       const args = ['sign-in', '--base-url', 'http://127.0.0.1:3080/', '--scope', 'read'];
       const { code, stdout, stderr } = await shop.run(args);
       expect(code).toBe(0);
@@ -255,7 +255,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(found?.scope).toBe('read');
     });
 
-    it('says how to name the address when it is not known', async () => {
+    it('explains how to name the address if it is unknown', async () => {
       const installed = operator({ ...settings, LICENSING_LISTEN: 'unix:/run/licensing/1/http.sock' });
       const { code, stdout, stderr } = await installed.run(['sign-in', '--json']);
       expect([code, JSON.parse(stdout)]).toEqual([
@@ -270,7 +270,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         expect(await shop.run(['sign-in', ...wrong])).toMatchObject({ code: 2, stdout: '' });
     });
 
-    it('leads to this machine in a trial without a site', async () => {
+    it('names this machine in a trial without a site', async () => {
       const trial = operator({ ...settings, LICENSING_LISTEN: '127.0.0.1:3081' });
       const { code, stdout, stderr } = await trial.run(['sign-in']);
       if (kind !== 'SQLite') return expect([code, stdout]).toEqual([1, '']);
@@ -280,7 +280,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect((await elsewhere.run(['sign-in'])).code).toBe(1);
     });
 
-    it('adds, lists and removes operators, whose sessions end', async () => {
+    it('adds, lists and removes operators, whose sessions then end', async () => {
       const added = await shop.json(['operator', 'add', 'Jane Roe <Jane@Example.com>']);
       expect(added).toEqual({
         id: expect.any(Number),
@@ -303,9 +303,9 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await read()).toMatchObject({ caller: { actor: 'operator:jane@example.com', scope: 'read' } });
       expect(await shop.json(['operator', 'remove', 'jane@example.com'])).toEqual(added);
       expect(await read()).toBe('ended');
-      expect(await useCode(db, 'operator', left, NOW)).toBeUndefined();
+      expect(await consumeCode(db, 'operator', left, NOW)).toBeUndefined();
       expect(await operatorCodeFor(db, 'jane@example.com')).toBeUndefined();
-      // An operator of the same address is another.
+      // A new operator with the same address does not get the old session.
       await shop.json(['operator', 'add', 'jane@example.com']);
       expect(await read()).toBe('ended');
       await shop.json(['operator', 'remove', 'jane@example.com']);
@@ -315,12 +315,12 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     });
   });
 
-  describe('a link that is asked for', () => {
+  describe('a requested link', () => {
     const queued: object[] = [];
     const queue = (_: unknown, request: object) => Promise.resolve(queued.push(request));
     beforeEach(() => void queued.splice(0));
 
-    it('is mailed to operators alone, three times an hour', async () => {
+    it('is mailed only to operators, three times an hour', async () => {
       const email = 'mail@example.com';
       const ask = (text: string, now: Date) => requestOperatorLink(db, text, { now, queue });
       await Promise.all([ask('nobody@example.com', NOW), ask('no address', NOW)]);
@@ -334,7 +334,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(queued).toHaveLength(6);
     });
 
-    it('has the same statements and time for a customer and for nobody', async () => {
+    it('runs the same statements in the same time for a customer and for an unknown address', async () => {
       await giveLicense(db, await givePlan(db), { customer: 'carl@example.com' }, NOW);
       const ask = async (email: string) => {
         const statements: string[] = [];

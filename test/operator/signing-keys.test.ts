@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { examineFromWithin } from '../../src/doctor/examine';
+import { runInProcessChecks } from '../../src/doctor/examine';
 import type { Examined } from '../../src/doctor/finding';
 import { OPERATORS } from '../../src/texts/operators/languages';
 import { readConfig, type Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
-import { listSigningKeys } from '../../src/licensing/signing-keys';
+import { listKeysInUse } from '../../src/licensing/signing-keys';
 import { table, type Db } from '../../src/store/engine/database';
 import { startManaged, type Managed } from '../support/manage';
 import { operator } from '../support/operator';
@@ -15,7 +15,7 @@ import { ONE_KIND, givePlan, newPlace, PREFIX } from '../support/service';
 import { openMigrated } from '../support/service-process';
 import { customerClient, pagesClient } from '../pages/support/session';
 
-/** Signing keys by the command, the operator's API and the pages, and what the pages say of a held site. */
+/** Signing keys in the command, the operator's API and the pages, and a held site on the pages. */
 
 const YEAR = new Date().getUTCFullYear();
 
@@ -38,12 +38,12 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
 
   const doctor = async (more: Settings = {}) => {
     const config = readConfig({ LICENSING_ENV_FILE: '/dev/null', ...settings, ...more });
-    const findings = await examineFromWithin(config, db, () => new Date());
+    const findings = await runInProcessChecks(config, db, () => new Date());
     const { state, say } = findings.find(({ id }) => id === 'SIGNING_KEYS') as Examined;
     return { state, en: say(OPERATORS.en.doctor), de: say(OPERATORS.de.doctor) };
   };
 
-  test('add, list and retire; never anything private', async () => {
+  test('add, list and retire never show a private key', async () => {
     const { run, json } = operator(settings);
     expect(await run(['signing-key', 'list'])).toMatchObject({
       code: 0,
@@ -100,7 +100,7 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
     expect((await run(['signing-key', 'list'])).stdout).toMatch(/-1 +compromised /);
   });
 
-  test('with another secret, the list and the doctor say so', async () => {
+  test('with another secret, the list and the doctor warn', async () => {
     const other = { LICENSING_KEY_SECRET: randomBytes(32).toString('base64') };
     const { code, stderr } = await operator({ ...settings, ...other }).run(['signing-key', 'list']);
     expect([code, stderr]).toEqual([0, expect.stringContaining('another LICENSING_KEY_SECRET')]);
@@ -143,11 +143,11 @@ describe('over HTTP', () => {
       state: 'retired',
     });
     const text = JSON.stringify(await read.all('/signing-keys'));
-    const [{ sealed } = { sealed: null }] = await listSigningKeys(service.db);
+    const [{ sealed } = { sealed: null }] = await listKeysInUse(service.db);
     expect(text).not.toContain(sealed);
   });
 
-  test('by the pages, after signing in again', async () => {
+  test('with the pages, after signing in again', async () => {
     const client = await pagesClient(service);
     expect((await client.get('/system')).html).toContain('2026-2 signs.');
     const list = await client.get('/signing-keys');
@@ -174,7 +174,7 @@ describe('over HTTP', () => {
     expect((await client.get('/signing-keys/new')).location).toMatch(/^\/sign-in/);
   });
 
-  test('a held site: the customer’s page refuses, lists show until when, the operator frees it', async () => {
+  test('a held site: the customer’s page refuses, lists show the date, and the operator frees it', async () => {
     const { db, clock, write } = service;
     const planId = await givePlan(db, { freeStaging: true }, clock.now);
     const customer = 'held@example.com';

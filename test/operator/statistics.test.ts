@@ -13,17 +13,17 @@ import {
   countAllLicenses,
   countLicensesByPlan,
   readStatistics,
-  sumUp,
+  aggregateNewRows,
   type DayStatistics,
 } from '../../src/figures/statistics';
 import { startHousekeeping } from '../../src/runner/housekeeping';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { findLicense, type License } from '../../src/store/licenses/licenses';
-import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
+import { acquireOrRenewLease, releaseLease, type Lease } from '../../src/store/leases';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
-import { moveIn } from '../../src/transfer/moving/run';
+import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
   createMariaDbDatabase,
@@ -86,22 +86,22 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     });
   }
 
-  /** Sums as an instance does that finds the lease free. */
+  /** Sums up like an instance that finds the lease free. */
   async function sum(on = db, lease = LEASES[0]!): Promise<void> {
-    if (await holdLease(on, lease, clock.now)) await sumUp(on, lease, now);
+    if (await acquireOrRenewLease(on, lease, clock.now)) await aggregateNewRows(on, lease, now);
   }
 
   const days = async (productId?: number, of = db): Promise<DayStatistics[]> =>
     (await readStatistics(of, { ...RANGE, productId }, clock.now)).days;
 
   const csv = (keys: string[], planId: number) =>
-    moveIn(db, {
+    moveLicensesIn(db, {
       ...{ source: anyCsv, file: Readable.from([Buffer.from(['key', ...keys].join('\n'))]) },
       table: { map: new Map(), ignore: [], product: '42', plan: String(planId) },
       ...{ dryRun: false, secret: undefined, actor: 'operator:test', now: clock.now },
     });
 
-  test('are those of a model, whoever sums whenever, and stay when the access log is pruned', async () => {
+  test('match a model, whichever instance sums at any time, and stay when the access log is pruned', async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const random = randomNumbers(seed);
     const pick = <T>(from: T[]): T => from[Math.floor(random() * from.length)]!;
@@ -154,7 +154,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
           now: clock.now,
           actor: 'customer:198.51.100.1',
         };
-        // Repeated changes of an activation share an event.
+        // Repeated changes of an activation share one event.
         const identifier = pick(['one.example', 'two.example']);
         await ledger.activate({ ...claim, identifier });
         await ledger.deactivate({ ...claim, identifier });
@@ -180,12 +180,12 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
       () => sum(),
       () => sum(second, LEASES[1]),
       () => Promise.all([sum(), sum(second, LEASES[1])]),
-      // Long enough for a lease to end.
+      // Long enough for a lease to expire.
       () => Promise.resolve((clock.now = new Date(clock.now.getTime() + 60_000))),
     ];
     await issue();
     for (const day of DAYS) {
-      // The last hour before midnight too, in which a row begins that is counted on after it.
+      // Includes the last hour before midnight, when a row begins that is still counted on after midnight.
       for (const hour of ['00:10', '12:00', '23:50']) {
         clock.now = new Date(Math.max(clock.now.getTime(), Date.parse(`${day}T${hour}:00Z`)));
         for (let i = 0; i < 12; i++) await pick(actions)();
@@ -215,44 +215,43 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     await expectModel();
   });
 
-  test('are counted once when the holder is stopped in a backlog and another takes over', async () => {
+  test('are counted once if the holder is stopped in a backlog and another takes over', async () => {
     const planId = await givePlan(db);
     const keys = Array.from({ length: 1_200 }, (_, i) => `imported-key-${i}`);
     await csv(keys, planId);
-    expect(await holdLease(db, LEASES[0]!, clock.now)).toBe(true);
-    const stalled = sumUp(db, LEASES[0]!, now, async () => {
-      // It hangs for so long that it loses the lease, and goes on then.
-      expect(await holdLease(second, LEASES[1]!, clock.now)).toBe(false);
+    expect(await acquireOrRenewLease(db, LEASES[0]!, clock.now)).toBe(true);
+    const stalled = aggregateNewRows(db, LEASES[0]!, now, async () => {
+      // The first holder hangs until it has lost the lease, and then continues.
+      expect(await acquireOrRenewLease(second, LEASES[1]!, clock.now)).toBe(false);
       clock.now = new Date(clock.now.getTime() + 60_000);
-      expect(await holdLease(second, LEASES[1]!, clock.now)).toBe(true);
+      expect(await acquireOrRenewLease(second, LEASES[1]!, clock.now)).toBe(true);
       await sleep(1);
       return true;
     });
     expect(await stalled).toBe(false);
     expect((await days())[0]).toMatchObject({ imported: 500 });
-    expect(await sumUp(second, LEASES[1]!, now)).toBe(true);
+    expect(await aggregateNewRows(second, LEASES[1]!, now)).toBe(true);
     expect((await days())[0]).toMatchObject({ imported: 1_200, issued: 0 });
   });
 
-  test('a lease belongs to one instance until it ends, is given back, or was taken by a wrong clock', async () => {
+  test('a lease belongs to one instance until it expires, is released, or was taken by a wrong clock', async () => {
     const [a, b] = LEASES as [Lease, Lease];
     const later = (seconds: number) => new Date(clock.now.getTime() + seconds * 1_000);
-    expect((await Promise.all([holdLease(db, a, now()), holdLease(second, b, now())])).sort()).toEqual([
-      false,
-      true,
-    ]);
+    expect(
+      (await Promise.all([acquireOrRenewLease(db, a, now()), acquireOrRenewLease(second, b, now())])).sort(),
+    ).toEqual([false, true]);
     const [{ holder } = {}] = await db(table(db, 'leases'));
     const [own, other] = holder === 'a' ? [a, b] : [b, a];
-    expect(await holdLease(db, other, later(20))).toBe(false);
-    expect(await holdLease(db, own, later(20))).toBe(true);
-    expect(await holdLease(db, other, later(40))).toBe(false);
-    expect(await holdLease(db, other, later(45))).toBe(true);
-    expect(await holdLease(db, own, later(46))).toBe(false);
-    expect(await holdLease(db, own, later(-24 * 60 * 60))).toBe(true);
+    expect(await acquireOrRenewLease(db, other, later(20))).toBe(false);
+    expect(await acquireOrRenewLease(db, own, later(20))).toBe(true);
+    expect(await acquireOrRenewLease(db, other, later(40))).toBe(false);
+    expect(await acquireOrRenewLease(db, other, later(45))).toBe(true);
+    expect(await acquireOrRenewLease(db, own, later(46))).toBe(false);
+    expect(await acquireOrRenewLease(db, own, later(-24 * 60 * 60))).toBe(true);
     await releaseLease(second, other);
-    expect(await holdLease(db, other, later(-24 * 60 * 60))).toBe(false);
+    expect(await acquireOrRenewLease(db, other, later(-24 * 60 * 60))).toBe(false);
     await releaseLease(db, own);
-    expect(await holdLease(db, other, later(-24 * 60 * 60))).toBe(true);
+    expect(await acquireOrRenewLease(db, other, later(-24 * 60 * 60))).toBe(true);
   });
 
   test('show licences by live status, and the ends of active ones by month', async () => {
@@ -268,7 +267,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     const third = await givePlan(db);
     await give(null, third);
     clock.now = new Date('2026-11-21T00:00:00Z');
-    await holdLease(db, LEASES[0]!, clock.now);
+    await acquireOrRenewLease(db, LEASES[0]!, clock.now);
     expect(await countAllLicenses(second, LEASES[1]!, now)).toBe(false);
     for (let i = 0; i < 2; i++) expect(await countAllLicenses(db, LEASES[0]!, now)).toBe(true);
     const all = await readStatistics(db, {}, clock.now);
@@ -322,7 +321,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
       await expect(read(from, to)).rejects.toMatchObject({ code: 'INVALID_REQUEST', field });
   });
 
-  test('leave out checks of downloads, and begin with what was there before them', async () => {
+  test('leave out dry runs of downloads, and include rows that an earlier version wrote', async () => {
     const planId = await givePlan(db, {}, clock.now);
     const { id } = await giveLicense(db, planId, {}, clock.now);
     const license = (await findLicense(db, id))!;
@@ -332,11 +331,11 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
         ...{ ip: '198.51.100.1', client: '198.51.100.1', userAgent: 'Joomla/5' },
       });
     await accessLog.flush();
-    // Clients may name products without end.
+    // Clients can send any number of product ids.
     access(undefined, 999, 'LICENSE_NOT_FOUND');
     access(license, 998, 'PRODUCT_MISMATCH');
     await accessLog.flush();
-    // As an earlier version wrote and counted them.
+    // An earlier version wrote and counted these rows.
     const old = {
       at: '2026-11-20 08:00:00',
       endpoint: 'download',
@@ -355,7 +354,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     expect(await db(table(db, 'daily_sums')).whereNotIn('product_id', [0, 42])).toEqual([]);
   });
 
-  test('are kept by a service, which gives the work back when it stops', async () => {
+  test('are kept up by a service, which releases its lease when it stops', async () => {
     await giveLicense(db, await givePlan(db), {}, clock.now);
     const service = await startTestService(settings, clock.now);
     await eventually(async () =>
@@ -366,7 +365,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     expect(await db(table(db, 'leases'))).toEqual([]);
   });
 
-  test('come with the history of an export', async () => {
+  test('are restored with the history of an export', async () => {
     const planId = await givePlan(db, {}, clock.now);
     const { id } = await giveLicense(db, planId, {}, clock.now);
     await csv(['imported-key-1'], planId);
@@ -395,7 +394,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
   });
 });
 
-/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
+/** Returns a generator of numbers from 0 to 1, which are the same for the same seed (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -406,7 +405,7 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-/** What the statistics must show, kept as it happens. */
+/** Makes a model of the expected statistics, which is updated with each action. */
 function createModel(all: string[]) {
   const figures = new Map<number | undefined, Map<string, DayStatistics>>();
   const refused = new Set<string>();

@@ -17,7 +17,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Settings that are stored in the database: by the API, in every instance, and in the command. */
+/** Settings that are stored in the database: through the API, in every instance, and in the command. */
 
 const KEY_SECRET = Buffer.alloc(32, 7).toString('base64');
 const PUBLIC_URL = 'https://shop.example';
@@ -56,7 +56,7 @@ const mailUrl = (password = MAIL_PASSWORD, port = mailServer.port) =>
 const settingsOf = async (client = api): Promise<Record<string, Thing>> =>
   Object.fromEntries(((await client.ok('GET /settings')) as Thing[]).map((row) => [row.name as string, row]));
 
-test('a change acts in another instance and in the command, and null returns to the default', async () => {
+test('a change takes effect in another instance and in the command, and null restores the default', async () => {
   const there = manageClient(other.url, api.token);
   expect((await settingsOf()).shop_name).toMatchObject({ value: null, source: 'default', changed_by: null });
   const changed = await api.ok('PATCH /settings', { shop_name: 'Acme', manage_rate_limit: 5_000 });
@@ -84,7 +84,7 @@ test('a change acts in another instance and in the command, and null returns to 
   expect([code, stderr]).toEqual([2, expect.stringContaining('must be >= 1')]);
 });
 
-test('a limit acts while the service runs', async () => {
+test('a limit takes effect while the service runs', async () => {
   const settings = { ...environment, LICENSING_RATE_LIMIT: '' };
   const service = await startTestService(settings);
   try {
@@ -100,7 +100,7 @@ test('a limit acts while the service runs', async () => {
   }
 });
 
-test('a variable that is set later wins, is shown as such, and is not changed here', async () => {
+test('a variable that is set later wins, is shown as the source, and cannot be changed here', async () => {
   await api.ok('PATCH /settings', { mail_language: 'de', token_days: 20 });
   const settings = { ...environment, LICENSING_MAIL_LANGUAGE: 'en', LICENSING_TOKEN_DAYS: '7' };
   const service = await startTestService(settings);
@@ -125,7 +125,7 @@ test('a variable that is set later wins, is shown as such, and is not changed he
   await api.ok('PATCH /settings', { mail_language: null, token_days: null });
 });
 
-test("values go by the environment's own rules", async () => {
+test("values follow the rules of the environment's variables", async () => {
   const refused = (body: object, field: string) =>
     api.refused('PATCH /settings', body, 'INVALID_REQUEST', field);
   expect(await refused({ rate_window: 86_401 }, 'rate_window')).toContain('86400');
@@ -149,7 +149,7 @@ describe('a mail server', () => {
     await api.ok('PATCH /settings', { mail_url: null });
   });
 
-  test('is tried before it is saved, and saved all the same when that is asked for', async () => {
+  test('is tried before it is saved, and saved anyway on request', async () => {
     const wrong = await api.refused(
       'PATCH /settings',
       { mail_url: mailUrl('wrong') },
@@ -177,7 +177,7 @@ describe('a mail server', () => {
     );
   });
 
-  test('that was stored sends at once, in every instance, and a corrected one too', async () => {
+  test('that was stored sends at once in every instance, and so does a corrected one', async () => {
     const planId = await givePlan(one.db);
     const license = await giveLicense(one.db, planId, { customer: 'jane@example.com', key: undefined });
     await api.refused(`POST /licenses/${license.id}/mails`, {}, 'CONFLICT');
@@ -188,7 +188,7 @@ describe('a mail server', () => {
     const { run } = operator(environment);
     expect((await run(['mail', 'test', 'shell@example.com'])).code).toBe(0);
     expect(mailServer.received).toHaveLength(2);
-    // As the URL is shown, the stored password stays at its server.
+    // With the URL as it is shown, the stored password is kept for the same server.
     await api.ok('PATCH /settings', { mail_url: mailUrl('***') });
     await api.ok('POST /settings/test-mail', { to: 'seller@example.com' });
     expect(mailServer.received).toHaveLength(3);
@@ -209,7 +209,7 @@ describe('a mail server', () => {
       redirect: 'manual',
     });
     expect(asked.status).toBeLessThan(400);
-    // An instance that does not know the new server yet tries once at the former one, and again after half a minute.
+    // An instance that does not know the new server yet tries once with the old one, and again after half a minute.
     await eventually(() => {
       for (const { clock } of [one, other]) clock.now = new Date(clock.now.getTime() + 1_000);
       expect(mailServer.received.map(({ to }) => to)).toContainEqual(['jane@example.com']);
@@ -220,7 +220,7 @@ describe('a mail server', () => {
     expect(refused).toContain('refused the user or the password');
   });
 
-  test('is repeated only in what it says as a mail server', async () => {
+  test('is quoted only if it answers like a mail server', async () => {
     const ssh = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6 inside\r\n'));
     await new Promise<void>((resolve) => ssh.listen(0, '127.0.0.1', resolve));
     const { port } = ssh.address() as AddressInfo;
@@ -229,7 +229,7 @@ describe('a mail server', () => {
     ssh.close();
   });
 
-  test('whose password is stored sealed: no export, answer, page or log has it', async () => {
+  test('has its password stored sealed: no export, answer, page or log contains it', async () => {
     await api.ok('PATCH /settings', { mail_url: mailUrl() });
     const stored = (await one.db('licensing_settings')) as Thing[];
     expect(stored.find(({ name }) => name === 'mail_url')).toMatchObject({ value: null });
@@ -241,7 +241,7 @@ describe('a mail server', () => {
       expect(all).not.toContain(password);
   });
 
-  test('with a password is refused without LICENSING_KEY_SECRET, with what to do', async () => {
+  test('with a password is refused without LICENSING_KEY_SECRET, with the remedy', async () => {
     const service = await startTestService({ ...environment, LICENSING_KEY_SECRET: '' });
     try {
       const client = manageClient(service.url, api.token);
@@ -265,7 +265,7 @@ describe('a mail server', () => {
   });
 });
 
-test('the picture is sent, served with its type, replaced and removed', async () => {
+test('the picture is uploaded, served with its type, replaced and removed', async () => {
   const logo = () => fetch(`${other.url}${PREFIX}/pages/my/logo`);
   expect((await logo()).status).toBe(404);
   const png = { headers: { 'Content-Type': 'image/png' } };
@@ -297,7 +297,7 @@ test('the picture is sent, served with its type, replaced and removed', async ()
   await eventually(async () => expect((await logo()).status).toBe(404));
 });
 
-test('an export has the settings without the mail server, and an import takes them over', async () => {
+test('an export has the settings except the mail server, and an import takes them over', async () => {
   const png = { headers: { 'Content-Type': 'image/png' } };
   await api.ok('PATCH /settings', {
     shop_name: 'Acme',
@@ -320,7 +320,7 @@ test('an export has the settings without the mail server, and an import takes th
   await api.ok('DELETE /settings/picture', undefined, 204);
 });
 
-test('an import leaves out what could not be set here, the mail server too, and says so', async () => {
+test('an import leaves out settings that could not be set here, such as the mail server, and says so', async () => {
   const there = operator({ ...(await newPlace('SQLite')), LICENSING_KEY_SECRET: KEY_SECRET });
   await there.json(['migrate']);
   await there.json(['settings', 'set', 'grace_days', '5']);
@@ -385,7 +385,7 @@ test('an import leaves out what could not be set here, the mail server too, and 
 describe('texts of mails', () => {
   const text = 'Ihr Schlüssel für {product}\n\nHier ist er:\n\n{key}\n\n<b>{shop}</b>';
 
-  test('are set, previewed with what they say escaped, mailed and reset', async () => {
+  test('are set, previewed with escaped values, mailed and reset', async () => {
     const before = await api.ok('GET /mail-texts/license_key/de');
     expect(before).toMatchObject({ source: 'built_in', placeholders: expect.arrayContaining(['{key}']) });
     const preview = await api.ok('POST /mail-texts/license_key/de/preview', { text });
@@ -406,7 +406,7 @@ describe('texts of mails', () => {
     expect(await api.ok('GET /mail-texts/license_key/de')).toEqual(before);
   });
 
-  test('with an unknown placeholder are refused with its line, and without the key too', async () => {
+  test('with an unknown placeholder or without the key are refused, with the line', async () => {
     const set = (wrong: string) =>
       api.refused('PUT /mail-texts/license_key/en', { text: wrong }, 'INVALID_REQUEST', 'text');
     expect(await set('Your key\n\n{key}\n{kye}')).toContain('it has {kye} in line 4');
@@ -415,7 +415,7 @@ describe('texts of mails', () => {
     await api.refused('GET /mail-texts/operator/en', undefined, 'NOT_FOUND');
   });
 
-  test('in a file win over a stored one', async () => {
+  test('in a file win over a stored text', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'test.en.txt'), 'Of a file\n\nFrom {shop}.');
     const { json, run } = operator({ ...environment, LICENSING_MAIL_TEXTS_DIR: folder });

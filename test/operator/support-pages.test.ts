@@ -2,22 +2,22 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { editProduct } from '../../src/licensing/catalogue';
-import { keepFigures } from '../../src/figures/kept-figures';
+import { refreshFigures } from '../../src/figures/kept-figures';
 import { CUSTOMERS } from '../../src/texts/customers/languages';
 import type { ReplyCase } from '../../src/texts/customers/reply';
 import { OPERATOR_LANGUAGES, OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState, renew } from '../../src/licensing/lifecycle';
-import { sumUp } from '../../src/figures/statistics';
-import { holdLease } from '../../src/store/leases';
+import { aggregateNewRows } from '../../src/figures/statistics';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
-import { find, type FindResult } from '../../src/support/find';
-import { needsYou, refusalsByReason } from '../../src/overview/needs-you';
+import { searchByText, type FindResult } from '../../src/support/search';
+import { listActionItems, refusalsByReason } from '../../src/overview/action-items';
 import { remedyOf } from '../../src/support/remedy';
 import { writeReply, type Reply } from '../../src/support/reply';
-import { sortAnswer } from '../../src/support/sorted-answer';
-import { worksNow, type WorksNow } from '../../src/support/works-now';
-import { whatHappened, type Entry } from '../../src/support/what-happened';
+import { groupFindings } from '../../src/support/grouped-findings';
+import { currentAccess, type CurrentAccess } from '../../src/support/current-access';
+import { requestHistory, type HistoryEntry } from '../../src/support/request-history';
 import { explain, type WhyAnswer } from '../../src/support/why';
 import { packageFileName } from '../../src/packages/package-files';
 import { insertAccesses } from '../../src/store/access-log';
@@ -36,7 +36,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** What the pages tell a seller about a licence, of requests made over HTTP. */
+/** The pages' explanations of a licence for a seller, after requests over HTTP. */
 
 const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
 const ZONE = 'Europe/Berlin';
@@ -64,7 +64,7 @@ test('days, times and numbers are written the same way on any machine', () => {
   expect(de.duration('18m')).toBe('18 Monate');
 });
 
-test('what Joomla says has a meaning and a way out in both languages', () => {
+test("each of Joomla's messages has a meaning and a remedy in both languages", () => {
   const [english, german] = OPERATOR_LANGUAGES.map((one) => OPERATORS[one].joomlaSays);
   expect(Object.keys(english!)).toEqual(Object.keys(german!));
   const rows = Object.values(english!);
@@ -73,7 +73,7 @@ test('what Joomla says has a meaning and a way out in both languages', () => {
   expect(new Set(rows.map(({ says }) => says)).size).toBe(rows.length);
 });
 
-/** No shell command, nothing that was not filled in. */
+/** Expects a text without shell commands and without unfilled values. */
 function expectPlain(text: string): void {
   expect(text).not.toMatch(/licensing |undefined|null|NaN|\{|\[object|LICENSING_/);
   expect(text).not.toBe('');
@@ -131,7 +131,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return status;
   }
 
-  /** Accesses are written shortly after their answers: who reads them waits, once for all before. */
+  /** Waits for all accesses so far, because they are recorded shortly after their answers. */
   const written = () => eventually(async () => expect(await countTimes(service.db, 'access_log')).toBe(sent));
 
   const asked = (language: OperatorLanguage, now = NOW) => ({
@@ -141,30 +141,30 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
 
   async function search(about: string, language: OperatorLanguage): Promise<FindResult> {
     await written();
-    return find(service.db, about, asked(language));
+    return searchByText(service.db, about, asked(language));
   }
 
   interface Told {
     answer: WhyAnswer;
-    happened: Entry[];
+    happened: HistoryEntry[];
     reply: Reply;
     remedy: ReturnType<typeof remedyOf>;
-    works: WorksNow;
+    works: CurrentAccess;
   }
 
-  /** All that the licence's page says, in one language. */
+  /** Returns all texts of the licence's page in one language. */
   async function tell(id: number, language: OperatorLanguage, about = `id:${id}`, now = NOW): Promise<Told> {
     await written();
     const answer = await explain(service.db, about, asked(language, now));
     const license = (await findLicense(service.db, id))!;
-    const happened = whatHappened(sortAnswer(answer), {
+    const happened = requestHistory(groupFindings(answer), {
       language,
       now,
       zone: ZONE,
       keyHints: [license.keyHint],
     });
     const product = await findProduct(service.db, license.product.id);
-    const reply = writeReply(sortAnswer(answer), happened, {
+    const reply = writeReply(groupFindings(answer), happened, {
       language,
       now,
       license,
@@ -172,8 +172,8 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       upgradeUrl: (await findPlan(service.db, license.plan.id))?.upgradeUrl,
       shopName: 'Example Shop Ltd',
     });
-    const remedy = remedyOf(sortAnswer(answer), { license, planDuration: '1y', language, now });
-    const works = worksNow(sortAnswer(answer), happened, {
+    const remedy = remedyOf(groupFindings(answer), { license, planDuration: '1y', language, now });
+    const works = currentAccess(groupFindings(answer), happened, {
       license,
       language,
       now,
@@ -199,7 +199,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return { answer, happened, reply, remedy, works };
   }
 
-  /** In both languages, which say the same. */
+  /** Returns the texts in both languages, which must agree. */
   async function tellBoth(id: number, about?: string, now?: Date): Promise<{ en: Told; de: Told }> {
     const [en, de] = [await tell(id, 'en', about, now), await tell(id, 'de', about, now)];
     expect(de.reply.case).toBe(en.reply.case);
@@ -209,7 +209,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return { en, de };
   }
 
-  test('an expired licence: equal requests are one entry, the button names the new end, the mail the way out', async () => {
+  test('an expired licence: equal requests are one entry, the button has the new end, and the mail the remedy', async () => {
     const { id, key } = await give({ expiresAt: at('12T23:59:59'), duration: '1y' });
     const ip = newClient();
     expect(await get('09T09:30:00', `42?dlid=${key}`, ip)).toBe(200);
@@ -250,7 +250,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ]);
     expect(de.happened[0]?.sentence).toBe('Update abgelehnt: Die Lizenz ist am 12.11.2026 abgelaufen.');
     expect(
-      whatHappened(sortAnswer(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
+      requestHistory(groupFindings(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
     ).toHaveLength(1);
     expect(en.remedy.remedy).toMatchObject({
       type: 'renew',
@@ -307,7 +307,7 @@ Example Shop Ltd`,
         advice: null,
       },
       { worksAgain: at('23T08:06:00') },
-      // The success before it is another story.
+      // The success before it is a separate entry.
       { kind: 'granted', count: 1 },
     ]);
     expect(renewed.en.works).toMatchObject({
@@ -398,7 +398,7 @@ Example Shop Ltd`,
     expect(en.remedy.remedy?.type).toBe('renew');
   });
 
-  test('nothing published, and a package that has gone', async () => {
+  test('nothing published, and a missing package', async () => {
     const unpublished = await give({}, { productId: 50 });
     const { en } = await tellBoth(unpublished.id);
     expect(en.reply.case).toBe('not_published');
@@ -411,7 +411,7 @@ Example Shop Ltd`,
     expect(gone.en.remedy.remedy?.type).toBe('restore_package');
   });
 
-  test('a valid licence: fine, or what its customer met last', async () => {
+  test('a valid licence: fine, or the latest problem of its customer', async () => {
     const { id, key } = await give();
     const ip = newClient();
     const fine = await tellBoth(id);
@@ -425,7 +425,7 @@ Example Shop Ltd`,
       await get(time, path, ip);
       return (await tellBoth(id)).en.reply.case;
     };
-    // The first two of its last group that differ; equal ones change nothing when they are swapped.
+    // Swaps the first two characters of its last group that differ, because swapping equal ones changes nothing.
     const swapped = key.replace(/([^-])(?!\1)([^-])(?=[^-]*$)/, '$2$1');
     expect(await met('21T11:00:00', `42?dlid=${swapped}`)).toBe('mistyped');
     expect(await met('21T12:00:00', `42?version=9.9.9&dlid=${key}`)).toBe('version_gone');
@@ -444,17 +444,17 @@ Example Shop Ltd`,
       },
     ]);
     sent++;
-    // Requests without the key of the licence change nothing, because another person may have sent them.
+    // Requests without the licence's key change nothing, because another person may have sent them.
     const before = await tellBoth(id);
     expect(before.en.reply.case).toBe('wrong_product');
     for (const path of ['42', '42?dlid=ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04']) {
       expect(await met('21T16:00:00', path)).toBe('wrong_product');
       expect((await tell(id, 'en')).happened).toEqual(before.en.happened);
     }
-    const sorted = sortAnswer(await explain(service.db, `id:${id}`, asked('en', NOW)));
+    const sorted = groupFindings(await explain(service.db, `id:${id}`, asked('en', NOW)));
     expect(sorted.nearby.map(({ code }) => code)).toEqual(['UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED']);
     expect(
-      whatHappened({ requests: sorted.nearby, licenseId: id }, { language: 'en', now: NOW, zone: ZONE })[2],
+      requestHistory({ requests: sorted.nearby, licenseId: id }, { language: 'en', now: NOW, zone: ZONE })[2],
     ).toMatchObject({
       sentence:
         'Update refused: too many requests from this address. Only the first of each minute is recorded.',
@@ -465,7 +465,7 @@ Example Shop Ltd`,
         const requests = sorted.nearby.filter((one) => one.code === code);
         const answer = { ...sorted, now: null, requests, meant: undefined };
         const options = { language, now: NOW, license: undefined };
-        const happened = whatHappened(answer, { ...options, zone: ZONE });
+        const happened = requestHistory(answer, { ...options, zone: ZONE });
         const reply = writeReply(answer, happened, options);
         expect(reply.case).toBe(code === 'NO_KEY' ? 'no_key' : 'too_many_requests');
         expectPlain(reply.body);
@@ -524,19 +524,23 @@ Example Shop Ltd`,
     for (const language of OPERATOR_LANGUAGES) {
       const found = await search(wrong, language);
       if (found.kind !== 'none') throw new Error('It must not be found.');
-      const happened = whatHappened(sortAnswer(found.answer), { language, now: NOW, zone: ZONE });
+      const happened = requestHistory(groupFindings(found.answer), { language, now: NOW, zone: ZONE });
       expect(happened).toMatchObject([{ count: 1, client: { ip } }]);
       const license = found.licenses[0]?.license;
-      const reply = writeReply(sortAnswer(found.answer), happened, { language, now: NOW, license });
+      const reply = writeReply(groupFindings(found.answer), happened, { language, now: NOW, license });
       expect(reply.case).toBe('mistyped');
       expectPlain(reply.body);
       const nobody = await search('ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04', language);
       if (nobody.kind !== 'none') throw new Error('It must not be found.');
-      const strange = writeReply(sortAnswer(nobody.answer), [], { language, now: NOW, license: undefined });
+      const strange = writeReply(groupFindings(nobody.answer), [], {
+        language,
+        now: NOW,
+        license: undefined,
+      });
       expect(strange.case).toBe('unknown_key');
       expectPlain(strange.body);
       cases.set(strange.case, strange);
-      const address = writeReply(sortAnswer(nobody.answer), [], {
+      const address = writeReply(groupFindings(nobody.answer), [], {
         ...{ language, now: NOW, license: undefined, isAddress: true },
         myUrl: 'https://shop.example/my',
       });
@@ -588,7 +592,7 @@ Example Shop Ltd`,
     expect(Object.keys(CUSTOMERS.de.reply.cases)).toEqual(Object.keys(CUSTOMERS.en.reply.cases));
   });
 
-  test('what needs the seller, and refusals by reason', async () => {
+  test('action items, and refusals by reason', async () => {
     const home = { xmlDir: temporaryFolder(), publicUrl: 'https://shop.example' };
     const options = {
       home,
@@ -598,7 +602,7 @@ Example Shop Ltd`,
       language: 'en' as const,
       now: NOW,
     };
-    const needs = await needsYou(service.db, options);
+    const needs = await listActionItems(service.db, options);
     expect(needs).toMatchObject([
       {
         type: 'refused',
@@ -608,11 +612,13 @@ Example Shop Ltd`,
       { type: 'mails', count: 1, sentence: '1 mail was not delivered.' },
       { type: 'webhooks', count: 2, sentence: '2 receivers of webhooks were stopped.' },
     ]);
-    const german = await needsYou(service.db, { ...options, language: 'de' });
+    const german = await listActionItems(service.db, { ...options, language: 'de' });
     for (const { sentence } of [...needs, ...german]) expectPlain(sentence);
 
     await editProduct(service.db, 42, { element: 'pkg_example' });
-    expect(await needsYou(service.db, { ...options, failedMails: 0, stoppedWebhooks: 0 })).toMatchObject([
+    expect(
+      await listActionItems(service.db, { ...options, failedMails: 0, stoppedWebhooks: 0 }),
+    ).toMatchObject([
       {
         type: 'not_offered',
         productId: 42,
@@ -624,12 +630,12 @@ Example Shop Ltd`,
   });
 
   test('refusals by reason count requests and different licences', async () => {
-    // Another instance's lease has ended by then.
+    // By then, the lease of another instance has expired.
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
     const lease = { name: 'housekeeping', holder: 'test' };
-    expect(await holdLease(service.db, lease, later)).toBe(true);
-    expect(await sumUp(service.db, lease, () => later)).toBe(true);
-    expect(await keepFigures(service.db, lease, () => NOW)).toBe(true);
+    expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
+    expect(await aggregateNewRows(service.db, lease, () => later)).toBe(true);
+    expect(await refreshFigures(service.db, lease, () => NOW)).toBe(true);
     const query = { productId: undefined, days: 30 } as const;
     const reasons = await refusalsByReason(service.db, query, NOW, 'en');
     expect(reasons.find(({ code }) => code === 'LICENSE_EXPIRED')).toEqual({

@@ -14,7 +14,7 @@ import {
 
 const TZ = 'America/New_York';
 
-/** The service in New York, the database server at +05:00 (test/support/servers.ts), and neither may matter. */
+/** The service is in New York and the database server at +05:00 (test/support/servers.ts). Neither may matter. */
 describe('a service process and a database server in different time zones', () => {
   let settings: { LICENSING_DATABASE_URL: string };
   let db: Db;
@@ -35,7 +35,7 @@ describe('a service process and a database server in different time zones', () =
   const call = (verb: string, body: object) =>
     request(service.url).post(`${PREFIX}/licenses/${verb}`).send(body);
 
-  test('the zones are what this file says they are', async () => {
+  test('the zones are as this file claims', async () => {
     const [[zone]] = (await db.raw('SELECT @@global.time_zone AS name')) as [{ name: string }[]];
     expect(zone?.name).toBe('+05:00');
     expect(new Date('2026-07-01T00:00:00Z').toLocaleString('en', { timeZone: TZ, hour: 'numeric' })).toBe(
@@ -141,7 +141,7 @@ describe('a service process and a database server in different time zones', () =
     for (const one of after) expect(one).toMatchObject({ valid: false, status: 'expired', activated: 403 });
   });
 
-  test("an update's date is the one that was published", async () => {
+  test("an update's date is the published one", async () => {
     await insertRelease(db, {
       productId: 42,
       version: '1.0.0',

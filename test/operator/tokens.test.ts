@@ -23,7 +23,7 @@ import { eventually, temporaryFolder } from '../support/processes';
 import { ONE_KIND, migrateNew, newPlace, rows, testConfig } from '../support/service';
 import { startLicensing } from '../support/service-process';
 
-/** Tokens of the operator's API: the command, and who is let in by them. */
+/** Tokens of the operator's API: the command, and who gets access with them. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 const TOKEN = /^lgw_[A-Za-z0-9_-]{49}$/;
@@ -52,7 +52,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   afterAll(() => db.destroy());
   beforeEach(() => void (clock.now = NOW));
 
-  /** An instance's own, with an empty cache. */
+  /** Makes the authenticator of another instance, with an empty cache. */
   function authenticator(): Authenticate {
     const { database } = testConfig(settings);
     return createAuthenticator({
@@ -79,7 +79,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   }
 
   describe('the command', () => {
-    it('prints a token once, and lists it without', async () => {
+    it('prints a token once, and lists tokens without it', async () => {
       const added = await shop.json<Added>(['token', 'add', '--name', ' Fair shop ', '--scope', 'issue']);
       expect(added).toMatchObject({
         id: expect.any(Number),
@@ -111,7 +111,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(stored).toContain('operator:');
     });
 
-    it('says on standard error what to do with it, and prints nothing else', async () => {
+    it('explains on standard error what to do with it, and prints nothing else', async () => {
       const { code, stdout, stderr } = await shop.run([
         'token',
         'add',
@@ -135,7 +135,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(text).not.toContain('lgw_');
     });
 
-    it('revokes one, once', async () => {
+    it('revokes a token, once', async () => {
       const { id, token, name } = await shop.json<Added>([
         'token',
         'add',
@@ -153,7 +153,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         answer: { error: { code: 'NOT_FOUND' } },
       });
       expect(stderr).toContain('"licensing token list"');
-      // Its row stays, with who ended it and when.
+      // Its row stays, with the time of its end and the operator who ended it.
       const [row] = (await rows(db, 'tokens')).filter((one) => one.id === id);
       expect(row).toMatchObject({ name, live_name: null, revoked_by: expect.stringMatching(/^operator:/) });
       expect(row?.revoked_at).not.toBeNull();
@@ -240,7 +240,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       '',
     ])
       expect(await who(bearer(wrong))).toEqual({ refused: 'UNAUTHORIZED' });
-    // The control: with a right checksum it asks.
+    // As a control, a token with a valid checksum queries the database.
     await expect(who(bearer(`lgw_${random}${sum.toString('base64url')}`))).rejects.toThrow();
     await closed.destroy();
     expect(await authenticator()(bearer(`lgw_${random}${sum.toString('base64url')}`))).toEqual({
@@ -248,7 +248,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     });
   });
 
-  it('takes the name of the scheme in any case, and never X-Joomla-Token', async () => {
+  it('accepts the name of the scheme in any case, and ignores X-Joomla-Token', async () => {
     const { token } = await add();
     const who = authenticator();
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  '])
@@ -259,7 +259,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await who({ authorization, joomlaToken: token })).toEqual({ refused: 'UNAUTHORIZED' });
   });
 
-  it('refuses a token from the second of its end on, also when it is cached', async () => {
+  it('refuses a token from the second of its end, even if it is cached', async () => {
     const expiresAt = new Date(NOW.getTime() + 60_000);
     const { token } = await add({ expiresAt });
     const who = authenticator();
@@ -269,7 +269,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     expect(await who(bearer(token))).toEqual({ refused: 'UNAUTHORIZED' });
   });
 
-  it('frees the name of an expired token, which can then not come back', async () => {
+  it('frees the name of an expired token, which can then not be restored', async () => {
     const expiresAt = new Date(NOW.getTime() + 1_000);
     const first = await add({ name: 'Seasonal', expiresAt });
     expect(await refusal(add({ name: 'seasonal' }))).toEqual({ code: 'CONFLICT', field: 'name' });
@@ -282,7 +282,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     expect(listed).not.toContain(first.stored.id);
   });
 
-  it('lets an expired token stay in the list, and be revoked', async () => {
+  it('keeps an expired token in the list, and lets it be revoked', async () => {
     const { stored } = await add({ expiresAt: new Date(NOW.getTime() + 1_000) });
     const later = new Date(NOW.getTime() + 5_000);
     expect((await listTokens(db)).map(({ id }) => id)).toContain(stored.id);
@@ -299,7 +299,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     expect((await listTokens(db, { after: second, limit: 1 })).map(({ id }) => id)).toEqual([third]);
   });
 
-  it('gives a name to one of 20 that ask for it at once', async () => {
+  it('gives a name to one of 20 simultaneous requests', async () => {
     const started = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
         add({ name: i % 2 ? 'Race' : 'race' }).catch((error: unknown) => error),
@@ -308,7 +308,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     const refused = started.filter((one) => one instanceof OperatorError && one.code === 'CONFLICT');
     expect(refused).toHaveLength(19);
     expect((await listTokens(db)).filter(({ liveName }) => liveName === 'race')).toHaveLength(1);
-    // Again when the one before has expired: the search for it must not lock the others out.
+    // The same after the previous token has expired: the search for it must not lock out the others.
     const expired = new Date(NOW.getTime() + 1_000);
     await revokeToken(db, (await listTokens(db)).find(({ liveName }) => liveName === 'race')!.id, {
       actor: 'operator:test',
@@ -375,7 +375,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         await db.raw('DROP TRIGGER refuse_use');
       }
       if (kind === 'SQLite') return;
-      // Its row is held: the write waits, the call does not.
+      // Its row is locked: the write waits, but the call does not.
       const trx = await db.transaction();
       await trx(name).where({ id: stored.id }).forUpdate();
       expect(await authenticator()(bearer(token))).toMatchObject({ tokenId: stored.id });
@@ -384,7 +384,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     });
   });
 
-  it('throws what the database throws', async () => {
+  it("throws the database's errors", async () => {
     const { token } = await add();
     const gone = openDatabase(
       kind === 'SQLite'
@@ -429,7 +429,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         NOW,
       );
 
-    it('names the token that issued it, which alone gets it again by its reference', async () => {
+    it('names the token that issued it, and only that token gets it again by its reference', async () => {
       const [mine] = await issue({ reference: 'f-1', issuedBy: 'fair', customer: 'ann@example.com' });
       expect(mine?.license.issuedBy).toBe('fair');
       const [again] = await issue({ reference: 'f-1', issuedBy: 'fair' });
@@ -443,10 +443,10 @@ describe.each(ONE_KIND)('on %s', (kind) => {
           (thrown: unknown) => thrown,
         )) as OperatorError;
         expect(error).toMatchObject({ code: 'CONFLICT', field: 'reference' });
-        // Nothing about the other's licence.
+        // The message contains nothing about the other licence.
         expect(error.message).not.toMatch(/\d|ann/);
       }
-      // Who sees all gets it.
+      // A caller who can see everything gets it.
       expect((await issue({ reference: 'f-1' }))[0]?.license.id).toBe(mine?.license.id);
       await issue({ reference: 'o-1' });
       expect(await refusal(issue({ reference: 'o-1', issuedBy: 'fair' }))).toEqual({
@@ -455,7 +455,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       });
     });
 
-    it('keeps the name in an export and import, and shows it in no JSON there was before', async () => {
+    it('keeps the name in an export and import, and adds it to no earlier JSON', async () => {
       const [issued] = await issue({ reference: 'f-2', issuedBy: 'fair', count: 1 });
       expect(await shop.json(['license', 'show', String(issued?.license.id)])).not.toHaveProperty(
         'issued_by',
@@ -481,7 +481,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     });
   });
 
-  it('is in the doctor, with those that will expire soon', async () => {
+  it('is in the doctor, with those that expire soon', async () => {
     await shop.json(['token', 'add', '--name', 'ending', '--scope', 'read', '--expires', inDays(20)]);
     await shop.json(['token', 'add', '--name', 'lasting', '--scope', 'read', '--expires', inDays(40)]);
     const { stdout } = await shop.run(['doctor', '--json']);
@@ -504,7 +504,7 @@ function inDays(days: number): string {
   return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-it('a token made by one process is there for another, from a race of processes too', async () => {
+it('a token that one process makes is valid in another, even in a race of processes', async () => {
   const settings = await newPlace('MariaDB');
   expect(await startLicensing(['migrate'], settings).ended).toMatchObject({ code: 0 });
   const args = ['token', 'add', '--name', 'shop', '--scope', 'read', '--json'];
@@ -512,7 +512,7 @@ it('a token made by one process is there for another, from a race of processes t
   expect(ended.map(({ code }) => code).sort()).toEqual([0, 1, 1, 1]);
 });
 
-describe('what calls are counted by', () => {
+describe('the key by which calls are counted', () => {
   const caller: Caller = {
     scope: 'write',
     name: 'shop',
@@ -534,7 +534,7 @@ describe('what calls are counted by', () => {
     expect(new Set([key, ...others.map(callerKey)]).size).toBe(4);
   });
 
-  it.each(['memory', 'Redis'])('in %s has buckets of its own, with a window of a minute', async (where) => {
+  it.each(['memory', 'Redis'])('in %s has separate buckets, with a window of a minute', async (where) => {
     const limits = { api: 1, download: 1, manage: 3, ...FIXED_LIMITS };
     const rules = { limits, window: 5 };
     const redis =

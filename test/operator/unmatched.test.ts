@@ -5,7 +5,7 @@ import { NOW, startManaged, type Managed, type Thing } from '../support/manage';
 import { BACKENDS, rows, storedLicense } from '../support/service';
 import { sendHook, signStripe, signWooCommerce } from '../support/shop-senders';
 
-/** Money that found nothing it belongs to: it is assigned, a licence is issued for it, or it is left. */
+/** A payment without an order: it is assigned to a licence, a licence is issued for it, or it is left. */
 
 const STRIPE = 'whsec_stripe_signs_with_this';
 const WOO = 'woo secret';
@@ -29,7 +29,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     product = (await write.ok('POST /products', { name: 'Gallery' }, 201)).id as number;
     plan = await newPlan('Month');
     other = await newPlan('Pro');
-    // All receivers before the first message: one that is added later is known after a second.
+    // Add all receivers before the first message, because a later one is known only after a second.
     await write.ok('POST /shops', { name: 'stripe', kind: 'stripe', secret: STRIPE }, 201);
     await write.ok('POST /shops', { name: 'woo', kind: 'woocommerce', secret: WOO }, 201);
     await write.ok('POST /shops/woo/map', { sku: '500', plan_id: plan }, 201);
@@ -81,7 +81,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
       ),
     );
 
-  it('runs what was told of a subscription once it is assigned, and finds its licence from then on', async () => {
+  it('runs the messages of a subscription once it is assigned, and finds its licence from then on', async () => {
     const license = await newLicense();
     await renewed(1, SECOND, 'p2');
     expect(await standing(license)).toEqual(['active', FIRST]);
@@ -91,18 +91,18 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     const done = await assign(id as number, license);
     expect(done).toMatchObject({ state: 'assigned', acted_by: 'token:admin', license_id: license });
     expect(await standing(license)).toEqual(['active', SECOND]);
-    // Again changes nothing; another licence is refused.
+    // The same call again changes nothing, and another licence is refused.
     expect(await assign(id as number, license)).toEqual(done);
     await write.refused(`POST /unmatched/${id}/assign`, { license_id: await newLicense() }, 'CONFLICT');
     await write.refused(`POST /unmatched/${id}/leave`, {}, 'CONFLICT');
     expect(await standing(license)).toEqual(['active', SECOND]);
-    // The history says who did it.
+    // The history shows who did it.
     const [latest] = (await write.ok(`GET /licenses/${license}/events`)) as unknown as Thing[];
     expect(latest).toMatchObject({ action: 'renew', actor: 'token:admin' });
     await renewed(5, THIRD, 'p3');
     expect(await standing(license)).toEqual(['active', THIRD]);
     expect(await open()).toEqual([]);
-    // A refund of the latest payment alone, then of the one that was assigned.
+    // First the latest payment is refunded, and then the assigned one.
     await tell('refunded', 6, { payment: 'p3' });
     expect(await standing(license)).toEqual(['active', SECOND]);
     await tell('refunded', 7, { payment: 'p2' });
@@ -110,7 +110,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     expect(await open()).toEqual([]);
   });
 
-  it('takes all that waited of an order, and an ended licence', async () => {
+  it('takes all waiting messages of an order, and an ended licence', async () => {
     const license = await newLicense('2026-11-23T12:00:00Z');
     await renewed(2, THIRD, 'p3');
     await renewed(1, SECOND, 'p2');
@@ -134,7 +134,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     expect(await standing(license)).toEqual(['active', before]);
   });
 
-  it('suspends by a refund or charge-back that is assigned, by the rules of the shop', async () => {
+  it("suspends for a refund or chargeback that is assigned, by the shop's rules", async () => {
     for (const event of ['refunded', 'charged_back']) {
       order += event;
       const license = await newLicense();
@@ -149,7 +149,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     expect(await open()).toEqual([]);
   });
 
-  it('takes a refund of an unknown payment for all that was paid of its order', async () => {
+  it('takes a refund of an unknown payment for everything that was paid for its order', async () => {
     const { lines } = await tell('paid', 1, { lines: [{ line: '1', plan_id: plan }], payment: 'p1' });
     const license = (lines as Thing[])[0]?.licenses[0].id as number;
     await tell('refunded', 2, { payment: 'px' });
@@ -162,7 +162,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     expect(await open()).toEqual([]);
   });
 
-  it('issues a licence that belongs to who paid, and renews it from then on', async () => {
+  it('issues a licence to the customer who paid, and renews it from then on', async () => {
     await tell('renewed', 1, {
       ...{ payment: 'p2', customer: { email: 'amy@example.com', name: 'Amy' } },
       lines: [{ line: 'a', paid_until: SECOND }],
@@ -183,13 +183,13 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     expect(await open()).toEqual([]);
   });
 
-  it('issues for a month where the shop tells no end', async () => {
+  it('issues for a month if the shop sends no end', async () => {
     await tell('renewed', 0);
     const done = await write.ok(`POST /unmatched/${(await only()).id}/issue`, { plan_id: plan });
     expect(await standing(done.license_id as number)).toEqual(['active', '2026-12-24T11:00:00Z']);
   });
 
-  it('issues beside a licence that cannot become what was bought', async () => {
+  it('issues an additional licence if the existing one cannot become what was bought', async () => {
     const file = await newPlan('By device', 'device');
     const { lines } = await tell('paid', 1, { lines: [{ line: '1', plan_id: plan }] });
     const license = (lines as Thing[])[0]?.licenses[0].id as number;
@@ -205,7 +205,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     expect(await open()).toEqual([]);
   });
 
-  it('leaves it, and counts it no more', async () => {
+  it('leaves it, and no longer counts it', async () => {
     await renewed(1, SECOND, 'p2');
     const { id } = await only();
     const done = await write.ok(`POST /unmatched/${id}/leave`, {});
@@ -218,7 +218,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     await service.read.refused(`POST /unmatched/${id}/leave`, {}, 'FORBIDDEN');
   });
 
-  it('does each once when two do it at the same time', async () => {
+  it('does each once, even for simultaneous requests', async () => {
     const license = await newLicense();
     await tell('renewed', 1);
     const { id } = await only();
@@ -243,7 +243,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     expect(mixed.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
   });
 
-  it('refuses a licence that is not there or ended for good, and a plan that is not there', async () => {
+  it('refuses a licence that does not exist or has ended for good, and a plan that does not exist', async () => {
     const license = await newLicense();
     await write.ok(`POST /licenses/${license}/cancel`, {});
     await tell('renewed', 1);
@@ -259,7 +259,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     await write.ok(`POST /unmatched/${(await only()).id}/leave`, {});
   });
 
-  it('takes a refund by Stripe of a payment from before, and others that name it', async () => {
+  it("takes Stripe's refund of an earlier payment, and later messages that name it", async () => {
     const license = await newLicense();
     const charge = {
       id: 'ch_1',
@@ -349,7 +349,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
       return { id, unmatched: line.id as number };
     };
 
-    it('issues for it to who paid, with the key by mail', async () => {
+    it('issues for it to the customer who paid, with the key by mail', async () => {
       const { id, unmatched } = await begin();
       const { license_id: license } = await write.ok(`POST /unmatched/${unmatched}/issue`, {
         plan_id: other,
@@ -389,7 +389,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
       expect((await statuses(id))[0]).toEqual(['suspended']);
     });
 
-    it('lists it no more once the money is back', async () => {
+    it('no longer lists it once it is refunded', async () => {
       const { id } = await begin();
       await refund(id);
       expect(await statuses(id)).toEqual([['suspended'], []]);
@@ -397,7 +397,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     });
   });
 
-  it('issues for what Stripe does not say the purpose of', async () => {
+  it('issues for a payment whose purpose Stripe does not state', async () => {
     const invoice = (id: string) => ({
       ...{ id, object: 'invoice', amount_paid: 900, billing_reason: 'manual' },
       ...{ customer_email: 'kim@example.com', created: Date.parse(at(1)) / 1000 },
@@ -414,12 +414,12 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     await stripe('invoice.paid', at(3), invoice('in_2'));
     const license = await newLicense();
     await assign((await only('stripe')).id as number, license);
-    // A subscription's: paid until the 20th, and three days of grace.
+    // Stripe's subscription is paid until the 20th, plus three days of grace.
     expect(await standing(license)).toEqual(['active', '2027-01-23T10:00:00Z']);
     expect(await open('stripe')).toEqual([]);
   });
 
-  it('issues for nobody where the customer was erased', async () => {
+  it('issues without a customer if the customer was erased', async () => {
     await tell('renewed', 1, { customer: { email: 'gone@example.com' } });
     await eraseCustomer(service.db, 'gone@example.com', { actor: 'operator:me', now: NOW });
     const { id, customer } = await only();

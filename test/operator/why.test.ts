@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { trialUserAgent } from '../../src/joomla/updater/agent';
+import { simulationUserAgent } from '../../src/joomla/updater/agent';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { queueMail } from '../../src/mail/queue';
 import type { LineMessage, OrderMessage } from '../../src/orders/message';
@@ -12,11 +12,17 @@ import { explain, type ExplainedFinding } from '../../src/support/why';
 import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/support/finding-model';
 import { sentenceOf } from '../../src/support/sentences';
 import { OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
-import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
-import { createTold } from '../../src/licensing/told';
+import {
+  compareHints,
+  hintsWithinOneTypo,
+  hintsOfTypos,
+  keysWithinOneTypo,
+  mayBeNativeKey,
+} from '../../src/support/similar-keys';
+import { createSiteRecorder } from '../../src/licensing/spreading';
 import { insertAccesses, listAccessesNearby, type Access } from '../../src/store/access-log';
 import { table } from '../../src/store/engine/database';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { packageFileName } from '../../src/packages/package-files';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
@@ -33,7 +39,7 @@ import {
   countTimes,
 } from '../support/service';
 
-/** What support is told: through the built command and as data, of requests made over HTTP. */
+/** Answers for support after requests over HTTP, from the built command and as data. */
 
 const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
@@ -56,13 +62,13 @@ interface Answer {
 
 const codes = (findings: { code: string }[]) => findings.map(({ code }) => code);
 
-/** Findings of recorded requests have codes of their own, with other facts. */
+/** Returns the name of a finding. Findings about recorded requests have separate codes, because their facts differ. */
 const nameOf = ({ code, facts }: ExplainedFinding) =>
   'request' in facts && !['CHECKED', 'GRANTED', 'GRANTED_REPEATEDLY'].includes(code)
     ? `request ${code}`
     : code;
 
-/** With what differs between runs masked. */
+/** Masks everything that differs between runs. */
 const shown = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (field, one: unknown) => (field === 'key_hint' && one !== null ? 'HINT' : one))
@@ -80,10 +86,10 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   let sent = 0;
   const keys = new Set<string>();
   let output = '';
-  /** the first finding of each kind, in both languages */
+  /** The first finding of each kind, in both languages. */
   const seen = new Map<string, { finding: ExplainedFinding; german: ExplainedFinding }>();
   const compared = new Set<string>();
-  /** a moment for the service to stand at */
+  /** The time at which the service's clock is stopped. */
   let stopped: Date | undefined;
 
   beforeAll(async () => {
@@ -128,14 +134,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return status;
   }
 
-  /** Accesses are written shortly after their answers: who reads them waits, once for all before. */
+  /** Waits for all accesses so far, because they are recorded shortly after their answers. */
   const written = () => eventually(async () => expect(await countTimes(service.db, 'access_log')).toBe(sent));
 
   async function why(what: string | number, ...options: string[]): Promise<Answer> {
     await written();
     const answer = await shop.json<Answer>(['why', String(what), ...options]);
     output += JSON.stringify(answer);
-    // Sentences are made of data alone: each code once.
+    // Sentences depend only on their data, so each code is compared once.
     const requests = codes([...answer.accesses, ...answer.nearby]).map((code) => `request ${code}`);
     const told = [...codes(answer.findings), ...requests];
     const isNew = told.some((code) => !compared.has(code));
@@ -152,7 +158,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
   };
 
-  /** The same as data has the same codes and sentences, in each language without commands and keys. */
+  /** Compares the command with the data: both have the same codes and sentences, and the data has no commands or keys. */
   async function compare(about: string, answer: Answer, limit?: number): Promise<void> {
     const english = await asData(about, 'en', limit);
     const german = await asData(about, 'de', limit);
@@ -196,7 +202,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     return stdout;
   }
 
-  test('an expired licence: since when, how often it was refused, and the command that ends it', async () => {
+  test('an expired licence: since when, how often it was refused, and the command that renews it', async () => {
     const expiresAt = new Date(Date.now() - 10 * DAY);
     const { id, key } = await give({ expiresAt });
     const ip = newClient();
@@ -234,7 +240,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(codes(renewed.accesses)).toEqual(['ACTIVE_AGAIN', 'GRANTED']);
   });
 
-  test('a suspended and a revoked licence: by whom, why, and whether there is a way back', async () => {
+  test('a suspended and a revoked licence: by whom, why, and whether it can be reinstated', async () => {
     const suspended = await give();
     const revoked = await give();
     const ip = newClient();
@@ -269,7 +275,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       stopped = undefined;
     }
 
-    test('is told by the state of its moment, and the remedy is that of today', async () => {
+    test('is explained by the state at that time, with the remedy of today', async () => {
       const { id, key } = await give();
       await change(id, 'suspend', '10:00:00');
       await refuseAt('10:01:00', key);
@@ -303,7 +309,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ]);
     });
 
-    test('by an end that was moved since, or a state nobody recorded, is told in words that stay true', async () => {
+    test('by an end that was changed since, or a state without a record, is explained in words that are still true', async () => {
       const context = { actor: 'operator:test', now: at('11:02:00') };
       const { id, key } = await give({ expiresAt: at('11:00:00') });
       await refuseAt('11:01:00', key);
@@ -329,7 +335,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ]);
     });
 
-    test('for want of a slot has no remedy once the licence itself is of no use', async () => {
+    test('for lack of a slot has no remedy once the licence itself cannot be used', async () => {
       const { id, key } = await give({}, 1);
       const ip = newClient();
       await post('activate', { license_key: key, identifier: 'a.example' }, ip);
@@ -369,7 +375,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ],
       ['an I for a 1 in front, in lower case', 'i0a1b2c3-d4e5f607-18293a4b-5c6d7e80', 'is not a whole key'],
     ])(
-      'with %s names the licence it was meant for, by id, by its own end, by the address',
+      'with %s names the licence it was meant for, by id, by its own end, and by the address',
       async (_what, wrong, words) => {
         keys.add(wrong);
         const ip = newClient();
@@ -385,7 +391,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
           expect((await why(hint)).findings).toMatchObject([
             { code: 'KEY_MISTYPED', text: expect.stringContaining(`licence ${license.id}'s`) },
           ]);
-        // The whole key tells for certain.
+        // With the whole key, the answer is certain.
         const whole = await shop.json<Answer>(['why', '-'], { stdin: `${wrong}\n` });
         output += JSON.stringify(whole);
         expect(whole.license).toBeNull();
@@ -397,14 +403,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       },
     );
 
-    test('near to none is said to be unknown', async () => {
+    test('that resembles no other is reported as unknown', async () => {
       const wrong = 'FFFFFFFF-FFFFFFFF-FFFFFFFF-FFFFFFFF';
       const { findings, accesses } = await why(wrong);
       expect(codes(findings)).toEqual(['UNKNOWN_KEY', 'NOTHING_RECORDED']);
       expect(accesses).toEqual([]);
     });
 
-    test('cut to a few characters leaves no end to go by, and says so', async () => {
+    test('cut to a few characters leaves no end to search for, and says so', async () => {
       const ip = newClient();
       await get('42?dlid=A&B', ip);
       const { accesses } = await why(ip);
@@ -412,7 +418,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect(accesses[0]?.text).toContain('Joomla cuts a key off at "&" and "#"');
     });
 
-    test('of another system is found in any case, and by its neighbours', async () => {
+    test('of another system is found in any case, and with a small mistake', async () => {
       const imported = await give({ key: 'Shop/2024/Zx9-Order-Qw3r' });
       const [found] = (await shop.json<Answer>(['why', '-'], { stdin: 'shop/2024/zx9-order-qw3r' })).findings;
       expect(found?.text).toContain(`Licence ${imported.id} `);
@@ -423,7 +429,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
   });
 
-  describe('what an end alone says', () => {
+  describe('the end of a key', () => {
     const ask = async (key: string) => {
       keys.add(key);
       await written();
@@ -433,14 +439,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     };
     const OWN = ['10A1B2C3-D4E5F607-18293A4B-ABC0F001', '10A1B2C3-D4E5F607-18293A4B-ABCD0001'];
 
-    test('of a key of another system is compared with ends of such keys alone', async () => {
+    test('of another system is compared only with ends of such keys', async () => {
       for (const key of OWN) await give({ key });
       expect(codes((await ask('Another-Shop-Zy-2024-0001')).findings)[0]).toBe('UNKNOWN_KEY');
       const ip = newClient();
       await get('42?dlid=myshop-abc-2024-xyz-0001', ip);
       const { id } = await give({ key: 'MyShop-Abc-2024-XYZ-0001' });
       const { findings, accesses } = await ask('othershop-abc-2024-xyz-0001');
-      // Nothing of it was recorded, so that it cannot be found by its end.
+      // Nothing of the sent key was recorded, so the access is not found by the end of the key.
       expect(accesses).toEqual([]);
       expect((await why(ip)).accesses).toMatchObject([{ code: 'UNKNOWN_KEY' }]);
       const because = `the key is unknown; it may be meant for licence ${id}: it ends like licence ${id}'s, and then the mistake is in a part before its end.`;
@@ -450,7 +456,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       });
     });
 
-    test('is told as possible, also of what the whole key was compared with', async () => {
+    test('leads to a possible licence, even if the whole key was compared', async () => {
       const { id } = await give({ key: '77A1B2C3-D4E5F607-18293A4B-77E5F607' });
       const ip = newClient();
       await get('42?dlid=77A1B2C3-D4E5F607-18293A4B-77E5F608', ip);
@@ -468,14 +474,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       );
     });
 
-    test('puts the same end in other letters before every guess', async () => {
+    test('wins over every guess if it differs only in letter case', async () => {
       for (let i = 10; i < 22; i++) await give({ key: `10A1B2C3-D4E5F607-18293A4B-AB${i}C4D5` });
       const { id } = await give({ key: 'imported-for-letters-c4d5' });
       expect((await why('C4D5')).findings[0]?.text).toContain(`it may be meant for licence ${id}: `);
     });
   });
 
-  test('a key that was replaced: the old one is named as that', async () => {
+  test('a replaced key: the old one is recognized', async () => {
     const { id, key } = await give();
     const ip = newClient();
     const { license_key: newKey } = await shop.json<{ license_key: string }>([
@@ -498,7 +504,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     }
   });
 
-  test('a key that was replaced before licences had several keys is in the history alone', async () => {
+  test('a key that was replaced before licences had several keys is only in the history', async () => {
     const { id, key } = await give();
     const { license_key: newKey } = await shop.json<{ license_key: string }>([
       'license',
@@ -520,7 +526,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     }
   });
 
-  test('a mistyped key of several, or of one that has ended: the licence is named all the same', async () => {
+  test('a mistyped key that was one of several or has ended: the licence is named anyway', async () => {
     const { id } = await give();
     const add = async (...args: string[]) => {
       const added = await shop.json<{ id: number; license_key: string }>([
@@ -550,7 +556,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect((await why(id)).accesses).toMatchObject([{ code: 'KEY_MISTYPED', license_id: null }]);
   });
 
-  test('a key that was replaced, of a licence that has ended since: that is said first', async () => {
+  test('a replaced key of a licence that has ended since: the end is stated first', async () => {
     const { id, key } = await give();
     const { license_key: newKey } = await shop.json<{ license_key: string }>([
       'license',
@@ -606,7 +612,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(await told(mine.id)).toMatch(
       /What happened[^]*granted[^]*From the same network, perhaps another person[^]*with\s+another\s+key/,
     );
-    // Of the address itself nobody asked about one licence.
+    // For an address, no single licence was asked about.
     expect((await why(ip)).accesses[1]).toMatchObject({
       text: expect.not.stringContaining('another key'),
       remedy: expect.stringContaining(`licensing license reveal ${other.id}`),
@@ -639,7 +645,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
   });
 
-  test('a version that was refused: whether it was withdrawn, a draft, or published only afterwards', async () => {
+  test('a refused version: whether it was withdrawn, a draft, or published only later', async () => {
     const day = (n: number) => new Date(`2026-04-0${n}T12:00:00Z`);
     const { id, key } = await giveLicense(service.db, await givePlan(service.db, { productId: 63 }));
     keys.add(key);
@@ -676,7 +682,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await publish('1.5.0', 4, true);
     for (const version of ['1.3.0', '1.5.0']) await withdraw(version);
     await written();
-    // Asked for before they were there; a second apart, so that their order is known.
+    // The requests came before these versions existed, one second apart so that their order is known.
     for (const [i, version] of ['1.2.0', '1.3.0', '1.4.0', '1.5.0'].entries()) {
       await service.db(table(service.db, 'access_log')).insert({
         at: `2026-04-03 12:00:0${i}`,
@@ -722,7 +728,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect((await why(id)).accesses).toMatchObject([{ code: 'PACKAGE_MISSING', remedy: 'licensing doctor' }]);
   });
 
-  test('slots: what was refused, how to make room, and that there is room again', async () => {
+  test('slots: what was refused, how to free one, and that one is free again', async () => {
     const { id, key } = await give({}, 1);
     const ip = newClient();
     await post('activate', { license_key: key, identifier: 'a.example' }, ip);
@@ -755,7 +761,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['ACTIVATED_SINCE', 'ACTIVATED_SINCE']);
   });
 
-  test('more slots in use than there are: what is advised makes room for one more', async () => {
+  test('more slots in use than the limit: the advice makes room for one more', async () => {
     const { id } = await give({}, 1);
     for (const site of ['a.example', 'b.example']) await shop.json(['activation', 'add', String(id), site]);
     const { findings } = await why(id);
@@ -765,7 +771,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
   });
 
-  test('of many different refusals in a minute, that not each is told', async () => {
+  test('many different refusals in a minute: not all of them are listed', async () => {
     const { id, key } = await give({}, 1);
     const ip = newClient();
     await post('activate', { license_key: key, identifier: 'a.example' }, ip);
@@ -782,7 +788,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(text).toMatch(/ 3 times until .*many different requests refused in a minute/);
   });
 
-  test('more refused identifiers than one statement takes: each is told, and whether it is activated by now', async () => {
+  test('more refused identifiers than one statement takes: each is listed, and whether it is activated now', async () => {
     const { id } = await give({}, 1);
     const sites = Array.from({ length: 1_100 }, (_, i) => `site-${i}.example`);
     await written();
@@ -811,7 +817,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(codes(accesses).filter((code) => code === 'SLOTS_FULL')).toHaveLength(sites.length - 2);
   });
 
-  test("requests without a key, or with a broken address, from a licence's own address stand apart from its own", async () => {
+  test("requests without a key, or with a broken address, from a licence's address are listed apart from its own", async () => {
     const { id, key } = await give();
     const ip = newClient();
     expect(await get(`42?dlid=${key}`, ip)).toBe(200);
@@ -829,7 +835,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ]);
   });
 
-  test('a check of a download is no download', async () => {
+  test('a dry run of a download is not a download', async () => {
     const { id, key } = await give();
     const [ip, other] = [newClient(), newClient()];
     await get(`42?dlid=${key}&check=1`, ip);
@@ -848,7 +854,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ]);
   });
 
-  test('the same version sent again and again is a package that was not installed', async () => {
+  test('the same version downloaded again and again was not installed', async () => {
     const { id, key } = await give();
     const ip = newClient();
     for (let i = 0; i < 3; i++) await get(`42?dlid=${key}`, ip);
@@ -858,19 +864,19 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect(codes(untraced as Finding[])).toContain(named);
   });
 
-  test('an address that was over its limit, and a proxy in whose name all customers come', async () => {
+  test('an address that was over its limit, and a proxy whose address all customers share', async () => {
     const { id, key } = await give();
     const ip = newClient();
     for (const address of [ip, '10.0.0.7', '127.0.0.1'])
       for (let i = 0; i < 102; i++) {
-        // Guesses, by which an address gets over its limit
+        // These are guesses, which bring an address over its limit.
         const sentKey = i === 0 || i === 101 ? key : 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
         const { status } = await request(service.url)
           .get(`${PREFIX}/downloads/42?dlid=${sentKey}`)
           .set({ 'X-Forwarded-For': address, 'User-Agent': JOOMLA });
         expect([i, status]).toEqual([i, i === 0 ? 200 : i < 101 ? 403 : 429]);
       }
-    // The granted one, the guesses, and the first refusal of the limit
+    // The granted request, the guesses, and the first refusal because of the limit.
     sent += 3 * 102;
     expect((await why(ip)).accesses).toMatchObject([
       { code: 'GRANTED' },
@@ -885,14 +891,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       code: 'RATE_LIMITED_PROXY',
       remedy: expect.stringContaining('licensing doctor --url'),
     });
-    // A customer's site may stand on the seller's own machine.
+    // A customer's site may be on the seller's own machine.
     expect((await why('127.0.0.1')).accesses.at(-1)?.text).toMatch(
       /this machine's own\. Either the site or program that asked is on this machine too, or nginx/,
     );
     expect(codes((await why(id)).nearby)).toContain('RATE_LIMITED');
   });
 
-  test('an address: consecutive equal accesses are told once, with their number and times', async () => {
+  test('an address: consecutive equal requests are listed once, with their number and times', async () => {
     const { key } = await give();
     const ip = '2001:db8::7';
     for (let minute = 0; minute < 4; minute++) {
@@ -914,7 +920,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect((await why(ip, '--limit', '2')).accesses).toHaveLength(2);
   });
 
-  test('silence is said to be silence, with everything that fails without a trace', async () => {
+  test('a lack of records is stated, with every failure that leaves none', async () => {
     const { id } = await give();
     const answer = await why(id);
     expect(codes(answer.findings)).toEqual(['ACTIVE', 'NOTHING_RECORDED']);
@@ -936,7 +942,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect(unwrapped).toContain(joomla);
   });
 
-  test('what fails without a trace is listed where no cause was found, or when asked for', async () => {
+  test('failures that leave no record are listed if no cause was found, or on request', async () => {
     const { id, key } = await give();
     const ip = newClient();
     const LIST = 'Failures that leave no record here:';
@@ -946,13 +952,13 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(await told(id)).toMatch(/Some failures leave no record here\. To list them: --all\n$/);
     expect(await told(id, '--all')).toContain(LIST);
     await shop.json(['license', 'reinstate', String(id)]);
-    // What was refused last may be what was asked about.
+    // The question may be about the latest refusal.
     expect(await told(ip)).not.toContain(LIST);
     await get(`42?dlid=${key}`, ip);
     expect(await told(id)).toContain(LIST);
   });
 
-  test('what came with a key like its own is no record of a licence, and not said to be none', async () => {
+  test('a request with a similar key is not a record of the licence, but is mentioned', async () => {
     const { id } = await give({ key: '20A1B2C3-D4E5F607-18293A4B-77777770' });
     keys.add('20A1B2C3-D4E5F607-18293A4B-77777771');
     await get('42?dlid=20A1B2C3-D4E5F607-18293A4B-77777771', newClient());
@@ -961,7 +967,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(codes(accesses)).toEqual(['KEY_MISTYPED']);
   });
 
-  test('of what came from its addresses, the latest requests of each address are looked at', async () => {
+  test("the latest requests of each of a licence's addresses are read", async () => {
     const [busy, quiet] = [newClient(), newClient()];
     const access = (ip: string, seconds: number, outcome: string) => ({
       ...{ at: new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)), endpoint: 'download' as const, outcome },
@@ -989,10 +995,10 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(await listAccessesNearby(service.db, [], 10)).toEqual([]);
   });
 
-  test("a trial of the seller's own is told apart from a customer's Joomla", async () => {
+  test("the seller's own trial is distinguished from a customer's Joomla", async () => {
     const { id, key } = await give();
     const ip = newClient();
-    for (const agent of [trialUserAgent('5.3.0'), trialUserAgent('5.3.0'), JOOMLA])
+    for (const agent of [simulationUserAgent('5.3.0'), simulationUserAgent('5.3.0'), JOOMLA])
       await get(`42?dlid=${key}`, ip, agent);
     expect((await why(id)).accesses).toMatchObject([
       {
@@ -1004,7 +1010,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ]);
   });
 
-  describe('a site that was refused is activated nowhere, but stands in the access log', () => {
+  describe('a refused site is not activated, but is in the access log', () => {
     async function refuse(key: string, identifier: string, ip = newClient()): Promise<string> {
       expect(await post('activate', { license_key: key, identifier }, ip)).toBeGreaterThan(400);
       return ip;
@@ -1015,12 +1021,12 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       return license;
     }
 
-    test('as it was sent: its licence is told about, with what became of it and what helps', async () => {
+    test('as it was sent: its licence is explained, with the result and the remedy', async () => {
       const { id, key } = await giveFull();
       await refuse(key, 'early.example');
       const ip = await refuse(key, 'https://www.Büro.Two.example:8443/administrator?a=1');
       for (const what of ['büro.two.example', 'http://XN--Bro-hoa.two.example/', 'www.BÜRO.two.example']) {
-        // The licence's own latest entries are others, however few are looked at.
+        // The licence has later entries, and only a few are read.
         const { license, findings, accesses } = await why(what, '--limit', '1');
         expect([what, license?.id]).toEqual([what, id]);
         expect(findings[0]).toEqual({
@@ -1042,7 +1048,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       });
     });
 
-    test('with an eight-letter name, which might be the end of a key', async () => {
+    test('with an eight-letter name, which could be the end of a key', async () => {
       const { id, key } = await giveFull();
       await refuse(key, 'acme.com');
       expect((await why('acme.com')).license?.id).toBe(id);
@@ -1059,7 +1065,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       });
     });
 
-    test('with a key that is unknown: when that was, and what became of it', async () => {
+    test('with an unknown key: when that was, and the result', async () => {
       const ip = await refuse('FEDCBA98-76543210-FEDCBA98-76543210', 'nokey.example');
       const answer = await why('nokey.example');
       expect(answer).toMatchObject({ license: null, accesses: [{ code: 'UNKNOWN_KEY', ip }] });
@@ -1073,7 +1079,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ]);
     });
 
-    test("as its plan spells it: a seat's address is no site", async () => {
+    test('in the spelling of its plan: the address of a seat is not a site', async () => {
       const plan = await givePlan(service.db, { type: 'seat', limit: 1 });
       const { id, key } = await giveLicense(service.db, plan);
       keys.add(key);
@@ -1086,7 +1092,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
   });
 
-  describe('who calls knows no key but', () => {
+  describe('a caller without a key has', () => {
     test("an e-mail, an order, a site or a seat: the licence's case, as for its id", async () => {
       const { id } = await give({ customer: 'Jane@Example.com', reference: 'order-1001' });
       await shop.json(['activation', 'add', String(id), 'shop.jane.example']);
@@ -1102,14 +1108,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
         expect([what, answer.license?.id]).toEqual([what, found]);
         expect(codes(answer.findings)[0]).toBe('ACTIVE');
       }
-      // As its plan spells it: a device's name minds its case.
+      // The plan decides the spelling: the name of a device is case-sensitive.
       const devices = await giveLicense(service.db, await givePlan(service.db, { type: 'device' }));
       await shop.json(['activation', 'add', String(devices.id), 'Lab.PC.example']);
       expect((await why('Lab.PC.example')).license?.id).toBe(devices.id);
       expect((await why('lab.pc.example')).license).toBeNull();
     });
 
-    test('an e-mail only nearly, or its beginning', async () => {
+    test('an e-mail with a mistake, or its beginning', async () => {
       const { id } = await give({ customer: 'wilma@quarry-works.example' });
       for (const [what, by] of [
         ['wilma@quary-works.example', 'but for one slip'],
@@ -1134,7 +1140,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
 
     test('a word: it is not the end of a key', async () => {
-      // An end that is near to "help" if any word were one.
+      // This end would be near to "help" if any word could be one.
       await give({ key: '30A1B2C3-D4E5F607-18293A4B-0000FACE' });
       for (const word of ['help', 'FADE', 'computer'])
         expect((await why(word)).findings).toMatchObject([
@@ -1142,7 +1148,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
         ]);
     });
 
-    test('what several licences have lists them, each once, with what they were found by', async () => {
+    test('something that several licences have: each is listed once, with where it was found', async () => {
       const one = await give({ customer: 'sam@several.example' });
       const two = await give({ customer: 'sam@several.example' });
       const seats = await giveLicense(service.db, await givePlan(service.db, { type: 'seat' }));
@@ -1164,7 +1170,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect(text).not.toContain('Failures that leave no record');
     });
 
-    test('more licences than a short list holds are said to be more', async () => {
+    test('more licences than the short list holds: the answer says that there are more', async () => {
       const plan = await givePlan(service.db);
       for (let i = 0; i < 21; i++) await giveLicense(service.db, plan, { customer: 'many@several.example' });
       const { licenses, findings } = await why('many@several.example');
@@ -1172,7 +1178,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect(findings[0]?.text).toMatch(/^More than 20 licences have this; the first: /);
     });
 
-    test('an order that counts as some licence does: the licence with that id, with a word on the order', async () => {
+    test("a number that is an order and a licence's id: the licence, with a note about the order", async () => {
       const { id } = await give();
       const ordered = await give({ reference: String(id) });
       const answer = await why(id);
@@ -1267,12 +1273,12 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
           remedy: null,
         },
       ]);
-      // Also where a licence has the order's number as its id.
+      // The same if a licence has the order's number as its id.
       await post(String(id), 'paid', { sku: 'PRO-1Y' });
       expect((await why(id)).findings.at(-1)?.code).toBe('ORDER_WAITS');
     });
 
-    test('nothing here: what was looked for is named, the text is not repeated, and short keys are explained', async () => {
+    test('nothing: the answer names where it searched, does not repeat the text, and explains short keys', async () => {
       await give({ key: 'OLD-0001-ABXY', customer: 'short@key.example' });
       for (const what of ['nobody@nowhere.example', 'www.nowhere.example', 'order-nowhere', 'ABXY', 'zzz']) {
         const answer = await why(what);
@@ -1284,7 +1290,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
         expect(answer.findings[0]?.remedy).toContain('no end of a key that has fewer than 16 characters');
         expect(JSON.stringify(answer)).not.toContain(what);
       }
-      // What the remedy names works.
+      // The remedy that the answer names works.
       expect((await shop.json<Answer>(['why', '-'], { stdin: 'OLD-0001-ABXY\n' })).license).not.toBeNull();
       expect((await why('short@key.example')).license).not.toBeNull();
       const { code, stderr } = await shop.run(['why', '999999']);
@@ -1292,7 +1298,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect(stderr).toContain('No licence has this as its id, its key or');
     });
 
-    test("an address that nobody has is no key, so others' requests are not its", async () => {
+    test("an unknown address is not a key, so others' requests do not match", async () => {
       const ip = newClient();
       await get('42?dlid=somebody%40elsewhere.test', ip);
       expect((await why('nobody@nowhere.test')).accesses).toEqual([]);
@@ -1300,7 +1306,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
   });
 
-  test('an end that several imported keys share lists them; what there is not is refused', async () => {
+  test('an end that several imported keys share lists them, and an unknown one is refused', async () => {
     const one = await give({ key: 'first-imported-key-ABCD' });
     const two = await give({ key: 'other-imported-key-ABCD' });
     const { findings } = await why('ABCD');
@@ -1311,7 +1317,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect((await shop.run(['why'])).code).toBe(2);
   });
 
-  test('a site that a file for use without network holds', async () => {
+  test('a site that an offline file holds', async () => {
     const { id, key } = await give();
     const ip = newClient();
     const site = { license_key: key, identifier: 'held.example' };
@@ -1328,7 +1334,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect((await why(id)).accesses).toMatchObject([{ code: 'HELD', remedy: null }]);
   });
 
-  test('keys with limits and ends of their own, bundles and free sites', async () => {
+  test('keys with their own limits and ends, bundles and free sites', async () => {
     const { id, key } = await give();
     const add = (...args: string[]) =>
       shop.json<{ id: number; license_key: string }>(['license', 'key', 'add', String(id), ...args]);
@@ -1371,7 +1377,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       await shop.json(['activation', 'add', String(club.id), site]);
     expect(await get(`71?dlid=${club.key}`, newClient())).toBe(403);
     expect(codes((await why(club.id)).findings)).toEqual(['ACTIVE', 'COVERS', 'FREE_SITES']);
-    // An update is one of what the club includes.
+    // The update is for one of the products that the club includes.
     expect((await asData(String(club.id))).now).toEqual({
       updates: { allowed: true, code: null, sentence: 'Updates work: version 2.1.0 is sent.' },
       new_site: { allowed: true, code: null, sentence: 'New sites can be added: 2 of 3 slots are free.' },
@@ -1380,7 +1386,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(codes((await why(club.id)).accesses)).toEqual(['COVERED_SINCE']);
   });
 
-  test('whether an update and a new site would be allowed now, in the words of each language', async () => {
+  test('whether an update and a new site would be allowed now, in each language', async () => {
     const now = async (what: string | number) =>
       [await asData(String(what)), await asData(String(what), 'de')].map((one) => one.now);
     const refused = (code: string, because: string) => ({
@@ -1432,7 +1438,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect((await now(seats.id))[0]?.updates).toMatchObject({ allowed: false, code: 'FILE_NOT_FOUND' });
   });
 
-  test('as data, a number or a name that no licence has is a finding, and nothing is an error', async () => {
+  test('as data, an unknown number or name is a finding, and not an error', async () => {
     for (const about of ['999999', 'id:999999', 'reference:none'])
       expect(await asData(about)).toMatchObject({
         ...{ license_id: null, licenses: [], now: null },
@@ -1468,7 +1474,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ...{ productId: 42, version: null, identifier: null, ip: `203.0.${n}.1`, userAgent: null, site: null },
       installedVersion: null,
     });
-    await createTold(service.db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
+    await createSiteRecorder(service.db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
     await shop.json(['activation', 'add', String(id), 'full.example']);
     expect((await why(id)).findings).toMatchObject([
       { code: 'ACTIVE' },
@@ -1478,15 +1484,15 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     ]);
   });
 
-  test('what sites told they run', async () => {
+  test('the versions that sites run', async () => {
     const { id } = await give();
     const site = { licenseId: id, productId: 42, site: 'shop.com', version: '1.8.0', at: new Date() };
-    await recordToldSites(service.db, [site]);
+    await recordReportedSites(service.db, [site]);
     expect(codes((await why(id)).findings)).toContain('SITES_RUN');
     expect(await told(id)).toMatch(/Installed, as the sites told:\s+1\.8\.0\s+on\s+shop\.com/);
   });
 
-  test('nothing that a client sent reaches the terminal as a control character', async () => {
+  test('nothing from a client reaches the terminal as a control character', async () => {
     const { id, key } = await give();
     await request(service.url)
       .get(`${PREFIX}/downloads/42`)
@@ -1498,10 +1504,10 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(text).toContain(`licensing activation add ${id} IDENTIFIER`);
   });
 
-  test('each code was told with its facts, its action and its sentence in both languages', () => {
+  test('each code was shown with its facts, its action and its sentence in both languages', () => {
     const { request } = seen.get('GRANTED')!.finding.facts as { request: RequestFacts };
     const other = { request: { ...request, outcome: 'OTHER', client: 'browser', license_id: null } };
-    // No answer of the service has an outcome without an explanation.
+    // No answer of the service has an outcome without an explanation, so this one is made up.
     const finding = { code: 'REFUSED', facts: other } as const;
     const refused = (language: OperatorLanguage): ExplainedFinding => ({
       ...{ ...finding, action: null, since: null, count: null, advice: null },
@@ -1521,7 +1527,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     });
   });
 
-  test('no answer holds a key', () => {
+  test('no answer contains a key', () => {
     expect(output.length).toBeGreaterThan(10_000);
     for (const key of keys) expect(output.toUpperCase()).not.toContain(key.toUpperCase());
   });
@@ -1653,30 +1659,30 @@ describe('slips', () => {
     ['10A1B2C3-D4E5F607-18293A4B', false],
     ['MyShop-Abc-2024-XYZ-0001-of-thirty-two', false],
     ['XYA1B2C3-D4E5F607-18293A4B-5C6D7E80', false],
-  ])('%s may be a slip of a key of our own shape: %s', (key, may) => {
-    expect(mayBeOwn(key)).toBe(may);
+  ])('%s may be a mistyped key of our own form: %s', (key, may) => {
+    expect(mayBeNativeKey(key)).toBe(may);
   });
 
-  test('what is looked for in the log and among licences is what the comparison accepts', () => {
-    const seen = hintsOfSlips(HINT);
+  test('the search in the log and among licences finds exactly what the comparison accepts', () => {
+    const seen = hintsOfTypos(HINT);
     expect(seen.length).toBeLessThan(200);
     for (const one of seen) expect([one, compareHints(one, HINT)]).not.toContain(undefined);
     for (const one of ['5C6D7E80', '5C6D7E81', '5C6DE780', '7E80', '7e80', '7E8O', 'D7E8', 'D780', '7G80']) {
-      const { exact, patterns } = hintsNear(one);
+      const { exact, patterns } = hintsWithinOneTypo(one);
       expect(exact.length + patterns.length).toBeLessThan(200);
       const matches = patterns.some((like) => new RegExp(`^${like.replaceAll('_', '.')}$`).test(HINT));
       expect([one, exact.includes(HINT) || matches]).toEqual([one, true]);
     }
   });
 
-  test('all keys one slip away are a few thousand, none twice, and never the key itself', () => {
+  test('the keys with one mistake are a few thousand, without duplicates and without the key itself', () => {
     for (const key of [
       '10A1B2C3-D4E5F607-18293A4B-5C6D7E80',
       '550e8400-e29b-41d4-a716-446655440000',
       'ab',
       'x'.repeat(995),
     ]) {
-      const near = keysNear(key);
+      const near = keysWithinOneTypo(key);
       expect(near.length).toBeLessThan(8_000);
       expect(new Set(near.map((one) => one.key)).size).toBe(near.length);
       expect(near.map((one) => one.key)).not.toContain(key);

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await shop.json(['license', 'issue', '--plan', '1', '--customer', 'jane@example.com']);
 });
 
-/** Everything that writes a file where it is told, with what it is told so by. */
+/** The commands that write a file to a given path, with their arguments. */
 const WRITERS: [string, string[]][] = [
   ['export', ['export', '--out']],
   ['customer export', ['customer', 'export', 'jane@example.com', '--out']],
@@ -58,7 +58,7 @@ describe.each(WRITERS)('"%s"', (name, command) => {
     ['link.sqlite', 'the database of this installation'],
     ['real/folder/w.sqlite-shm', 'part of the database of this installation'],
     ['.env', 'the settings file of this installation'],
-  ])('leaves %s alone', async (file, what) => {
+  ])('does not overwrite %s', async (file, what) => {
     const settings = readFileSync(inFolder('.env'));
     const { code, stdout, stderr } = await write(file);
     expect({ code, stdout, stderr: stderr.replace(folder, '.') }).toEqual({
@@ -74,7 +74,7 @@ describe.each(WRITERS)('"%s"', (name, command) => {
     expect(await shop.json(['license', 'list'])).toMatchObject([{ id: 1, customer: 'jane@example.com' }]);
   });
 
-  it('leaves a file alone that holds something else, and says how to go on', async () => {
+  it('does not overwrite a file with other contents, and explains how to continue', async () => {
     const file = inFolder(`${name} notes.txt`);
     for (const text of ['of yesterday', '<html/>', '{"type":"footer"}', ' ', '<updatesite/>']) {
       writeFileSync(file, text);
@@ -90,13 +90,13 @@ describe.each(WRITERS)('"%s"', (name, command) => {
     }
   });
 
-  it('replaces an empty file, and one that it wrote itself', async () => {
+  it('replaces an empty file, and its own', async () => {
     const file = inFolder(`${name}.out`);
     writeFileSync(file, '');
     for (let i = 0; i < 2; i++) expect(await write(file)).toMatchObject({ code: 0 });
   });
 
-  it("takes none of the others' files for its own", async () => {
+  it('does not overwrite the files of the other commands', async () => {
     for (const [other, otherCommand] of WRITERS.filter((one) => one[0] !== name)) {
       const file = inFolder(`${name} after ${other}`);
       expect(await shop.run([...otherCommand, file])).toMatchObject({ code: 0 });
@@ -117,7 +117,7 @@ it('an update XML may begin with a comment, and be edited by hand', async () => 
   expect(await shop.run([...WRITERS[2]![1], file])).toMatchObject({ code: 0 });
 });
 
-it('a version is not published when its update XML would go over something else', async () => {
+it('a version is not published if its update XML would overwrite something else', async () => {
   const { path } = await makePackage({
     'pkg.xml':
       '<extension type="package"><packagename>example</packagename><version>1.0.0</version></extension>',
@@ -133,7 +133,7 @@ it('a version is not published when its update XML would go over something else'
   expect(await shop.json(['release', 'list', '--product', '42'])).toEqual([]);
 });
 
-it("nginx's configuration goes over none of the installation's files", async () => {
+it("nginx's configuration overwrites none of the installation's files", async () => {
   const conf = temporaryFolder();
   const env = join(conf, 'upstream.conf.new');
   writeFileSync(env, 'LICENSING_DATABASE_URL=sqlite:licensing.conf\n');
@@ -148,7 +148,7 @@ it("nginx's configuration goes over none of the installation's files", async () 
   writeFileSync(join(conf, 'upstream.conf'), '');
 });
 
-it('no settings are written into the database', async () => {
+it('settings are not written into the database', async () => {
   const both = join(temporaryFolder(), 'both');
   const env = { LICENSING_ENV_FILE: both, LICENSING_DATABASE_URL: `sqlite:${both}` };
   const { code, stderr } = await operator(env).run(['init']);
@@ -158,9 +158,9 @@ it('no settings are written into the database', async () => {
   });
 });
 
-it('an update XML that is interrupted leaves nothing in the public folder', async () => {
+it('an interrupted update XML leaves nothing in the public folder', async () => {
   const place = temporaryFolder();
-  // A disk that takes its time.
+  // Simulates a slow disk.
   const slow = join(temporaryFolder(), 'slow.js');
   writeFileSync(
     slow,
@@ -177,18 +177,18 @@ it('an update XML that is interrupted leaves nothing in the public folder', asyn
   expect(existsSync(join(place, 'update.xml'))).toBe(false);
 });
 
-/** Another user than the one who runs the tests. */
+/** A user other than the one who runs the tests. */
 const SOMEBODY = 65_534;
 
-// Only root can make a link of somebody else.
-(process.getuid?.() === 0 ? describe : describe.skip)('in a folder where everybody may write', () => {
+// Only root can make a link that belongs to another user.
+(process.getuid?.() === 0 ? describe : describe.skip)('in a folder that every user can write to', () => {
   let shared: string;
   beforeEach(() => {
     shared = realpathSync(temporaryFolder());
     chmodSync(shared, 0o1777);
   });
 
-  /** A link of somebody else to a file that only root may read. */
+  /** Plants another user's link to a file that only root can read. */
   function plant(name: string, content = ''): { link: string; secret: string } {
     const secret = join(temporaryFolder(), 'secret');
     writeFileSync(secret, content, { mode: 0o600 });
@@ -198,7 +198,7 @@ const SOMEBODY = 65_534;
     return { link, secret };
   }
 
-  it.each(WRITERS)('"%s" does not follow a link of somebody else', async (_name, command) => {
+  it.each(WRITERS)(`"%s" does not follow another user's link`, async (_name, command) => {
     for (const file of ['out', 'folder/out']) {
       const { link, secret } = plant(file.split('/')[0]!, '');
       if (file !== 'out') {
@@ -224,7 +224,7 @@ const SOMEBODY = 65_534;
     ['php', ['php', '--namespace', 'Acme\\Licensing', '--out'], 'Client.php'],
     ['shop plugin', ['shop', 'plugin', 'hikashop', '--out'], ''],
     ['joomla-plugin', ['joomla-plugin', '--product', '42', '--vendor', 'Acme', '--out'], ''],
-  ])('"%s" writes through none, neither as a folder nor as a file', async (_name, command, name) => {
+  ])('"%s" writes through no such link, neither to a folder nor to a file', async (_name, command, name) => {
     const { link } = plant('folder');
     rmSync(link);
     const elsewhere = temporaryFolder();
@@ -236,14 +236,14 @@ const SOMEBODY = 65_534;
     });
     expect(readdirSync(elsewhere)).toEqual([]);
     if (name === '') return;
-    // What is there already stays, and the new one lies beside it.
+    // The existing file stays, and the new one is written next to it.
     writeFileSync(join(shared, 'upstream.conf'), 'mine');
     const { secret } = plant(name);
     expect(await shop.run([...command, shared])).toMatchObject({ code: 1 });
     expect(readFileSync(secret, 'utf8')).toBe('');
   });
 
-  it('writes into no pipe of somebody else, which would read it', async () => {
+  it('writes into no pipe of another user, who would read it', async () => {
     const pipe = join(shared, 'export');
     execFileSync('mkfifo', [pipe]);
     chownSync(pipe, SOMEBODY, SOMEBODY);
@@ -253,7 +253,7 @@ const SOMEBODY = 65_534;
     });
   });
 
-  it("follows one's own link, and one of somebody's own folder on the way", async () => {
+  it("follows the user's own link, and one in a folder of its owner", async () => {
     const real = join(temporaryFolder(), 'real');
     const link = join(shared, 'mine');
     writeFileSync(real, '');

@@ -7,7 +7,7 @@ import { jsx } from 'hono/jsx';
 import type { Browser, Page } from 'playwright-core';
 import request from 'supertest';
 import { API_PATH } from '../../src/licensing/api';
-import type { State } from '../../src/http/context';
+import type { RequestState } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
 import { UploadProgress } from '../../src/http/pages/kit/fields';
 import { pageTexts } from '../../src/texts/operators/languages';
@@ -45,7 +45,7 @@ afterAll(async () => {
 const read = (name: string) => readFileSync(join(FOLDER, name));
 const pathOf = (name: (typeof FILES)[number]) => `${API_PATH}/pages/${fixture.address(name)}`;
 
-/** Opens a page of the fixture; the test ends with `expectClean`. */
+/** Opens a page of the fixture. The test ends with `expectClean`. */
 async function open(path: string, main: string, options?: PageOptions): Promise<Page> {
   fixture.answer(path.replace(/[?#].*/, ''), () => main);
   const page = await newPage(browser, options);
@@ -57,7 +57,7 @@ describe('served', () => {
   test.each([
     ['licensing.css', 'text/css'],
     ['licensing.js', 'text/javascript'],
-  ] as const)('%s for ever, under a name with its hash', async (name, type) => {
+  ] as const)('%s is cached for a year under a name with its hash', async (name, type) => {
     expect(pathOf(name)).toMatch(/\/pages\/assets\/licensing-[0-9a-f]{16}\.(css|js)$/);
     const { headers } = await request(fixture.url).get(pathOf(name)).expect(200);
     expect(headers).toMatchObject({
@@ -78,7 +78,7 @@ describe('served', () => {
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
     [undefined, (bytes: Buffer) => bytes],
-  ])('compressed as the browser allows: %s', async (encoding, unpack) => {
+  ])('files are compressed as the browser allows: %s', async (encoding, unpack) => {
     for (const name of FILES) {
       const accept = encoding === undefined ? '' : `Accept-Encoding: ${encoding}\r\n`;
       const answer = await sendRaw(fixture.url, `GET ${pathOf(name)} HTTP/1.1\r\nHost: x\r\n${accept}\r\n`);
@@ -93,24 +93,24 @@ describe('served', () => {
     'manifest.json',
     '..%2fmanifest.json',
     '__proto__',
-  ])('nothing else: %s', async (name) => {
+  ])('no other file is served: %s', async (name) => {
     await request(fixture.url).get(`${API_PATH}/pages/assets/${name}`).expect(404);
   });
 
   test('a folder that was not built is named at the start', () => {
-    const mount = () => mountAssets(new Router<State>(), '/nonexistent');
+    const mount = () => mountAssets(new Router<RequestState>(), '/nonexistent');
     expect(mount).toThrow('The style of the pages is not in /nonexistent. Run "npm run build" first.');
   });
 });
 
-test('small: 36 KB of style and 12 KB of script at most, compressed', () => {
+test('the style has at most 36 KB and the script 12 KB, compressed', () => {
   expect(read('licensing.css.br').length).toBeLessThan(36_000);
   expect(read('licensing.js.br').length).toBeLessThan(12_000);
   expect(read('licensing.js').toString()).not.toMatch(/eval\(|innerHTML|document\.write|sourceMappingURL/);
   expect(read('licensing.css').toString()).not.toMatch(/@import|url\((?!"data:)|sourceMappingURL/);
 });
 
-/** What the page's own and Bootstrap's colours are, computed */
+/** The computed colours of the page and of Bootstrap. */
 const COLOURS = `(() => {
   const style = getComputedStyle(document.documentElement);
   return ['color-scheme', '--page', '--bs-body-color', '--bs-form-invalid-color', '--bs-link-color-rgb']
@@ -196,7 +196,7 @@ describe('a key in the fragment', () => {
     '<form method="post" action="my" data-key-form="license_key"><label>Key <input name="license_key"></label><button>Show</button></form>';
   const sent = () => fixture.requests.filter(({ method, path }) => method === 'POST' && path === '/my');
 
-  test('is sent by POST, and stands in no address', async () => {
+  test('is sent by POST, and is in no address', async () => {
     fixture.requests.length = 0;
     const page = await open('my#key=AAAA-BBBB%2BCCCC', FORM);
     await waitUntil(() => sent().length > 0);
@@ -210,7 +210,7 @@ describe('a key in the fragment', () => {
     await page.context().close();
   });
 
-  test('a second link is taken too while the page is shown', async () => {
+  test('a second link is used too while the page is open', async () => {
     fixture.requests.length = 0;
     const page = await open('my', FORM);
     await page.goto(`${fixture.pages}/my#key=BBBB`);
@@ -220,7 +220,7 @@ describe('a key in the fragment', () => {
     await page.context().close();
   });
 
-  test('without the form it is removed all the same; another fragment stays', async () => {
+  test('is removed even without the form, and another fragment stays', async () => {
     const page = await open('other#key=CCCC', '<p id="part">Nothing to fill in</p>');
     expect(page.url()).toBe(`${fixture.pages}/other`);
     await page.goto(`${fixture.pages}/other#part`);
@@ -247,10 +247,10 @@ describe('copying', () => {
     await page.context().close();
   });
 
-  test('where the clipboard is refused, the text is selected', async () => {
+  test('selects the text if the clipboard is refused', async () => {
     fixture.answer('copy', () => BUTTON);
     const page = await newPage(browser);
-    // By http and another name than localhost there is no clipboard.
+    // Browsers have no clipboard over http, except on localhost.
     await page.goto(`${fixture.pages.replace('127.0.0.1', 'shop.test')}/copy`);
     await page.getByRole('button', { name: 'Copy' }).click();
     await waitUntil(async () => (await said(page)) === 'Press Ctrl+C.');
@@ -273,7 +273,7 @@ describe('search as you type', () => {
 <label>Find <input name="q" type="search"></label> <label>Status <select name="status"><option value="">All</option><option>active</option></select></label> <button>Filter</button></form>
 <div id="results"><p data-live-count>Found for "${asked}": ${asked.length}</p><a href="list?after=1">Next</a></div>`;
   };
-  /** The answer to "a" is late: it must not replace the one to "abc". */
+  /** Sends the late answer to "a", which must not replace the answer to "abc". */
   let answerLate: () => void;
   const list = async (options?: PageOptions) => {
     const late = new Promise<void>((resolve) => (answerLate = resolve));
@@ -309,7 +309,7 @@ describe('search as you type', () => {
     await page.context().close();
   });
 
-  test('opens the whole page when the answer is another one', async () => {
+  test('opens the whole page when the answer is a different page', async () => {
     fixture.answer('enter', () => '<p>Sign in</p>');
     const page = await list();
     await page.getByLabel('Find').fill('signed-out');
@@ -318,7 +318,7 @@ describe('search as you type', () => {
     await page.context().close();
   });
 
-  test('without a script the button asks', async () => {
+  test('without a script the button searches', async () => {
     const page = await list({ javaScript: false });
     await page.getByLabel('Find').fill('xy');
     await page.getByRole('button', { name: 'Filter' }).click();
@@ -329,7 +329,7 @@ describe('search as you type', () => {
 });
 
 describe('an upload', () => {
-  /** As on the pages that have a file to send. */
+  /** Renders the progress bar as the pages with an upload do. */
   const progress = () => {
     const view = { t: pageTexts('en') };
     const whole: unknown = jsx(ViewProvider, { value: view }, jsx(UploadProgress, {}));
@@ -351,7 +351,7 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
     await page.getByLabel('Package').setInputFiles(FILE);
     return page;
   };
-  /** By default half a minute for the file. @returns ends it */
+  /** Slows the upload down, by default to half a minute for the file. @returns a function that ends the slowness */
   const slow = async (page: Page, bytesASecond = 20_000) => {
     const session = await page.context().newCDPSession(page);
     const limit = (uploadThroughput: number) =>
@@ -366,13 +366,12 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
   };
   const publish = (page: Page) => page.getByRole('button', { name: 'Publish' }).click();
 
-  test('says how far it is, and shows the page that is answered', async () => {
+  test('shows its progress, then the page of the answer', async () => {
     const page = await released(() => ({ location: 'published' }));
     expect(await page.getByText(pageTexts('en').common.upload.plain).isVisible()).toBe(false);
     const endSlowness = await slow(page);
     await publish(page);
     await page.getByText(/^0\.\d MB of 0\.6 MB, about \d+ seconds? left\.$/).waitFor();
-    // How much of the bar is full.
     const full = await page.evaluate<number>("document.querySelector('progress').position");
     expect([full > 0, full < 1]).toEqual([true, true]);
     await expectAccessible(page);
@@ -394,7 +393,7 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
     await page.context().close();
   });
 
-  test('a form with an error is shown in its place', async () => {
+  test('shows a form with an error instead of the page', async () => {
     const page = await released(() => ({ status: 422, text: '<p role="alert">The package says 2.1.0.</p>' }));
     await publish(page);
     await page.getByText('The package says 2.1.0.').waitFor();
@@ -415,7 +414,7 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
     await page.context().close();
   });
 
-  test('says that the connection broke', async () => {
+  test('reports that the connection broke', async () => {
     const page = await released(() => ({ location: 'published' }));
     await page.context().setOffline(true);
     await publish(page);
@@ -438,7 +437,7 @@ describe('a pressed button', () => {
 
   test('locks, says what it does, is sent once, and unlocks when the page comes back', async () => {
     fixture.requests.length = 0;
-    // 204: the browser stays on the page, as it does while an answer is awaited.
+    // 204: the browser stays on the page, as it does while it waits for an answer.
     fixture.answer('sell', ({ method }) => (method === 'GET' ? FORM : { status: 204, text: '' }));
     const page = await newPage(browser);
     await page.goto(`${fixture.pages}/sell`);

@@ -29,13 +29,13 @@ afterAll(() => service.stop());
 interface Page {
   status: number;
   html: string;
-  /** of a redirect, below `pages` */
+  /** The target of a redirect, below `pages`. */
   location: string;
 }
 
 interface Pages {
   get(path: string): Promise<Page>;
-  /** Sends a form as it was shown last, with these fields. */
+  /** Sends a form as it was last shown, with these fields. */
   post(path: string, fields: Record<string, string> | FormData): Promise<Page>;
   /** Sends a form, and opens the page that it leads to. */
   send(path: string, fields: Record<string, string> | FormData): Promise<Page>;
@@ -70,7 +70,7 @@ async function signIn(token: string, language = 'en'): Promise<Pages> {
 const manifest = (version: string, server = SERVER) =>
   `<extension type="package"><packagename>gallery</packagename><version>${version}</version><updateservers><server>${server}</server></updateservers><dlid prefix="dlid=" suffix=""/></extension>`;
 
-/** The form of a new version, in the order in which a browser sends it. */
+/** Makes the form of a new version, with its fields in a browser's order. */
 async function versionForm(inside: string, fields: Record<string, string> = {}, server?: string) {
   const { bytes } = await makePackage({ 'pkg_gallery.xml': manifest(inside, server) });
   const form = new FormData();
@@ -100,7 +100,7 @@ describe('versions', () => {
     expect((await pages.get(`/releases/new?product_id=${productId}`)).location).toBe(newVersion());
   });
 
-  test('one is published by its package, whose manifest says the version, and Joomla is offered it', async () => {
+  test('a version is published with its package, whose manifest states the version, and Joomla is offered it', async () => {
     const form = await versionForm('1.0.0', { changelog: `${XSS}\nMore.` });
     const { html } = await pages.send(`${newVersion()}?once=first`, form);
     expect(html).toContain('1.0.0 is published. Joomla offers 1.0.0 from now on.');
@@ -118,7 +118,7 @@ describe('versions', () => {
     expect((await releases()).filter(({ version }) => version === '1.0.1')).toHaveLength(1);
   });
 
-  test('a wrong version is refused with both sides, and what was typed stays', async () => {
+  test('a wrong version is refused with both versions, and the typed values stay', async () => {
     const form = await versionForm('1.1.0', { version: '1.1.1', changelog: 'Typed.', draft: '1' });
     const { status, html } = await pages.post(`${newVersion()}?once=wrong`, form);
     expect(status).toBe(400);
@@ -133,7 +133,7 @@ describe('versions', () => {
     expect(await releases()).toHaveLength(2);
   });
 
-  /** As a browser sends a form whose file was not chosen. */
+  /** Makes the form that a browser sends when no file was chosen. */
   const withoutFile = () => {
     const form = new FormData();
     form.append('file', new File([], '', { type: 'application/octet-stream' }));
@@ -150,7 +150,7 @@ describe('versions', () => {
     expect(html).toContain(says);
   });
 
-  test('another update server is published only by who allows it', async () => {
+  test('another update server is published only if the seller allows it', async () => {
     const other = () => versionForm('1.0.2', { draft: '1' }, 'https://other.example/updates.xml');
     await pages.post(`${newVersion()}?once=draft`, await other());
     const path = `/releases/${await idOf('1.0.2')}/publish`;
@@ -196,15 +196,15 @@ describe('versions', () => {
     expect(xml()).toContain('<version>1.0.2</version>');
   });
 
-  test('the changelog can be changed, the table is handed out as CSV', async () => {
+  test('the changelog can be changed, and the table is available as CSV', async () => {
     const path = `/releases/${await idOf('1.0.2')}/edit`;
     await pages.post(path, { changelog: 'Changed.' });
     expect((await releases()).find(({ version }) => version === '1.0.2')?.changelog).toBe('Changed.');
     const { html: csv } = await pages.get(`/releases.csv?product_id=${productId}`);
-    expect(csv.split('\r\n')[0]).toContain('"id","product_id","version","state","changelog"');
+    expect(csv.split('\r\n')[0]).toContain('"ID","Product","Version","State","Changes"');
   });
 
-  test('a stale update XML is told, handed out, and written again', async () => {
+  test('a stale update XML is reported, offered as a file, and written again', async () => {
     const path = join(xmlDir, `${ELEMENT}.xml`);
     const good = xml();
     writeFileSync(path, good.replace('<version>1.0.2<', '<version>1.0.1<'));
@@ -256,7 +256,7 @@ describe('products and plans', () => {
         expect(fieldsOf(first)).toContain('name="duration_own"');
         expect(fieldsOf(first)).toBe(fieldsOf(later));
       }
-      // The box of staging sites is ticked, and counts where it is shown.
+      // The ticked box for staging sites counts only where it is shown, which it is not for devices.
       const seller = await pagesClient(own);
       await seller.get('/start');
       const plan = { name: 'Single', activation_type: 'device', activation_limit: '1', duration: '1y' };
@@ -267,7 +267,7 @@ describe('products and plans', () => {
     }
   });
 
-  test('a plan is copied to another product, with all that it says', async () => {
+  test('a plan is copied to another product with all its fields', async () => {
     const { location } = await pages.post('/products/new', { name: 'Copies', element: 'pkg_copies' });
     const other = /\d+$/.exec(location)?.[0] as string;
     const plan = {
@@ -294,7 +294,7 @@ describe('products and plans', () => {
     expect(form.html).toContain('value="18m"');
     expect(form.html).toContain(`<option value="${other}"`);
     expect(form.html).not.toContain(`<option value="${productId}"`);
-    // The field of another time is filled in, and says nothing once another one is chosen.
+    // The field for a custom time is filled in, but ignored because another time is chosen.
     const sent = { ...plan, copy: String(made!.id), product_id: other, duration: '1y' };
     const wrong = await pages.post('/plans/new', { ...sent, name: '' });
     expect([wrong.status, wrong.html.includes('Copy Agency to another product')]).toEqual([400, true]);
@@ -312,7 +312,7 @@ describe('products and plans', () => {
     ]);
   });
 
-  test('options of the update XML are set, and judged', async () => {
+  test('options of the update XML are checked and stored', async () => {
     const path = `/products/${productId}/update-xml`;
     expect((await pages.post(path, { php_minimum: 'new' })).html).toContain('Please type a PHP version');
     await pages.post(path, { php_minimum: '8.1', db_mysql: '8.0.13', tag: '', type: '', client: '' });
@@ -360,7 +360,7 @@ describe('products and plans', () => {
     expect((await pages.post(`/plans/${id}/delete`, {})).html).toContain('The plan has licences, and stays.');
   });
 
-  test('who may only look sees no button, and changes nothing', async () => {
+  test('an operator who may only read sees no button, and changes nothing', async () => {
     const reader = await signIn(service.read.token);
     for (const path of [list(), '/products', `/products/${productId}`]) {
       const { status, html } = await reader.get(path);

@@ -7,7 +7,7 @@ import { createFormat } from '../../src/http/pages/format';
 import { OPERATORS, pageTexts } from '../../src/texts/operators/languages';
 import { ViewProvider, type View } from '../../src/http/pages/view';
 
-/** Every part of the pages with hostile texts in each of its properties: they come out as texts. */
+/** Every component of the pages gets hostile texts in each property, and must show them as texts. */
 
 const HOSTILE = `'"><script>alert(1)</script><img src=x onerror=alert(1)>`;
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -30,7 +30,7 @@ const view: View = {
   now: NOW,
 };
 
-/** Filled in by the form's sender, and refused. */
+/** A form that was filled in and refused. */
 const form = formState(new URLSearchParams({ [HOSTILE]: HOSTILE }), { field: HOSTILE, sentence: HOSTILE });
 
 const children = HOSTILE;
@@ -43,7 +43,7 @@ const table = {
 };
 const paging = { path: '/x', query: { after: HOSTILE }, next: HOSTILE, limit: 50 };
 
-/** The properties of each component, by its name; a component without an entry fails the test. */
+/** The properties of each component, by its name. A component without an entry fails the test. */
 const PROPS: Record<string, Record<string, unknown>> = {
   BarChart: {
     ...{ id: HOSTILE, says: HOSTILE, what: HOSTILE, caption: HOSTILE, axis: [HOSTILE], empty: HOSTILE },
@@ -117,7 +117,7 @@ test.each(components)('%s', (name, component) => {
   expect(Object.keys(PROPS)).toContain(name);
   const html = String(jsx(ViewProvider, { value: view }, jsx(component, PROPS[name]!)));
   expect(html).not.toMatch(/<script>|<img src=x|'">/);
-  // Each text that is shown is whole, and nothing but our own attributes is in the tags.
+  // Each text is shown whole, and a tag has only our own attributes.
   for (const [tag] of html.matchAll(/<[a-z][^\s>]*(?:\s[\w:-]+(?:="[^"]*")?)*\s*\/?>/gi))
     expect(tag.replace(/="[^"]*"/g, '')).not.toMatch(/\s(?:on\w+|style|srcdoc)\b/i);
   const texts = JSON.stringify(PROPS[name]).split('onerror').length - 1;

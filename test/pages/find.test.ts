@@ -60,7 +60,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     });
   const find = (about: string, client = read) => client.post('/find', { about });
 
-  it('opens the licence of a key, which stands in no address and in no line of the log', async () => {
+  it('opens the licence of a key, and no address and no log line contains the key', async () => {
     for (const text of [jane.key, ` ${jane.key.toLowerCase()} `, `id:${jane.id}`])
       expect(await find(text)).toMatchObject({ status: 303, location: `/licenses/${jane.id}` });
     const log = service.logLines.join('\n').toUpperCase();
@@ -69,7 +69,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(log).not.toContain(jane.key.slice(0, 17));
   });
 
-  it('says of a key that has ended, and of a further one, what it is', async () => {
+  it('shows that a key has ended, or is a further key of its licence', async () => {
     const { db, clock } = service;
     const context = { actor: 'operator:test', now: clock.now };
     const { key, stored } = await addKey(db, second.id, { label: 'Client' }, undefined, context);
@@ -80,7 +80,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(textOf((await read.get('/customers')).html)).toContain('It has ended.');
   });
 
-  it('finds by the beginning of a key, and by whom it is for', async () => {
+  it('finds a key by its beginning and by its label', async () => {
     const { db, clock } = service;
     const context = { actor: 'operator:test', now: clock.now };
     const { key } = await addKey(db, second.id, { label: 'Blumen Müller' }, undefined, context);
@@ -96,7 +96,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect((await find('Blumenhandlung')).status).toBe(200);
   });
 
-  it('lists several licences, with what each was found as', async () => {
+  it('lists several licences, each with the reason why it was found', async () => {
     const site = await find('bakery.example.net');
     expect(site.status).toBe(200);
     expect(textOf(site.html)).toContain('bakery.example.net: 2 licences');
@@ -108,7 +108,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expectNoAddressInLinks(email.html);
   });
 
-  it('tells of a mistyped key which licence it is near, and repeats only its end', async () => {
+  it('shows which licence a mistyped key is close to, and repeats only the end of the key', async () => {
     const typed = mistyped(jane.key);
     const { status, html } = await find(typed);
     const text = textOf(html);
@@ -123,7 +123,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(html).not.toContain('Mozilla');
   });
 
-  it('tells what an IP address and a refused site met', async () => {
+  it('shows the refusals of an IP address and of a site', async () => {
     const address = textOf((await find('127.0.0.1')).html);
     expect(address).toContain('Adding florist.example.net refused: the one slot');
     expect(address).toContain('Update refused: the key is unknown');
@@ -137,7 +137,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     );
   });
 
-  it('refuses to look for nothing, or for what is too long, which it does not repeat', async () => {
+  it('refuses an empty search, and a long one without repeating it', async () => {
     expect(await find('  ')).toMatchObject({ status: 400 });
     const long = await find('X'.repeat(2_000));
     expect(long.status).toBe(400);
@@ -145,7 +145,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(textOf((await read.get('/find')).html)).toContain('IP address');
   });
 
-  it('lists requests, filtered as in the API, and as CSV without the client’s own words', async () => {
+  it('lists requests with the filters of the API, and as CSV without the client’s own words', async () => {
     const all = await read.get('/requests');
     expect(textOf(all.html)).toContain('Newest first. 2 shown.');
     expect(all.html).not.toContain('Mozilla');
@@ -178,7 +178,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(csv.html.split('\r\n')[1]).toContain('activate');
   });
 
-  it('lists customers by an id that names nobody', async () => {
+  it('lists customers by an id that does not reveal their address', async () => {
     const list = await read.get('/customers');
     expect(textOf(list.html)).toContain('E-mails A to Z. 2 shown.');
     expectNoAddressInLinks(list.html);
@@ -190,7 +190,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(formula.id).toBeGreaterThan(0);
   });
 
-  it('shows one customer with their seats on others’ licences, but not by the address', async () => {
+  it('shows a customer by their id and not by their address, with their places on others’ licences', async () => {
     const { html } = await write.get(JANES);
     expect(textOf(html)).toContain('Places on others’ licences');
     expect(html).toContain(`${JANES}/erase"`);
@@ -202,7 +202,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
       expect((await read.get(path)).status).toBe(404);
   });
 
-  it('exports what is stored as a file', async () => {
+  it('exports the stored data as a file', async () => {
     const { headers, html } = await read.get(`${JANES}/export`);
     expect(headers.get('content-disposition')).toMatch(
       /^attachment; filename="customer-[0-9a-f]{12}\.json"$/,
@@ -217,7 +217,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(data.mentions.activation).toHaveLength(1);
   });
 
-  it('erases a customer whose e-mail is typed, after a recent sign-in, and says how much before', async () => {
+  it('erases a customer after their e-mail is typed and a recent sign-in, and shows the amount before', async () => {
     const text = textOf((await write.get(`${JANES}/erase`)).html);
     expect(text).toContain(`Erase the data of ${JANE}?`);
     expect(text).toContain('2 licences go on working without a name.');
@@ -247,7 +247,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(service.logLines.join('\n')).not.toContain(JANE);
   });
 
-  it('finds the licence of an order by the name of its customer, or its beginning', async () => {
+  it('finds the licence of an order by its customer’s name, or the beginning of it', async () => {
     const { now } = service.clock;
     const reader = await pagesClient(service, { scope: 'read' });
     const [plan] = await rows<{ id: number }>(service.db, 'plans');
@@ -269,7 +269,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     }
   });
 
-  it('says that a link for an address which is nobody’s is not sent', async () => {
+  it('shows that a link for an unknown address is not sent', async () => {
     const context = { now: service.clock.now, language: 'en' } as const;
     await queueMail(service.db, { type: 'customer_link', email: 'nobody@example.com' }, context);
     const reader = await pagesClient(service, { scope: 'read' });
@@ -279,7 +279,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
   });
 });
 
-/** The same key with another last but one character. */
+/** Returns the key with another character before the last one. */
 function mistyped(key: string): string {
   return `${key.slice(0, -2)}${key.at(-2) === 'A' ? 'B' : 'A'}${key.at(-1)}`;
 }

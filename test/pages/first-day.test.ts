@@ -8,7 +8,7 @@ import { eventually, temporaryFolder } from '../support/processes';
 import { PREFIX } from '../support/service';
 import { customerClient, pagesClient, textOf, type PagesClient } from './support/session';
 
-/** What a seller does on the first days, and what the customers read of it. */
+/** A seller's actions on the first days, and the texts that customers read about them. */
 
 let service: Managed;
 let pages: PagesClient;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** A product with a plan. */
+/** Adds a product with a plan. */
 const goods = async (product: object, plan: object = {}) => {
   const { id } = await service.write.ok('POST /products', product, 201);
   const given = { name: 'Agency', activation_type: 'domain', activation_limit: 10, duration: '1y' };
@@ -44,7 +44,7 @@ const activate = async (key: string, identifier: string) => {
   await response.arrayBuffer();
   return response.status;
 };
-/** The text of the mail that has this in it, once it is sent. Lines in mails are wrapped and encoded. */
+/** Waits for the mail that contains this text, and returns its whole text. Lines in mails are wrapped and encoded. */
 const mailWith = async (part: string): Promise<string> => {
   let found: string | undefined;
   await eventually(() => {
@@ -65,7 +65,7 @@ const decoded = (mail: string) =>
   ).toString('utf8');
 
 describe('a plan', () => {
-  it('is not made for a year when another time was typed', async () => {
+  it('is not made for a year if another time was typed', async () => {
     const { productId } = await goods({ name: 'Plans' });
     const plan = {
       ...{ product_id: productId, name: 'Two weeks', activation_type: 'domain', activation_limit: 1 },
@@ -77,7 +77,7 @@ describe('a plan', () => {
     expect(textOf(refused.html)).toContain('You typed another time.');
     const page = await pages.send('/plans/new', { ...plan, duration: 'own' });
     expect(textOf(page.html)).toContain('14 days');
-    // The time that the plan has stands in the field when another one is chosen.
+    // The field still contains the plan's own time, so another choice is not refused.
     const { id } = (await service.db(table(service.db, 'plans')).where({ duration: '14d' }).first()) as {
       id: number;
     };
@@ -118,7 +118,7 @@ describe('issuing', () => {
     expect(again).toContain('This order has its licence already');
   });
 
-  it('says nothing false about an end that is past', async () => {
+  it('says nothing false about a past end', async () => {
     const { planId } = await goods({ name: 'Past', element: 'pkg_past' });
     const form = { plan_id: planId, customer: 'past@example.com', expires_at: '2026-01-31', send: '1' };
     await pages.get('/licenses/new');
@@ -130,7 +130,7 @@ describe('issuing', () => {
     expect(mail).not.toContain('is valid until');
   });
 
-  it('mails no key of a licence that is cancelled or revoked', async () => {
+  it('does not mail the key of a licence that is cancelled or revoked', async () => {
     const { planId } = await goods({ name: 'Gone' });
     for (const [way, state] of [
       ['cancel', 'cancelled'],
@@ -156,7 +156,7 @@ describe('a club', () => {
   });
   const ENTRIES = 'Club Forms, Club Menus';
 
-  it('names the entries that Joomla has in every text about the key', async () => {
+  it('names Joomla’s entries in every text about the key', async () => {
     await pages.get('/licenses/new');
     const form = { plan_id: club.planId, customer: 'club@example.com', send: '1' };
     const issued = textOf((await pages.post('/licenses/new', form)).html);
@@ -170,12 +170,12 @@ describe('a club', () => {
     await pages.get(`/licenses/${id}/keys/add`);
     const made = textOf((await pages.post(`/licenses/${id}/keys/add`, { label: 'Bakery' })).html);
     expect(made).toContain(`(${ENTRIES})`);
-    // Nothing of the menus is published, so no site has them.
+    // No version of the menus is published, so no site has them.
     const mine = textOf((await (await customerClient(service, { key })).get('/my')).html);
     expect(mine).toContain('Open Club Forms and paste the key');
   });
 
-  it('gives its customers what it includes', async () => {
+  it('shows which extensions its customers download', async () => {
     for (const path of [`/releases?product_id=${club.productId}`, `/products/${club.productId}`]) {
       const text = textOf((await pages.get(path)).html);
       expect(text).toContain('What do customers of this club download?');
@@ -199,7 +199,7 @@ describe('a new product', () => {
 });
 
 describe('an agency’s key that is full', () => {
-  it('is what the licence’s page judges, until the key has a free slot', async () => {
+  it('decides what the licence’s page shows, until the key has a free slot', async () => {
     const { planId, productId } = await goods({ name: 'Keys', element: 'pkg_keys' });
     await giveRelease(service, { version: '1.0.0', productId });
     const { id } = await sell({ plan_id: planId, customer: 'agency@example.com' });

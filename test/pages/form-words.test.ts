@@ -4,11 +4,11 @@ import { giveRelease } from '../support/packages';
 import { givePlan } from '../support/service';
 import { pagesClient, textOf, type Fields, type PagesClient } from './support/session';
 
-/** What every form of the operator's pages says to a wrong value: a sentence of the page, in the reader's language. */
+/** Every form of the operator's pages answers a wrong value with a sentence of the page, in the reader's language. */
 
 const KEY = '0123ABCD-4567EF89-0123ABCD-4567EF89';
 const LONG = 'x'.repeat(300);
-/** of the API: a page calls its fields by their labels */
+/** Words of the API. A page calls its fields by their labels instead. */
 const API_WORDS =
   /must be of type|must NOT|must match|give "|"[a-z]+(?:_[a-z]+)*"|\b[a-z]+_(?:id|at|limit|type)\b|is not a field|plan \d+ and not on/;
 const ENGLISH =
@@ -18,7 +18,7 @@ interface Wrong {
   form: string;
   field: string;
   value: string;
-  /** what else is sent */
+  /** The other fields of the form. */
   others?: Fields;
 }
 
@@ -193,8 +193,8 @@ describe('a form with a wrong value', () => {
 
   const named = (text: string) =>
     text.replace(/\b(?:PLAN|OTHER|PRODUCT|LICENSE|CLIENT)\b/g, (name) => ids[name] ?? name);
-  /** @returns the sentence that the form shows; empty: there is none */
   let sent = 0;
+  /** Sends the form with the wrong value. @returns the sentence that the form shows, or an empty text */
   const refuse = async (client: PagesClient, { form, field, value, others = {} }: Wrong) => {
     const once = `form-${String(++sent).padStart(17, '0')}`;
     const fields = Object.fromEntries(
@@ -205,7 +205,7 @@ describe('a form with a wrong value', () => {
     return { status, sentence: textOf(`<main>${alert} `) };
   };
 
-  it('is refused in a sentence of the page, in English and in German', async () => {
+  it('is refused with a sentence of the page, in English and in German', async () => {
     const wrong: string[] = [];
     for (const one of WRONG) {
       const what = `${one.form} ${one.field}=${one.value.slice(0, 20)}`;

@@ -10,7 +10,7 @@ import { eventually, temporaryFolder } from '../support/processes';
 import { giveLicense, givePlan, rows } from '../support/service';
 import { customerClient, pagesClient, textOf } from './support/session';
 
-/** A page's language is that of all it leads to: the mails that it sends, and the reasons that it gives. */
+/** A page's language also applies to what it leads to: the mails that it sends, and the reasons that it gives. */
 
 let service: Managed;
 const mails = join(temporaryFolder(), 'mails');
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** The words of the next mail. */
+/** Returns the text of the next mail. */
 async function nextMail(send: () => Promise<unknown>): Promise<string> {
   const before = existsSync(mails) ? readdirSync(mails) : [];
   await send();
@@ -38,7 +38,7 @@ async function nextMail(send: () => Promise<unknown>): Promise<string> {
     .replace(/\s+/g, ' ');
 }
 
-/** Both, since one of them is the shop's own. */
+/** Both languages, because the shop itself has one of them. */
 describe.each([
   [
     'en',
@@ -137,7 +137,7 @@ describe('why an update XML is stale', () => {
 
 describe('the words of pages', () => {
   const folder = join(__dirname, '../../src/texts/operators');
-  // A variable needs the server's files and a restart; the doctor names one only where that is so.
+  // A variable needs the server's files and a restart. Only the doctor names one, and only if it is necessary.
   const files = ['en', 'de'].flatMap((language) =>
     readdirSync(join(folder, language))
       .filter((name) => name !== 'doctor.ts')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listLicensePage } from '../../src/licensing/lists';
 import { countAllLicenses } from '../../src/figures/statistics';
 import { listSortedPositions, type LicenseSort } from '../../src/store/licenses/license-lists';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { listLatestEvents } from '../../src/store/events';
 import {
   DATABASE_KINDS,
@@ -14,7 +14,7 @@ import {
 } from '../support/service';
 import { formOf, pagesClient, textOf, type PagesClient } from './support/session';
 
-/** The list of licences: its order by column, its totals, its rows, and what is done with several at once. */
+/** The list of licences: sorting by column, totals, rows, and actions on several licences. */
 
 const NOW = new Date('2026-11-23T09:00:00Z');
 /** Customers out of order, some with several licences, and ends that repeat. */
@@ -42,7 +42,7 @@ describe.each(DATABASE_KINDS)('the order of licences on %s', (kind) => {
   });
   afterAll(() => service.stop());
 
-  /** All of a list, page by page. */
+  /** Reads a whole list, page by page. */
   async function all(query: object, limit: number) {
     const found = [];
     for (let after: string | undefined; ;) {
@@ -85,7 +85,7 @@ describe.each(DATABASE_KINDS)('the order of licences on %s', (kind) => {
       }
   });
 
-  test('is the same however many licences a part of the filter leaves', async () => {
+  test('does not depend on how many licences each part of the filter leaves', async () => {
     for (const column of ['customer', 'expires_at'] as const)
       for (const isDown of [false, true]) {
         const sort: LicenseSort = { column, isDown };
@@ -120,12 +120,12 @@ describe('the page of licences', () => {
     (await listLatestEvents(service.db, id, { limit: 50 })).filter(({ action }) => action === 'suspend');
   const boxes = (html: string) =>
     [...html.matchAll(/<input[^>]*type="checkbox"[^>]*name="license-(\d+)"/g)].map(([, id]) => Number(id));
-  test('sorts by the columns that an index serves, says the total, and has one link a row', async () => {
+  test('sorts by indexed columns, shows the total, and has one link per row', async () => {
     for (const name of ['b', 'a', 'c']) await give(`${name}@example.com`);
     const lease = { name: 'housekeeping', holder: 'test' };
-    // Another instance's lease has ended by then.
+    // By then, the lease of another instance has expired.
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
-    expect(await holdLease(service.db, lease, later)).toBe(true);
+    expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
     expect(await countAllLicenses(service.db, lease, () => NOW)).toBe(true);
     const { html } = await seller.get('/licenses?sort=customer');
     expect([...html.matchAll(/>([abc])@example\.com</g)].map(([, name]) => name)).toEqual(['a', 'b', 'c']);
@@ -139,7 +139,7 @@ describe('the page of licences', () => {
     expect((await seller.get('/licenses?sort=plan')).status).toBe(200);
   });
 
-  test('suspends what is selected, after saying what will happen, and names what changed meanwhile', async () => {
+  test('suspends selected licences after showing the effect, and names those that changed meanwhile', async () => {
     const [one, two, three, four] = await Promise.all(
       ['d', 'e', 'f', 'g'].map((name) => give(`${name}@example.org`)),
     );
@@ -155,7 +155,7 @@ describe('the page of licences', () => {
     expect(textOf(asked.html)).toContain('Customers get no mail about it.');
     expect(await suspensions(one!.id)).toEqual([]);
 
-    // Meanwhile somebody moves one of them.
+    // Meanwhile, another operator changes one of them.
     await seller.post(`/licenses/${two!.id}/slots`, { activation_limit: '7' });
     const sent = { ...formOf(asked.html, '/licenses/bulk/suspend'), reason: 'charge-back' };
     const done = await seller.post('/licenses/bulk/suspend', sent);
@@ -168,13 +168,13 @@ describe('the page of licences', () => {
     expect(await suspensions(two!.id)).toEqual([]);
     expect(textOf((await seller.get(`/licenses/${one!.id}`)).html)).toContain('charge-back');
 
-    // A second click does nothing twice, and says the same.
+    // A second click changes nothing, and shows the same result.
     const again = await seller.post('/licenses/bulk/suspend', sent);
     expect([again.status, again.location]).toEqual([303, done.location]);
     expect(await suspensions(one!.id)).toHaveLength(1);
   });
 
-  test('exports what is selected, and all of a page', async () => {
+  test('exports the selected licences, and all of a page', async () => {
     const { html } = await seller.get('/licenses');
     const page = /name="page" value="([^"]*)"/.exec(html)?.[1] as string;
     const [first] = page.split(' ');
@@ -186,7 +186,7 @@ describe('the page of licences', () => {
     expect([none.status, none.location]).toEqual([303, '/licenses']);
   });
 
-  test('leads back to the page of the list that it came from, and works on what a search as you type shows', async () => {
+  test('leads back to the same page of the list, and works with the results of a search as you type', async () => {
     const { html } = await seller.get('/licenses?q=a%40&sort=-customer');
     expect(
       /<div id="results">.*<form id="bulk".*<\/form>/s.exec(html.split('id="keys"')[0] as string),
@@ -208,7 +208,7 @@ describe('the page of licences', () => {
     expect(done.html).toContain(`${back.replaceAll('&', '&amp;')}"`);
   });
 
-  test('does with a whole list what it does with a page, in several steps, and names what changed meanwhile', async () => {
+  test('handles a whole list like a page, in several steps, and names licences that changed meanwhile', async () => {
     const many = await givePlan(service.db, { productId: 77 }, NOW);
     for (let i = 0; i < 260; i++)
       await giveLicense(service.db, many, { customer: `many-${i}@example.org` }, NOW);
@@ -225,7 +225,7 @@ describe('the page of licences', () => {
     expect([step.status, textOf(step.html)]).toEqual([200, expect.stringContaining('250 of 260 done')]);
     expect(step.html).toContain('data-goes-on');
     const rest = formOf(step.html, '/licenses/bulk/suspend');
-    // Reloaded, it repeats nothing, nor does what follows: a mail goes once.
+    // Reloading repeats no step, and the next form stays the same, so that a mail is sent only once.
     const reloaded = await seller.post('/licenses/bulk/suspend', sent);
     expect(textOf(reloaded.html)).toContain('250 of 260 done');
     expect(formOf(reloaded.html, '/licenses/bulk/suspend')).toEqual(rest);
@@ -251,7 +251,7 @@ describe('the page of licences', () => {
     expect(nothing.location).toBe('/licenses?plan_id=999999');
   });
 
-  test('asks who may only look for nothing', async () => {
+  test('offers no action to an operator who may only read', async () => {
     const reader = await pagesClient(service, { scope: 'read' });
     const { html } = await reader.get('/licenses');
     expect(boxes(html)).toEqual([]);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openSession } from '../../src/access/sessions';
-import { sumUp } from '../../src/figures/statistics';
-import { holdLease } from '../../src/store/leases';
-import { recordToldSites } from '../../src/store/told';
+import { createSession } from '../../src/access/sessions';
+import { aggregateNewRows } from '../../src/figures/statistics';
+import { acquireOrRenewLease } from '../../src/store/leases';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { addActivation } from '../../src/licensing/activations';
 import { findLicense, type License } from '../../src/licensing/licenses';
 import { insertEvents } from '../../src/store/events';
@@ -31,7 +31,7 @@ describe('the page of a licence', () => {
 
   const browser = async (scope: 'read' | 'write' = 'write') => {
     const who = { kind: 'operator', actor: 'operator:root', name: 'root', scope, operatorId: null } as const;
-    const { cookie } = await openSession(service.db, who, service.clock.now);
+    const { cookie } = await createSession(service.db, who, service.clock.now);
     const call = async (path: string, init: RequestInit, headers: Record<string, string> = {}) => {
       const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
         ...init,
@@ -88,7 +88,7 @@ describe('the page of a licence', () => {
     expect(await service.read.all(`/licenses/${id}/activations`)).toEqual([]);
   });
 
-  it('says whether the licence works now, why not, and what mends it', async () => {
+  it('says whether the licence works now, why not, and how to fix it', async () => {
     const { get, post } = await browser();
     const { id, key } = await give({ expires_at: '2026-12-01' });
     expect((await get(`/licenses/${id}`)).text).toContain('Updates work: version 1.0.0 is sent.');
@@ -123,7 +123,7 @@ describe('the page of a licence', () => {
     expect((await later.get(`/licenses/${id}/revoke`)).to).toBe(`/licenses/${id}`);
   });
 
-  it('keeps requests of the same network without its key apart, and counts them nowhere', async () => {
+  it('shows requests of the same network without its key apart, and does not count them', async () => {
     const { get } = await browser();
     const { id, key } = await give();
     expect((await download(key)).status).toBe(200);
@@ -156,15 +156,15 @@ describe('the page of a licence', () => {
     await download(key);
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 7 * 24 * 60 * 60 * 1000);
-    expect(await holdLease(service.db, lease, later)).toBe(true);
-    expect(await sumUp(service.db, lease, () => later)).toBe(true);
+    expect(await acquireOrRenewLease(service.db, lease, later)).toBe(true);
+    expect(await aggregateNewRows(service.db, lease, () => later)).toBe(true);
     const told = { licenseId: id, productId: 42, site: 'www.example.org', version: '0.9.0' };
     const shown = await get(`/licenses/${id}`);
     expect(shown.text).toContain('In twelve months: downloads 1, refused requests 1.');
     expect(shown.text).toMatch(/Last seen .* from (?:::ffff:)?127\.0\.0\.1/);
     expect(shown.text).toMatch(/Suspended \d+ \w+ \d+ charge-back &lt;b&gt;/);
     expect(shown.html).not.toContain('<b>');
-    await recordToldSites(service.db, [{ ...told, at: new Date(service.clock.now.getTime() + 60_000) }]);
+    await recordReportedSites(service.db, [{ ...told, at: new Date(service.clock.now.getTime() + 60_000) }]);
     expect((await get(`/licenses/${id}`)).text).toMatch(
       /Last seen .* on www\.example\.org, which runs 0\.9\.0\./,
     );
@@ -188,7 +188,7 @@ describe('the page of a licence', () => {
     );
   });
 
-  it('tells of a mistyped key, and of slots that are all used', async () => {
+  it('shows a mistyped key, and slots that are all in use', async () => {
     const { get } = await browser();
     const { id, key } = await give();
     const last = key.at(-1) === '0' ? '1' : '0';
@@ -204,7 +204,7 @@ describe('the page of a licence', () => {
     expect(html).not.toContain(key);
   });
 
-  it('does every action once, and keeps what was typed when it is refused', async () => {
+  it('does every action once, and keeps the typed values when it is refused', async () => {
     const { get, post } = await browser();
     const { id } = await give({ expires_at: '2027-06-01', reference: `order-${Date.now()}` });
     const path = `/licenses/${id}`;
@@ -261,7 +261,7 @@ describe('the page of a licence', () => {
     expect(text).toContain('Note changed: line, other');
   });
 
-  it('adds and removes sites, over the limit too', async () => {
+  it('adds and removes sites, even over the limit', async () => {
     const { get, post } = await browser();
     const { id } = await give();
     const path = `/licenses/${id}`;
@@ -340,7 +340,7 @@ describe('the page of a licence', () => {
     expect(await events(id)).toEqual(['issue', 'reveal']);
   });
 
-  it('lets a session that may only look change nothing', async () => {
+  it('lets a session with read access change nothing', async () => {
     const { get, post } = await browser('read');
     const { id } = await give();
     const path = `/licenses/${id}`;
@@ -358,7 +358,7 @@ describe('the page of a licence', () => {
     expect((await get(`${path}/sites`)).status).toBe(200);
   });
 
-  it('shows what customers and shops wrote as text', async () => {
+  it('shows what customers and shops wrote as plain text', async () => {
     const { get } = await browser();
     const { id, key } = await give({ reference: XSS, metadata: { line: XSS } });
     const license = (await findLicense(service.db, id)) as License;
@@ -387,12 +387,12 @@ describe('the page of a licence', () => {
     expect((await get(`/licenses/${id}`)).html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
   });
 
-  it('has numbers in its address only, and survives thousands of sites', async () => {
+  it('has only numbers in its address, and works with thousands of sites', async () => {
     const { get } = await browser();
     const { id } = await give({ reference: 'order-in-path', activation_limit: 0 });
     for (const path of ['reference:order-in-path', '0', '999999', 'x'])
       expect((await get(`/licenses/${path}`)).status).toBe(404);
-    // Without mail there is nothing to send.
+    // While mail is off, there is no mail to send.
     expect((await get(`/licenses/${id}/send-key`)).status).toBe(404);
     const at = service.clock.now.toISOString().slice(0, 19).replace('T', ' ');
     const sites = Array.from({ length: 10_000 }, (_, i) => ({
@@ -407,12 +407,12 @@ describe('the page of a licence', () => {
   });
 });
 
-/** The whole key that a page shows. */
+/** Returns the whole key that a page shows. */
 function keyIn(html: string): string {
   return /value="([0-9A-F]{8}(?:-[0-9A-F]{8}){3})"/.exec(html)?.[1] ?? '';
 }
 
-/** What a reader sees: words with single spaces between them. */
+/** Returns the text that a reader sees, with single spaces between words. */
 function textOf(html: string): string {
   return html
     .replace(/<[^>]*>/g, ' ')

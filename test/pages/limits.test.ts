@@ -18,11 +18,11 @@ import { signDigistore24 } from '../support/shop-senders';
 import { eventually } from '../support/processes';
 import { customerClient, pagesClient, textOf } from './support/session';
 
-/** Who may have a form read, and how much of the service one visitor may take. */
+/** The limits on reading a request's body, and on how much of the service one visitor can use. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 const SHOP_SECRET = 'a passphrase of the seller';
-/** 2 MB, of which 25 bytes are sent. */
+/** 2 MB that compress to 25 bytes. */
 const BOMB = brotliCompressSync(`key=${'+A'.repeat(1_040_000)}`);
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
@@ -45,7 +45,7 @@ describe('the body of a request', () => {
       headers: { Origin: service.url, ...FORM, ...headers },
       body,
     });
-  /** A request's answer, of which only the head is sent: its body never comes. */
+  /** Sends only the head of a request, whose body never arrives, and returns the answer. */
   async function headOnly(path: string, headers: Record<string, string>): Promise<RawAnswer> {
     const connection = openRaw(service.url);
     const lines = Object.entries({ Host: new URL(service.url).host, ...FORM, ...headers })
@@ -61,7 +61,7 @@ describe('the body of a request', () => {
     }
   }
 
-  it('is refused in words when it is compressed, at every address that takes one', async () => {
+  it('is refused with a text if it is compressed, at every address that takes a body', async () => {
     const operator = await pagesClient(service);
     const cookies = [...operator.cookies].map((cookie) => cookie.join('=')).join('; ');
     const [session, bearer] = [{ Cookie: cookies }, { Authorization: `Bearer ${token}` }];
@@ -86,14 +86,14 @@ describe('the body of a request', () => {
         expect([path, encoding, answer.status]).toEqual([path, encoding, 415]);
         expect(await answer.text()).toMatch(/compressed/);
       }
-    // Of a key that is unknown: it was read.
+    // 403 means that the key is unknown, so the body was read.
     expect((await send('/licenses/validate', 'dlid=A', { 'Content-Encoding': 'identity' })).status).toBe(403);
   });
 
   it.each([
     ['en', 'This is too large. Go back, shorten what you typed'],
     ['de', 'Das ist zu groß. Bitte gehen Sie zurück, kürzen Sie Ihre Eingabe'],
-  ])('is refused in words when a form of everybody is larger than 16 KiB: %s', async (language, words) => {
+  ])('is refused with a text if a public form is larger than 16 KiB: %s', async (language, words) => {
     for (const path of ['/pages/my', '/pages/my/link', '/pages/sign-in', '/pages/my/preferences']) {
       const field = (length: number) => `key=${'+'.repeat(length - 4)}`;
       const large = await send(path, field(16 * 1024 + 1), { 'Accept-Language': language });
@@ -110,7 +110,7 @@ describe('the body of a request', () => {
     expect((await operator.post('/products/new', { name: 'x'.repeat(2 * 1024 * 1024) })).status).toBe(413);
   });
 
-  it('is not awaited before it is known who asks', async () => {
+  it('is not awaited before the sender is known', async () => {
     const origin = { Origin: service.url };
     expect(await headOnly('/pages/products/new', origin)).toMatchObject({ status: 303 });
     const made = { ...origin, Cookie: `licensing=${generateSecret()}; licensing_my=${generateSecret()}` };
@@ -123,7 +123,7 @@ describe('the body of a request', () => {
     expect(await headOnly('/pages/my', { Origin: 'https://other.example' })).toMatchObject({ status: 403 });
   });
 
-  it('is not awaited of a network that has sent too much', async () => {
+  it('is not awaited from a network that has sent too much', async () => {
     const from = visit('198.51.100.1');
     for (let i = 0; i < FIXED_LIMITS.pages; i++) await headOnlyRefused(from);
     const refused = await headOnly('/pages/my', { Origin: service.url, ...from });
@@ -149,7 +149,7 @@ describe('the body of a request', () => {
     expect((await send('/hooks/ds24', right.body, visit('198.51.100.4'))).status).toBe(200);
   });
 
-  it('has fields of which only a bounded part is read and shown again', async () => {
+  it('can have long fields, which are read and shown again only in part', async () => {
     await giveLicense(service.db, await givePlan(service.db, {}, NOW), { customer: 'jane@example.com' }, NOW);
     const customer = await customerClient(service, { email: 'jane@example.com' });
     const long = 'y'.repeat(10_000);
@@ -188,7 +188,7 @@ describe('one visitor among many', () => {
     });
   const open = (path: string, headers: Record<string, string>) =>
     fetch(`${service.url}${PREFIX}/pages${path}`, { redirect: 'manual', headers });
-  /** Runs while the sessions cannot be read. */
+  /** Runs the work while a lock blocks reading the sessions. */
   async function whileHeld(work: () => Promise<void>): Promise<void> {
     await database.query('LOCK TABLES licensing_sessions WRITE');
     try {
@@ -198,7 +198,7 @@ describe('one visitor among many', () => {
     }
   }
 
-  /** Statements that wait for the sessions. */
+  /** Counts the statements that wait for the sessions. */
   async function waiting(): Promise<number> {
     const [rows] = await database.query<(RowDataPacket & { n: number })[]>(
       `SELECT COUNT(*) AS n FROM information_schema.PROCESSLIST
@@ -207,7 +207,7 @@ describe('one visitor among many', () => {
     return Number(rows[0]?.n);
   }
 
-  it('has one request of a session answered at a time, and few that wait', async () => {
+  it('gets one answer at a time in a session, while few requests may wait', async () => {
     const customer = await customerClient(service, { email: 'jane@example.com' });
     const Cookie = `licensing_my=${customer.cookies.get('licensing_my')}`;
     let answers: Promise<number>[] = [];
@@ -229,7 +229,7 @@ describe('one visitor among many', () => {
     expect([mine.status, (await other.get('/my')).status]).toEqual([200, 200]);
   });
 
-  it('has a limit for a session, and no other is refused for it', async () => {
+  it('has a limit for each session, which does not affect other sessions', async () => {
     const [one, other] = [
       await customerClient(service, { email: 'jane@example.com' }),
       await customerClient(service, { email: 'jane@example.com' }),
@@ -242,14 +242,14 @@ describe('one visitor among many', () => {
     expect((await other.get('/my/mail')).status).toBe(200);
   });
 
-  it('leaves connections to the database for customers’ calls, whatever the pages wait for', async () => {
+  it('leaves database connections for customers’ calls, however long the pages wait', async () => {
     let pages: Promise<number>[] = [];
     await whileHeld(async () => {
       pages = Array.from({ length: 20 }, async (_, i) => {
         const cookies = `licensing=${generateSecret()}; licensing_my=${generateSecret()}`;
         return (await open(i % 2 === 0 ? '/licenses' : '/my/mail', { Cookie: cookies })).status;
       });
-      // Two of the five connections.
+      // The pages use two of the five connections.
       await eventually(async () => expect(await waiting()).toBe(2));
       for (let i = 0; i < 5; i++) expect((await validate()).status).toBe(200);
       expect(await waiting()).toBe(2);

@@ -11,9 +11,9 @@ import {
 } from '../support/service';
 import { pagesClient, type PagesClient } from './support/session';
 
-/** What a filter in a page's address may be: whatever somebody types there, no page and no file is a fault. */
+/** Filters in a page's address can be any text: no page and no file may fail because of one. */
 
-/** Every field of every list's query in the API, and those that pages have besides. */
+/** The fields of every list's query in the API, and the filters that only pages have. */
 const FILTERS = [
   ...new Set([
     ...OPERATIONS.flatMap(({ query }) =>
@@ -22,7 +22,7 @@ const FILTERS = [
     ...['order', 'month', 'days', 'version', 'site', 'after'],
   ]),
 ];
-/** A list and its file have one each of every filter; in `npm run test:faults` both. */
+/** A list gets one of these values per filter, and its file the other. `npm run test:faults` tries both. */
 const VALUES = ['1e999', 'x'];
 const valuesOf = (path: string, filter: number) =>
   IS_WHOLE ? VALUES : [VALUES[(filter + Number(path.endsWith('.csv'))) % 2]!];
@@ -47,19 +47,19 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-describe('a filter that is not one', () => {
-  it('is known for each list of the API', () => {
+describe('an invalid filter', () => {
+  it('is tried for the lists and filters of the API', () => {
     expect(LISTS).toEqual(expect.arrayContaining(['/licenses', '/licenses.csv', '/requests', '/renewals']));
     expect(FILTERS).toEqual(expect.arrayContaining(['product_id', 'plan_id', 'status', 'sort', 'since']));
   });
 
-  it.each(LISTS)('is no fault on %s, and cuts no file', async (path) => {
+  it.each(LISTS)('does not fail %s, and cuts no file', async (path) => {
     const address = path.replace(/:\w+/, path.startsWith('/products') ? '42' : ids.license!);
     const faults: unknown[] = [];
     for (const [i, name] of FILTERS.entries())
       for (const value of valuesOf(path, i)) {
         const query = `${address}?${name}=${value}`;
-        // A file that is cut rejects.
+        // A file that breaks off rejects.
         const status = await pages.get(query).then(
           (answer) => answer.status,
           (error: unknown) => String(error),

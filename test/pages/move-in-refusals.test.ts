@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { moved as de } from '../../src/texts/operators/de/moved';
 import { moved as en } from '../../src/texts/operators/en/moved';
-import type { RefusalCode } from '../../src/transfer/refusals';
+import type { ImportErrorCode } from '../../src/transfer/refusals';
 import { makeArs } from '../support/ars';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { givePlan, newPlace, rows, startTestService, type TestService } from '../support/service';
 import { selected, send, start } from './support/move-in';
 import { formOf, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
 
-/** Why a table or a move is refused, on the German pages: in German, by kind. */
+/** The German pages give the reasons for refusing a table or a move in German, code by code. */
 
 let service: TestService;
 let pages: PagesClient;
@@ -30,20 +30,20 @@ const KEYS = 'id,order_id,product_id,license_key,status\n1,7,9,ABC-DEF-GHI,2\n';
 const edd = (file: string | Buffer, more = {}): Promise<PagesAnswer> =>
   start(pages, { from: 'edd-csv', ...more }, file);
 const tables = (from: string, more = {}) => start(pages, { from, ...more });
-/** Forges the form that says what the plans become. */
+/** Forges the form in which the plans are chosen. */
 async function forged(fields: Record<string, string>, file = FILE): Promise<PagesAnswer> {
   const first = await edd(file);
   const { checked = '' } = formOf(first.html, '/move-in');
   return send(pages, first, { checked, ...fields });
 }
 
-/** Those that the pages cannot come to: of commands and the API alone, or by chance. */
-const ELSEWHERE: RefusalCode[] = [
+/** Refusals that a page cannot provoke: they need a command, the API, or chance. */
+const ELSEWHERE: ImportErrorCode[] = [
   ...(['no-source', 'large-file', 'map-twice', 'no-category', 'no-import', 'no-row', 'meanwhile'] as const),
   ...(['no-product-here', 'bad-rows', 'confirm-columns'] as const),
 ];
 
-const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
+const CASES: Partial<Record<ImportErrorCode, () => Promise<PagesAnswer>>> = {
   'no-file': () => tables('edd-csv'),
   'file-not-read': () => start(pages, { from: 'membershippro' }, FILE),
   'users-not-read': () => start(pages, { from: 'edd-csv' }, FILE, FILE),
@@ -113,19 +113,19 @@ const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
   },
 };
 
-/** A sentence's own words, without what it names. */
-const wordsOf = (code: RefusalCode): string[] => {
+/** Returns the fixed words of a sentence, without the names that it contains. */
+const wordsOf = (code: ImportErrorCode): string[] => {
   const sentence: string | ((...facts: string[]) => string) = de.refusals[code];
   const text = typeof sentence === 'string' ? sentence : sentence('§', '§', '§', '§', '§');
   return text.split(/§/).map((part) => part.trim().replace(/^[„“ ]+|[„“ ]+$/g, ''));
 };
 
 describe('the refusals of tables and moves', () => {
-  it('are all tried here, but for those of other doors', () => {
+  it('are all tried here, except those that a page cannot provoke', () => {
     expect([...Object.keys(CASES), ...ELSEWHERE].sort()).toEqual(Object.keys(en.refusals).sort());
   });
 
-  it.each(Object.entries(CASES) as [RefusalCode, () => Promise<PagesAnswer>][])(
+  it.each(Object.entries(CASES) as [ImportErrorCode, () => Promise<PagesAnswer>][])(
     'say %s in German',
     async (code, provoke) => {
       const { status, html } = await provoke();
@@ -137,7 +137,7 @@ describe('the refusals of tables and moves', () => {
     },
   );
 
-  it('have German words of their own each', () => {
+  it('have their own German words', () => {
     const text = (one: unknown) => (typeof one === 'function' ? (one as () => string)() : one);
     for (const kind of ['refusals', 'leftOut', 'warnings', 'stays'] as const)
       for (const [code, sentence] of Object.entries(en[kind])) {
@@ -147,7 +147,7 @@ describe('the refusals of tables and moves', () => {
       }
   });
 
-  it('come from one place, which has a code for each', () => {
+  it('come from one place, with a code for each', () => {
     const folder = join(__dirname, '../../src/transfer');
     const files = [
       ...['csv.ts', 'new-licenses.ts', 'cells.ts'].map((name) => join(folder, name)),
@@ -158,7 +158,7 @@ describe('the refusals of tables and moves', () => {
   });
 });
 
-describe('a move from Membership Pro of one of several sites', () => {
+describe('a move from Membership Pro with several sites in the database', () => {
   const subscriber = (id: number, plan_id: number, user_id: number, to: string) => ({
     ...{ id, plan_id, user_id, email: `user${user_id}@example.com`, plan_main_record: 1 },
     ...{ plan_subscription_status: 1, plan_subscription_to_date: to },
@@ -203,7 +203,7 @@ describe('a move from Membership Pro of one of several sites', () => {
     const covered = await send(english, without, { do: 'check', plan2: String(club) });
     expect(textOf(covered.html)).not.toContain('each other licence gets a key of ours');
     expect(selected(covered.html)).toMatchObject({ plan2: String(club) });
-    // Not what was looked at: it is shown first.
+    // This choice was not shown yet, so it is shown first.
     const back = await send(english, covered, { do: 'import', plan2: '-' });
     expect(await plans()).toEqual([]);
     expect(selected(back.html)).toMatchObject({ plan2: '-' });
@@ -214,7 +214,7 @@ describe('a move from Membership Pro of one of several sites', () => {
       ['membershippro:2', club],
       ['membershippro:3', planId],
     ]);
-    // The next run knows it, and it can be taken back.
+    // The next run remembers the choice, and the seller can take it back.
     const again = await start(english, { from: 'membershippro', site_prefix: 'two_' });
     expect(textOf(again.html)).toContain('There is nothing to import.');
     expect(selected(again.html)).toMatchObject({ plan2: String(club) });

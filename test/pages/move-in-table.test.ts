@@ -5,9 +5,9 @@ import { givePlan, rows, startTestService, type TestService } from '../support/s
 import { selected, send, start } from './support/move-in';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
-/** A table of a system that has no name here, on the German page. */
+/** A table of an unknown system, on the German page. */
 
-/** As a German Excel saves it: Windows-1252, semicolons, German dates and words; everything in it is invented. */
+/** A table as a German Excel saves it: Windows-1252, semicolons, German dates and words. All of it is invented. */
 const GERMAN = readFileSync(join(__dirname, '../transfer/tables/german.csv'));
 
 let service: TestService;
@@ -28,7 +28,7 @@ const undoLatest = async () => {
 };
 
 describe('a table of another system', () => {
-  it('comes in from a German spreadsheet: what does not fit is named by its row, and it can be undone', async () => {
+  it('is imported from a German spreadsheet: rows that do not fit are named, and it can be undone', async () => {
     const first = await start(pages, { from: 'csv' }, GERMAN);
     expect(first.status).toBe(200);
     expect(selected(first.html)).toMatchObject({
@@ -53,7 +53,7 @@ describe('a table of another system', () => {
       /Umzug von einer CSV-Tabelle .*?(\d+) Lizenzen wären neu/.exec(textOf(chosen.html)) ?? [];
     expect(Number(count)).toBeGreaterThanOrEqual(188);
     const left = textOf(chosen.html).split('Ausgelassen')[1]?.split('Lizenzen vorher')[0];
-    // Each with its row; how rows with one key are sorted out is in test/transfer.
+    // Each reason is listed with its row. Rows that share a key are tested in test/transfer.
     expect(left).toMatch(
       /Status: dieser Zustand ist nicht bekannt 1 24 Gültig bis: das ist kein Datum 1 32 der Schlüssel fehlt 1 42/,
     );
@@ -67,7 +67,7 @@ describe('a table of another system', () => {
     expect(await licenses()).toEqual([]);
   });
 
-  it('is named by itself in the list of moves, where no sentence is around it', async () => {
+  it('has its plain German name in the list of moves, without the article of a sentence', async () => {
     const list = textOf((await pages.get('/move-in')).html).split('Bisherige Umzüge')[1];
     expect(list).toContain(' CSV-Tabelle zurückgenommen');
     expect(list).not.toContain('einer CSV-Tabelle');
@@ -78,7 +78,7 @@ describe('a table of another system', () => {
   const table = (ends: string[], heading = HEADING) =>
     [heading, ...ends.map((end, i) => row(i, end))].join('\n');
 
-  it('is asked which comes first in a date, with one of its own, and the file is kept', async () => {
+  it('raises the question whether day or month comes first, with one of its dates, and is kept', async () => {
     const asked = await start(pages, { from: 'csv' }, table(['03/04/2027', '05/06/2027']));
     expect(asked.status).toBe(400);
     expect(textOf(asked.html)).toContain('Was steht in der Spalte „Läuft ab“ zuerst?');
@@ -89,12 +89,12 @@ describe('a table of another system', () => {
     const answered = await send(pages, asked, { from: 'csv', dates: 'mdy' });
     expect(textOf(answered.html)).toMatch(/2 Lizenzen wären neu.*endet 04\.03\.2027/);
     await send(pages, answered, { do: 'import' });
-    // Plans by their ids, and names in front of addresses
+    // The plans are ids, and names precede the addresses.
     expect(await licenses()).toMatchObject([{ customer: 'jo0@example.com', plan_id: planId }, {}]);
     expect(await undoLatest()).toContain('Lizenzen entfernt 2');
   });
 
-  it('is not asked because of a few rows that contradict the others', async () => {
+  it('raises no question because of a few rows that contradict the others', async () => {
     const ends = [...Array<string>(19).fill('31/01/2027'), '01/31/2027'];
     const first = await start(pages, { from: 'csv' }, table(ends));
     expect(textOf(first.html)).toMatch(/19 Lizenzen wären neu.*Läuft ab: das ist kein Datum 1 21/);
@@ -106,19 +106,19 @@ describe('a table of another system', () => {
     expect(textOf(more.html)).toContain('Was steht in der Spalte „Läuft ab“ zuerst?');
   });
 
-  it('is asked for the column of the keys where no name says it', async () => {
+  it('raises the question for the column of the keys if no heading names it', async () => {
     const asked = await start(pages, { from: 'csv' }, table(['31.01.2027'], 'Spalte A;Tarif;Kunde;Läuft ab'));
     expect(textOf(asked.html)).toContain('Welche Spalte der ersten Zeile enthält die Lizenzschlüssel?');
     const chosen = await send(pages, asked, { from: 'csv', 'col-key': 'Spalte A' });
     expect(textOf(chosen.html)).toContain('Eine Lizenz wäre neu.');
     expect(selected(chosen.html)).toMatchObject({ 'col-key': 'Spalte A', 'col-plan': 'Tarif' });
-    // Without the column of the ends it is for life. That was not looked at, and is shown first.
+    // Without a column of ends, the licence never expires. This choice was not shown yet, so it is shown first.
     const other = await send(pages, chosen, { do: 'import', 'col-expiry': '' });
     expect(textOf(other.html)).toMatch(/Eine Lizenz wäre neu.*unbefristet/);
     expect(await licenses()).toEqual([]);
   });
 
-  it('is asked which column is the state, the end or the customer where several may be', async () => {
+  it('raises the question for the column of the state, the end or the customer if there are several', async () => {
     const names =
       'Schlüssel;Tarif;Kundenname;E-Mail;Rechnungs-E-Mail;Status;License Status;Läuft ab;Updates until';
     const file = `${names}\nTWO-KEY-000001;${planId};Jo;a@example.com;b@example.com;active;revoked;;\n`;
@@ -139,7 +139,7 @@ describe('a table of another system', () => {
     expect(textOf(chosen.html)).toMatch(/Eine Lizenz wäre neu.*b@example.com.*Entzogen/);
   });
 
-  it('had a page of its own, whose address leads to this one', async () => {
+  it('had its own page, whose address now leads to this one', async () => {
     const { status, location } = await pages.get('/imports');
     expect([status, location]).toEqual([303, expect.stringMatching(/\/move-in\?from=csv$/)]);
     expect(selected((await pages.get('/move-in?from=csv')).html)).toEqual({ from: 'csv' });

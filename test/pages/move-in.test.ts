@@ -4,7 +4,7 @@ import { PREFIX, giveLicense, givePlan, rows, startTestService, type TestService
 import { selected, send, start } from './support/move-in';
 import { pagesClient, textOf } from './support/session';
 
-/** The page that moves another system's licences in: what would happen, the plans, the move, and the way back. */
+/** The page that moves licences in from another system: the preview, the plans, the move, and undoing it. */
 
 let service: TestService;
 let planId: number;
@@ -29,7 +29,7 @@ const FILE = [
 const licenses = () => rows<{ reference: string; plan_id: number }>(service.db, 'licenses');
 
 describe('a move from another system', () => {
-  it('shows what would happen, asks for the plans, imports what was looked at, and is undone', async () => {
+  it('shows a preview, asks for the plans, imports what it showed, and is undone', async () => {
     const pages = await pagesClient(service);
     expect(textOf((await pages.get('/system')).html)).toContain('Move in');
     expect(textOf((await pages.get('/move-in')).html)).toContain('None yet.');
@@ -54,7 +54,7 @@ describe('a move from another system', () => {
     expect(textOf(chosen.html)).toContain('Licences before and after');
     expect(chosen.html).toContain('Import 2 licences');
     expect(selected(chosen.html)).toMatchObject({ plan0: String(planId), plan1: 'new' });
-    // The new plan is like its licence, which has two sites and no end.
+    // The new plan is proposed like its licence, with two sites and no end.
     const typed = (html: string) =>
       Object.fromEntries(
         ['name.1', 'activation_limit.1', 'duration.1'].map((name) => [
@@ -74,7 +74,7 @@ describe('a move from another system', () => {
     for (const key of KEYS) expect(textOf(chosen.html)).not.toContain(key);
     expect(await licenses()).toEqual([]);
 
-    // Another choice than the one that was looked at is shown, and not imported.
+    // A choice that differs from the preview is shown first, and not imported.
     const other = await send(pages, looked, { do: 'import', ...edited, plan1: '-' });
     expect(other.html).toContain('Import 1 licence<');
     expect(await licenses()).toEqual([]);
@@ -94,7 +94,7 @@ describe('a move from another system', () => {
     });
     expect(await answer.json()).toMatchObject({ data: { status: 'active' } });
 
-    // The plans of the last run are known.
+    // The plans of the last run are remembered.
     const again = await start(pages, { from: 'edd-csv' }, FILE);
     expect(textOf(again.html)).toContain('There is nothing to import.');
     expect(selected(again.html)).toMatchObject({ plan0: String(planId) });
@@ -130,7 +130,7 @@ describe('a move from another system', () => {
     expect(await licenses()).toEqual([]);
   });
 
-  it('says what is wrong with a file, in the form that it was chosen in', async () => {
+  it('reports mistakes in a file, in the form in which it was chosen', async () => {
     const pages = await pagesClient(service);
     const cases: [Record<string, string>, string | undefined, RegExp][] = [
       [{ from: 'edd-csv' }, undefined, /file of EDD Software Licensing is missing/],
@@ -154,12 +154,12 @@ describe('a move from another system', () => {
     expect(status).toBe(200);
   });
 
-  it('shows how the sites fare, and which keys are unknown', async () => {
+  it('shows how the sites are doing, and which keys are unknown', async () => {
     const pages = await pagesClient(service);
     expect((await pages.get('/move-in')).html).toContain('/move-in/check"');
     expect(textOf((await pages.get('/move-in/check')).html)).toContain('No site has asked here yet.');
     const { id, key } = await giveLicense(service.db, planId);
-    // The last digit is another one.
+    // The last digit differs.
     const slip = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
     await fetch(`${service.url}${PREFIX}/licenses/activate`, {
       method: 'POST',
@@ -178,7 +178,7 @@ describe('a move from another system', () => {
     );
   });
 
-  it('is in German, too', async () => {
+  it('is available in German', async () => {
     const pages = await pagesClient(service, { language: 'de' });
     expect(textOf((await pages.get('/move-in')).html)).toContain('Bisheriges System');
     const first = await start(pages, { from: 'edd-csv' }, FILE);

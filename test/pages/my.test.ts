@@ -51,7 +51,7 @@ interface Shown {
   headers: Headers;
   bytes: Buffer;
   html: string;
-  /** of a redirect, below `pages` */
+  /** The target of a redirect, below `pages`. */
   location: string | undefined;
 }
 
@@ -147,7 +147,7 @@ describe('the customer’s pages', () => {
     }
   };
 
-  /** A browser with cookies of its own. */
+  /** Makes a browser with its own cookies. */
   function browser() {
     const cookies = new Map<string, string>();
     async function open(path: string, init: RequestInit, more: Record<string, string>): Promise<Shown> {
@@ -186,7 +186,7 @@ describe('the customer’s pages', () => {
     expect(entered.location).toBe('/my/mail');
     return customer;
   }
-  /** The ids in the addresses of a page's links and forms. */
+  /** Returns the id in the first address of a page that matches. */
   const idIn = (html: string, address: RegExp) => Number(address.exec(html)?.[1]);
   const siteIdOf = async (site: string) =>
     (await rows<{ id: number; identifier: string }>(service.db, 'activations')).find(
@@ -194,7 +194,7 @@ describe('the customer’s pages', () => {
     )!.id;
 
   describe('with the key', () => {
-    it('shows what it is worth, and no site, address, order or IP address', async () => {
+    it('shows the state of the licence, and no site, address, order or IP address', async () => {
       const license = await issue(STUDIO, { reference: 'order-4711', expiresAt: days(100) });
       await activate(license, 'secret-site.example');
       const customer = await byKey(license);
@@ -225,7 +225,7 @@ describe('the customer’s pages', () => {
       expect([nothing.status, nothing.html.includes('class="cust-top"')]).toEqual([404, true]);
     });
 
-    it('says how long an unknown key is, and neither keeps nor logs it', async () => {
+    it('states the length of an unknown key, and neither keeps nor logs it', async () => {
       const { key } = await issue();
       const { status, html } = await browser().post('/my', { key: key.slice(0, 31) });
       expect(status).toBe(404);
@@ -262,7 +262,7 @@ describe('the customer’s pages', () => {
       expect((await thief.get('/my')).html).not.toContain(license.key.slice(-8));
     });
 
-    it('notes an end that is near, and shows a withdrawn licence as such', async () => {
+    it('warns of an end that is near, and shows a withdrawn licence as withdrawn', async () => {
       const soon = await byKey(await issue(STUDIO, { expiresAt: days(16) }));
       expect((await soon.get('/my')).html).toContain('in 16 days');
       const withdrawn = await issue(STUDIO, { expiresAt: days(100) });
@@ -356,7 +356,7 @@ describe('the customer’s pages', () => {
       expect(headings(await customer.get('/my/mail?after=x'))).toBe(25);
     });
 
-    it('shows all licences of the address: what needs attention first', async () => {
+    it('shows all licences of the address, with those that need attention first', async () => {
       const email = 'many@example.net';
       const soon = await issue(email, { expiresAt: days(16) });
       const calm = await issue(email, { reference: 'order-<i>' });
@@ -376,7 +376,7 @@ describe('the customer’s pages', () => {
       expect(list.html).not.toContain('bakery.example.net');
       const csv = await customer.get(`/my/licenses/${calm.id}/sites.csv`);
       expect(csv.html.split('\r\n').map((line) => line.split(',')[0])).toEqual([
-        '\uFEFF"site"',
+        '\uFEFF"Site"',
         '"museum.example.net"',
         '"bakery.example.net"',
         '',
@@ -385,7 +385,7 @@ describe('the customer’s pages', () => {
       expect((await customer.post('/my/downloads', fields)).bytes.equals(bytes)).toBe(true);
     });
 
-    it('says what is the matter with a licence that does not work', async () => {
+    it('says why a licence does not work', async () => {
       const email = 'dead@example.net';
       const context = { actor: 'operator:test', now: NOW };
       const [paused, withdrawn] = [await issue(email), await issue(email)];
@@ -400,7 +400,7 @@ describe('the customer’s pages', () => {
       expect(html).not.toMatch(newKey(withdrawn.id));
     });
 
-    it('knows nothing of somebody else’s licence', async () => {
+    it('reveals nothing about another customer’s licence', async () => {
       const theirs = await issue(OTHER);
       await issue();
       await activate(theirs, 'theirs.example.net');
@@ -443,7 +443,7 @@ describe('the customer’s pages', () => {
       expect((await (await byKey(other)).get('/my')).html).toContain(upgradeUrl);
     });
 
-    it('removes as many sites as the plan allows', async () => {
+    it('removes only as many sites as the plan allows', async () => {
       const license = await issue();
       await activate(license, 'one.example.net', 'two.example.net');
       const customer = await byMail();
@@ -454,7 +454,9 @@ describe('the customer’s pages', () => {
       expect(await siteIdOf('one.example.net')).toBe(one);
       expect((await customer.post(path(one))).location).toBe('/my/mail');
       expect((await customer.get('/my/mail')).html).toContain('one.example.net is removed.');
-      expect(mails).toEqual([{ type: 'site_removed', licenseId: license.id, site: 'one.example.net' }]);
+      expect(mails).toEqual([
+        { type: 'site_removed', licenseId: license.id, site: 'one.example.net', testSites: [] },
+      ]);
       const panel = (await customer.get('/my/mail')).html
         .split(`id="h-l${license.id}"`)[1]!
         .split('</section>')[0];
@@ -469,7 +471,7 @@ describe('the customer’s pages', () => {
       expect((await customer.get(path(one))).status).toBe(404);
     });
 
-    it('names the test sites that go with the last site of their domain, before and after', async () => {
+    it('names the test sites that are removed with the last site of their domain', async () => {
       const { db } = service;
       const free = await givePlan(db, { freeStaging: true, selfServiceMoves: 3 }, NOW);
       const license = await giveLicense(db, free, { customer: STUDIO }, NOW);
@@ -483,6 +485,9 @@ describe('the customer’s pages', () => {
       expect(await question('dev.shop.example.org')).not.toContain('removed with it');
       await activate(license, 'www.example.org');
       expect(await question('shop.example.org')).not.toContain('removed with it');
+      for (const name of ['example.org', 'shop.example.org']) await customer.post(path(await siteIdOf(name)));
+      const testSites = ['dev.shop.example.org', 'staging.shop.example.org'];
+      expect(mails.map((mail) => 'testSites' in mail && mail.testSites.sort())).toEqual([[], testSites]);
     });
 
     it('makes a new key, shows it, and ends the old one at once or in 14 days', async () => {
@@ -510,7 +515,7 @@ describe('the customer’s pages', () => {
     });
   });
 
-  it('answers a request for a link alike, whoever has the address', async () => {
+  it('answers a request for a link in the same way, whether the address is known or not', async () => {
     const license = await issue('known@example.net');
     const asked: unknown[] = [];
     for (const email of ['known@example.net', 'nobody@example.net', 'not an address']) {
@@ -525,7 +530,7 @@ describe('the customer’s pages', () => {
     const customer = await byKey(license);
     const { location } = await customer.post('/my/link');
     const { html } = await customer.get(location!);
-    // The customer typed no address, so none is spoken of.
+    // The customer typed no address, so the page does not mention one.
     expect(html).toContain('If this licence has an e-mail address, a link is on its way there.');
     expect(html).not.toMatch(/known@|address you bought with/);
     expect(mails).toEqual([
@@ -535,7 +540,7 @@ describe('the customer’s pages', () => {
     ]);
   });
 
-  it('counts typed keys, links and downloads with the downloads', async () => {
+  it('counts typed keys and links together with downloads', async () => {
     const customer = await byKey(await issue());
     limits.limiter = createMemoryLimiter({ ...LIMITS, limits: { ...LIMITS.limits, download: 3 } });
     try {

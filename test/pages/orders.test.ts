@@ -15,7 +15,7 @@ import { giveRelease } from '../support/packages';
 import { ONE_BACKEND, givePlan, startTestService, type TestService } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
-/** The pages of orders and shops: what waits is seen, mapped and run; rules and tests are set. */
+/** The pages of orders and shops: a waiting order is shown, mapped and run, and rules and tests are set. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 
@@ -56,19 +56,19 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     return textOf(html);
   };
 
-  it('say what waits, map it there, and show what it became', async () => {
+  it('show a waiting order, map its article there, and show the result', async () => {
     expect(await read('/orders')).toContain('No order yet.');
     const { order } = await post('1001');
     await post('1002', { lines: [{ line: '1', planId }] });
     expect(await read('/')).toContain('1 order waits: paid, and no licence yet.');
-    // When it is asked to, the page waits for figures that take longer.
+    // With `wait`, the page waits for figures that take longer.
     expect(await read('/?wait=1')).not.toMatch(/[Bb]eing counted/);
     const list = await read('/orders');
     expect(list).toContain('1 order waits');
     expect(list.indexOf('PRO-1Y')).toBeLessThan(list.indexOf('1002'));
     expect(await read('/orders?state=waiting')).not.toContain('1002');
     expect(await read(`/orders/${order.id}`)).toContain('Article “PRO-1Y” is not mapped to a plan.');
-    // By the search field too.
+    // The search field finds the order, too.
     expect(await seller.post('/find', { about: '1001' })).toMatchObject({
       status: 303,
       location: `/orders/${order.id}`,
@@ -88,7 +88,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect(license).toContain('1001 hikashop');
   });
 
-  it('show the events of an order with what each did, and why not', async () => {
+  it('show the events of an order with the effect of each, and why it had none', async () => {
     const paidUntil = new Date('2027-11-24T12:00:00Z');
     const lines = [{ line: '1', planId, paidUntil }];
     const { order } = await post('1003', { lines, renewsItself: true });
@@ -134,7 +134,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect(await read('/orders')).toContain('1004');
   });
 
-  it.each(PLUGIN_KINDS)('lead from adding a shop to its plugin and its steps: %s', async (kind) => {
+  it.each(PLUGIN_KINDS)('lead from adding a shop to its plugin and the next steps: %s', async (kind) => {
     await seller.get('/shops/new');
     const name = `my-${kind}`;
     const added = await seller.send('/shops/new', { name, kind });

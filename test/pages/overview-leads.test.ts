@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sumUp } from '../../src/figures/statistics';
-import { keepFigures } from '../../src/figures/kept-figures';
-import { createTold } from '../../src/licensing/told';
+import { aggregateNewRows } from '../../src/figures/statistics';
+import { refreshFigures } from '../../src/figures/kept-figures';
+import { createSiteRecorder } from '../../src/licensing/spreading';
 import type { Settings } from '../../src/settings/config';
 import type { Access } from '../../src/store/access-log';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { NOW, startManaged, type Managed, type Thing } from '../support/manage';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { DATABASE_KINDS, newPlace, testConfig, USUAL_TIMEOUTS } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
-/** Where the overview leads: to exactly what it counts, and to objects whose pages say the same. */
+/** The overview leads to exactly the objects that it counts, and their pages state the same. */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 async function sumAll(db: Db): Promise<void> {
   const lease = { name: 'housekeeping', holder: 'test' };
-  // The lease of the service has ended by then.
+  // By then, the lease of the service has expired.
   const later = new Date(Date.now() + DAY_MS);
-  await holdLease(db, lease, later);
-  expect(await sumUp(db, lease, () => later)).toBe(true);
-  expect(await keepFigures(db, lease, () => NOW)).toBe(true);
+  await acquireOrRenewLease(db, lease, later);
+  expect(await aggregateNewRows(db, lease, () => later)).toBe(true);
+  expect(await refreshFigures(db, lease, () => NOW)).toBe(true);
 }
 
 describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
@@ -53,7 +53,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
       ...{ shop: 'acme', order, event, event_id: `e${++number}`, at: NOW.toISOString() },
       ...more,
     });
-  /** @returns the licence's id */
+  /** Sells a licence. @returns its id */
   const buy = async (order: string): Promise<number> => {
     const customer = { email: `${order}@example.com` };
     const { lines } = await post(order, 'paid', { customer, lines: [{ line: '1', plan_id: plan }] });
@@ -63,7 +63,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
   const linkOf = (html: string, text: string) =>
     new RegExp(`href="[^"]*/pages([^"]*)">${text}<`).exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
 
-  it('leads from what was sold to exactly these licences: by page, CSV, API and command', async () => {
+  it('leads from the number sold to exactly these licences: by page, CSV, API and command', async () => {
     service.clock.now = new Date(NOW.getTime() - 20 * DAY_MS);
     const before = await issue('before@example.com');
     service.clock.now = NOW;
@@ -95,7 +95,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
     expect(told.map(({ id }) => id as number)).toEqual(sold);
   });
 
-  it('names a dispute that suspends a licence, and the answer to its customer does too', async () => {
+  it('names a dispute that suspends a licence, as does the answer to its customer', async () => {
     const [refunded, disputed, won] = [await buy('r1'), await buy('d1'), await buy('w1')];
     await post('r1', 'refunded');
     await post('d1', 'charged_back');
@@ -137,7 +137,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
     expect(textOf((await pages.get('/?wait=1')).html)).not.toContain('charged back');
   });
 
-  it('says on the page of a licence what it says of its key in many hands, and offers no slots', async () => {
+  it('states the same as a licence’s page about a key in many hands, and offers no slots', async () => {
     const { db } = service;
     const id = await issue('shared@example.com');
     await service.write.ok(`POST /licenses/${id}/activations`, { identifier: 'one.example' }, 201);
@@ -149,7 +149,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
       ...{ productId: 42, version: null, identifier: null, ip: `198.51.${n}.1`, userAgent: null, site: null },
       installedVersion: null,
     });
-    await createTold(db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
+    await createSiteRecorder(db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
     expect(textOf((await pages.get('/?wait=1')).html)).toContain('1 key is in many hands.');
     for (const [client, says] of [
       [pages, /The key that ends in \w{8} is probably shared: it was used in 14 networks within 30 days/],
@@ -173,7 +173,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
     expect(stdout).not.toContain('set-limit');
   });
 
-  it('says on the page of a shop what it says of its orders', async () => {
+  it('states the same as the page of a shop about its orders', async () => {
     const lines = [{ line: '1', sku: 'unknown', quantity: 1 }];
     await post('u1', 'paid', { customer: { email: 'u@example.com' }, lines });
     const sentence = '1 order waits: paid, and no licence yet.';
@@ -186,7 +186,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
 });
 
 describe('figures that take longer than a moment', () => {
-  it('are shown as they were counted last, with their time, and never as not counted', async () => {
+  it('are shown as last counted, with their time, and never as not counted', async () => {
     const settings = { ...(await newPlace('MariaDB')), ...USUAL_TIMEOUTS };
     const service = await startManaged(settings, NOW);
     const { database, tablePrefix } = testConfig(settings);

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/processes';
 import { startTestService, type TestService } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
-/** What a seller asks on a Monday is answered by the overview of the demo's shop, or two links further at most. */
+/** The overview of the demo's shop answers a seller's questions on a Monday, with at most two more links. */
 
 const NOW = new Date('2026-11-23T09:02:00Z');
 const SECRET = Buffer.alloc(32, 7);
@@ -43,7 +43,7 @@ async function follow(html: string, text: string): Promise<string> {
   return answer.html;
 }
 
-/** The texts of the rows of a page's list. */
+/** Returns the text of each row of a page's list. */
 function rowsOf(html: string): string[] {
   const [, body = ''] = /<tbody[^>]*>(.*?)<\/tbody>/s.exec(html.slice(html.indexOf('<caption'))) ?? [];
   return [...body.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) => textOf(`<main>${row}</main>`));
@@ -67,7 +67,7 @@ test('what must I do today?', async () => {
     expect(links).toHaveLength(1);
     const [, text = ''] = links[0] as RegExpMatchArray;
     const page = await follow(need, text);
-    // A task leads to the list of what it is about, and a gap of the set-up to the field or button that fills it.
+    // A task leads to the list that it is about, and a gap in the set-up to the field or button that fills it.
     const filling = FILLING[text];
     if (filling === undefined) expect(rowsOf(page)).not.toEqual([]);
     else expect(page).toContain(filling);
@@ -122,7 +122,7 @@ test.each([
     '/spreading',
   ],
   ...['/releases', '/products', '/products/42/sites', '/tokens', '/operators', '/mails', '/webhooks'],
-])('the list %s is a file too, with all of its rows', async (path) => {
+])('the list %s is also a file, with all of its rows', async (path) => {
   const list = (await seller.get(path)).html;
   const shown = rowsOf(list);
   expect(shown).not.toEqual([]);
@@ -131,7 +131,10 @@ test.each([
   const { status, html: file } = await seller.get(`${path}.csv`);
   const [head, ...lines] = file.trim().split('\r\n');
   expect(status).toBe(200);
-  expect(head).toMatch(/"\w+"(,"\w+")+$/);
+  const headings = head!.split(',');
+  // A field without a heading would have its own name, in small letters.
+  for (const heading of headings) expect(heading).toMatch(/^"[A-Z][^"_]+"$/);
+  expect(new Set(headings).size).toBe(headings.length);
   const isWhole = !list.includes('class="in paging"') && path !== '/mails';
   if (isWhole) expect(lines).toHaveLength(shown.length);
   else expect(lines.length).toBeGreaterThan(shown.length);

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { changeState, renew } from '../../src/licensing/lifecycle';
-import { keepFigures } from '../../src/figures/kept-figures';
-import { countAllLicenses, readStatistics, sumUp } from '../../src/figures/statistics';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { refreshFigures } from '../../src/figures/kept-figures';
+import { countAllLicenses, readStatistics, aggregateNewRows } from '../../src/figures/statistics';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { table } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { insertAccesses } from '../../src/store/access-log';
 import { recordRefusals } from '../../src/store/refusals';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { giveToken, manageClient } from '../support/manage';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
@@ -31,11 +31,11 @@ import { formOf, pagesClient, textOf, type PagesClient } from './support/session
 const NOW = new Date('2026-11-23T07:30:00Z');
 const PUBLIC = { LICENSING_PUBLIC_URL: 'https://shop.example' };
 const MAIL = { LICENSING_MAIL_URL: 'smtp://127.0.0.1:9?from=shop@shop.example' };
-/** Of licences, by the day of their issue */
+/** The ends of licences, by the day of issue. */
 const ENDS: Record<string, string> = { '11-16': '2026-12-05T00:00:00Z', '11-22': '2026-11-22T23:00:00Z' };
 const on = (day: string) => new Date(`${day}T06:00:00Z`);
 
-/** The rows of the table with this caption, as texts. */
+/** Returns the rows of the table with this caption, as texts. */
 function tableOf(html: string, caption: string): string[][] {
   const tables = [...html.matchAll(/<table.*?<\/table>/gs)].map(([table]) => table);
   const table = tables.find((one) => /<caption[^>]*>(.*?)<\/caption>/s.exec(one)?.[1]?.startsWith(caption));
@@ -45,7 +45,7 @@ function tableOf(html: string, caption: string): string[][] {
   );
 }
 
-/** What a figure says, and the address it links to. */
+/** Returns a figure's value, its note, and its link. */
 function figureOf(html: string, title: string): [value: string, note: string, link: string | undefined] {
   const figure = new RegExp(`<dt>${title}</dt><dd>(.*?)</dd>`, 's').exec(html)?.[1] ?? '';
   const [value = '', note = ''] = figure.split('</span>').map((part) => part.replace(/<[^>]*>/g, ''));
@@ -65,7 +65,7 @@ describe('the overview', () => {
     const planId = await givePlan(db, { limit: 1 }, on('2026-09-01'));
     await addProduct(db, { id: 43, name: 'Form Kit' }, on('2026-09-01'));
     await editProduct(db, 42, { element: 'pkg_shop' });
-    // Five in the last 7 days, two in the 7 before, one before those.
+    // Five in the last 7 days, two in the 7 before, and one before those.
     const days = ['11-23', '11-22', '11-20', '11-18', '11-17', '11-16', '11-10', '10-01'];
     const licenses: TestLicense[] = [];
     for (const day of days) {
@@ -80,7 +80,7 @@ describe('the overview', () => {
     });
     expect(activated.status).toBe(200);
     const site = { licenseId: licenses[3]!.id, productId: 42, at: on('2026-11-20') };
-    await recordToldSites(db, [
+    await recordReportedSites(db, [
       { ...site, site: 'a.example.com', version: '1.8.3' },
       { ...site, site: 'b.example.com', version: '2.1.0' },
       { ...site, site: 'c.example.com', version: '1.8.3' },
@@ -96,10 +96,10 @@ describe('the overview', () => {
     await access('2026-11-20', renewed.id, 'ok', 6);
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
-    expect(await holdLease(db, lease, later)).toBe(true);
-    expect(await sumUp(db, lease, () => later)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, later)).toBe(true);
+    expect(await aggregateNewRows(db, lease, () => later)).toBe(true);
     expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
-    expect(await keepFigures(db, lease, () => NOW)).toBe(true);
+    expect(await refreshFigures(db, lease, () => NOW)).toBe(true);
     seller = await pagesClient(service);
   });
   afterAll(() => service.stop());
@@ -113,7 +113,7 @@ describe('the overview', () => {
     await recordRefusals(service.db, [one]);
   }
 
-  test('has the figures of the rows, each beside those before, and links to what they count', async () => {
+  test('shows figures next to the previous ones, and links to what they count', async () => {
     const { html } = await seller.get('/?wait=1');
     expect(textOf(html)).toContain(
       'Monday, 23 November 2026. The last 7 days, compared with the 7 days before.',
@@ -138,7 +138,7 @@ describe('the overview', () => {
     expect(html).toContain('/requests?outcome=LICENSE_EXPIRED"');
   });
 
-  test('names what needs the seller, until nothing does', async () => {
+  test('lists what needs the seller, until nothing does', async () => {
     const { html } = await seller.get('/?wait=1');
     expect(textOf(html)).toContain('2 licences that were refused in the last 7 days would be refused now.');
     expect(textOf(html)).toContain('1 has expired');
@@ -147,14 +147,14 @@ describe('the overview', () => {
       'Example Shop 2.1.0 is published, but customers’ sites are not offered it.',
     );
     expect(html).toContain('/releases?product_id=42"');
-    await followUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
+    await regenerateUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
     await service.db(table(service.db, 'license_refusals')).delete();
     await giveToken(service.db, 'issue', 'shop');
     const calm = await seller.get('/?wait=1');
     expect(textOf(calm.html)).toContain('Nothing needs you.');
   });
 
-  test('has the numbers of its charts in tables: those of the statistics', async () => {
+  test('has the numbers of its charts in tables, equal to the statistics', async () => {
     const { db } = service;
     const year = await readStatistics(db, { from: '2026-08-26', to: '2026-11-23' }, NOW);
     const { html } = await seller.get('/?days=90');
@@ -175,14 +175,14 @@ describe('the overview', () => {
     expect(html.match(/<svg class="chart" [^>]*role="img" aria-labelledby="\w+-says"/g)).toHaveLength(3);
     const trend = tableOf(html, 'Licences sold and renewed by month');
     expect([trend.length, ...trend.slice(-2)]).toEqual([12, ['Oct 2026', '1', '0'], ['Nov 2026', '7', '1']]);
-    // Each bar has its number on it.
+    // Each bar is labelled with its number.
     expect(/<svg class="chart".*?<\/svg>/s.exec(html)?.[0].match(/<text[^>]*>\d+</g)).toEqual([
       expect.stringContaining('>1<'),
       expect.stringContaining('>8<'),
     ]);
   });
 
-  test('says which version runs, and leads to the sites with an old one', async () => {
+  test('shows which version runs, and links to the sites with an old one', async () => {
     const all = await seller.get('/?wait=1');
     expect(tableOf(all.html, 'Sites with the newest version')).toEqual([
       ['Example Shop', '', '1 of 3 on 2.1.0'],
@@ -200,7 +200,7 @@ describe('the overview', () => {
     ]);
   });
 
-  test('has no chart without data, but says what would stand there', async () => {
+  test('has no chart without data, but says what it would show', async () => {
     const { html } = await seller.get('/?product_id=43');
     expect(html).not.toContain('<svg class="chart"');
     for (const text of [
@@ -213,7 +213,7 @@ describe('the overview', () => {
       expect(textOf(html)).toContain(text);
   });
 
-  test('counts one product, and takes an address that says nothing for all of a week', async () => {
+  test('counts one product, and shows a week if the address is invalid', async () => {
     const { html } = await seller.get('/?product_id=43&days=30');
     expect(figureOf(html, 'Sold')).toEqual(['0', '0 in the 30 days before', undefined]);
     expect(figureOf(html, 'Licences refused')[0]).toBe('0');
@@ -229,7 +229,7 @@ describe('the overview', () => {
     expect(figureOf(odd.html, 'Sold')[0]).toBe('5');
   });
 
-  test('speaks German, and shows who may only look the same', async () => {
+  test('speaks German, and shows the same to an operator who may only read', async () => {
     const { html } = await (await pagesClient(service, { scope: 'read', language: 'de' })).get('/');
     expect(textOf(html)).toContain('Montag, 23. November 2026. Die letzten 7 Tage');
     expect(figureOf(html, 'Verkauft')[0]).toBe('5');
@@ -245,7 +245,7 @@ describe('the first steps', () => {
   });
   afterAll(() => service.stop());
 
-  /** Sends a step's form, and opens what follows. */
+  /** Sends the form of a step, and returns the text of the next page. */
   async function step(name: string, fields: Record<string, string>): Promise<string> {
     const { status, location } = await seller.post(`/start/${name}`, fields);
     expect([status, location]).toEqual([303, '/start']);
@@ -300,7 +300,7 @@ describe('the first steps', () => {
     }
   });
 
-  test('and the overview name what is missing to sell, and lead there, until nothing is', async () => {
+  test('and the overview name what is missing to sell, and lead there, until nothing is missing', async () => {
     const xmlDir = temporaryFolder();
     const own = await startTestService({ LICENSING_XML_DIR: xmlDir });
     try {
@@ -351,7 +351,7 @@ describe('the first steps', () => {
         }
         await one.get(path);
         await mend();
-        // A saved address is in the update XML, too.
+        // The saved address is in the update XML, too.
         if (i === 0)
           expect(readFileSync(join(xmlDir, 'pkg_gallery.xml'), 'utf8')).toContain(
             `https://shop.example${PREFIX}/downloads/7`,
@@ -435,7 +435,7 @@ describe('the first steps', () => {
     expect(keys[0]).toBeDefined();
   });
 
-  test('show who may only look no form', async () => {
+  test('show no form to an operator who may only read', async () => {
     const reader = await pagesClient(service, { scope: 'read' });
     const { html } = await reader.get('/start');
     expect(textOf(html)).toContain('Plan: Single');

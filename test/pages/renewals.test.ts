@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { renew, setEnd } from '../../src/licensing/lifecycle';
 import { endWithGrace } from '../../src/licensing/core/states';
-import { countAllLicenses, sumUp } from '../../src/figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../../src/figures/statistics';
 import { insertAccesses } from '../../src/store/access-log';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { recordRefusals } from '../../src/store/refusals';
 import { startManaged, type Managed } from '../support/manage';
 import { giveLicense, givePlan } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
-/** The business figures of a Monday, on their pages and in the API. */
+/** The business figures that a seller reads on a Monday, on their pages and in the API. */
 
 const NOW = new Date('2026-11-23T07:30:00Z');
 const on = (day: string) => new Date(`${day}T06:00:00Z`);
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** By the names of the columns, as texts. */
+/** Returns the rows of the table with this caption, as texts by the names of the columns. */
 function tableOf(html: string, caption: string): Record<string, string>[] {
   const tables = [...html.matchAll(/<table.*?<\/table>/gs)].map(([table]) => table);
   const table = tables.find((one) => /<caption[^>]*>(.*?)<\/caption>/s.exec(one)?.[1]?.startsWith(caption));
@@ -37,7 +37,7 @@ function tableOf(html: string, caption: string): Record<string, string>[] {
   return rows.map((row) => Object.fromEntries(cells(row).map((text, i) => [names[i]!, text])));
 }
 
-/** What a chart's bars are made of by what their titles name: the classes, and the heights as parts of the highest bar's. */
+/** Returns a chart's bars by their titles: the class of each part, and its height relative to the highest bar. */
 function barsOf(html: string, id: string): Map<string, { colour: string; height: number }[]> {
   const svg = new RegExp(`<svg[^>]*aria-labelledby="${id}-says".*?</svg>`, 's').exec(html)?.[0] ?? '';
   const bars = new Map(
@@ -62,7 +62,7 @@ function heightOf(parts: { height: number }[]): number {
 }
 
 describe('before anything was sold', () => {
-  test('the pages say what makes a licence end, and lead on', async () => {
+  test('the pages explain what makes a licence end, and lead on', async () => {
     const { html } = await pages.get('/renewals');
     expect(textOf(html)).toContain('A licence ends when its plan says how long it runs');
     expect(html).toMatch(/<a href="[^"]*\/products">See what the plans say<\/a>/);
@@ -119,8 +119,8 @@ describe('a shop of two products', () => {
     await recordRefusals(db, [{ ...access, at: on('2026-11-20'), outcome: 'LICENSE_EXPIRED' }]);
     const lease = { name: 'housekeeping', holder: 'test' };
     const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
-    expect(await holdLease(db, lease, later)).toBe(true);
-    expect(await sumUp(db, lease, () => later)).toBe(true);
+    expect(await acquireOrRenewLease(db, lease, later)).toBe(true);
+    expect(await aggregateNewRows(db, lease, () => later)).toBe(true);
     expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
   });
 
@@ -180,7 +180,7 @@ describe('a shop of two products', () => {
       ['28 Nov 2026', '1'],
       ['10 Dec 2026', '2'],
     ]);
-    // A day for each of the thirteen months' days.
+    // One square for each day of the thirteen months.
     expect(calendar.match(/<rect /g)).toHaveLength(395);
 
     const due = tableOf(html, 'Licences that end').slice(0, 2);
@@ -193,7 +193,7 @@ describe('a shop of two products', () => {
     expect(html).toContain('/not-renewed?month=2026-10"');
   });
 
-  test('counts a product or a plan alone', async () => {
+  test('counts a single product or plan', async () => {
     const all = tableOf((await pages.get('/renewals')).html, 'The same twelve months');
     expect(all.map(({ Plan, Ended }) => [Plan, Ended])).toEqual([
       ['Example Shop · Developer', '15'],
@@ -206,7 +206,7 @@ describe('a shop of two products', () => {
     expect(byPlan).toMatchObject({ final: { ended: 12, in_time: 6, late: 0, lost: 6 } });
     await service.read.refused('GET /renewals?plan_id=99', undefined, 'INVALID_REQUEST', 'plan_id');
     await service.read.refused('GET /not-renewed?month=2026', undefined, 'INVALID_REQUEST', 'month');
-    // What is gone leaves nothing out on a page.
+    // A page ignores a filter for a plan that does not exist.
     expect((await pages.get('/renewals?plan_id=99')).status).toBe(200);
   });
 
@@ -232,7 +232,7 @@ describe('a shop of two products', () => {
 
     const csv = (await pages.get('/not-renewed.csv?month=2026-10')).html.trim().split('\r\n');
     expect(csv).toHaveLength(3);
-    expect(csv[0]).toContain('"license_id","customer","product","plan","customer_since","ended_at"');
+    expect(csv[0]).toContain('"Licence","Customer","Product","Plan","Customer since","Ended"');
     expect(csv[1]).toContain(
       `${licenses.tried},"tried@example.com","Example Shop","Developer","2025-06-01T06:00:00.000Z","2026-10-20T06:00:00.000Z","2026-10-01T06:00:00.000Z",3,"2026-11-20T06:00:00.000Z",false`,
     );
@@ -242,7 +242,7 @@ describe('a shop of two products', () => {
     ]);
   });
 
-  test('is for whoever may read, and for no shop', async () => {
+  test('is for every operator who may read, but not for a shop', async () => {
     const reader = await pagesClient(service, { scope: 'read' });
     for (const path of ['/renewals', '/not-renewed', '/not-renewed.csv'])
       expect((await reader.get(path)).status).toBe(200);

@@ -8,7 +8,7 @@ import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import { startStaticSite, type StaticSite } from '../support/static-site';
 import { pagesClient, type PagesClient } from './support/session';
 
-/** A rollout by the pages and the API: its panel, its steps, its figures, and what is refused in words. */
+/** A rollout through the pages and the API: its panel, its steps, its figures, and its refusals. */
 
 let service: Managed;
 let site: StaticSite;
@@ -48,7 +48,7 @@ async function newVersion(version: string): Promise<Buffer> {
   return (await makePackage({ 'pkg_acme.xml': manifest })).bytes;
 }
 
-it('begins with the share of the form, and is raised by the buttons of its panel', async () => {
+it('begins with the share of the form, and is raised with the buttons of its panel', async () => {
   const form = new FormData();
   form.append(
     'file',
@@ -79,7 +79,7 @@ it('begins with the share of the form, and is raised by the buttons of its panel
   expect(await service.read.ok(`GET /releases/${id}`)).toMatchObject({ rollout: 25 });
 });
 
-it('has the downloads and refusals since then beside those of the version before', async () => {
+it('shows the downloads and refusals since then next to those of the previous version', async () => {
   const good = await giveLicense(service.db, await givePlan(service.db));
   const ended = await giveLicense(service.db, await givePlan(service.db), {
     expiresAt: new Date('2020-01-01'),
@@ -108,7 +108,7 @@ it('has the downloads and refusals since then beside those of the version before
 it.each([
   [{ Server: 'Apache/2.4' }, 'is served by Apache'],
   [{ Server: 'nginx' }, 'nginx has to have the present files'],
-])('is refused in words where the address answers %j, and all is taken', async (answers, words) => {
+])('is refused with a reason if the address answers %j, and 100 % is accepted', async (answers, words) => {
   const id = await idOf('1.1.0');
   headers = answers;
   try {
@@ -118,7 +118,7 @@ it.each([
     const { status, body } = await service.write.send(`PATCH /releases/${id}`, { body: { rollout: 10 } });
     expect([status, body]).toMatchObject([409, { error: { code: 'CONFLICT', field: 'rollout' } }]);
     expect(await service.read.ok(`GET /releases/${id}`)).toMatchObject({ rollout: 25 });
-    // It is refused before the package has arrived, and no form offers what cannot work.
+    // The share is refused before the package has arrived, and no form offers one.
     const early = await service.write.send('POST /products/42/releases?rollout=10', {
       headers: { 'Content-Type': 'application/zip' },
       stream: (async function* () {
@@ -150,14 +150,14 @@ it.each([
   }
 });
 
-it.each([0, 101, 2.5, '10', null])('of %j is no share', async (rollout) => {
+it.each([0, 101, 2.5, '10', null])('of %j is refused as a share', async (rollout) => {
   const { status, body } = await service.write.send(`PATCH /releases/${await idOf('1.1.0')}`, {
     body: { rollout },
   });
   expect([status, body]).toMatchObject([400, { error: { field: 'rollout' } }]);
 });
 
-it('is of no draft, whose share is asked when it is published', async () => {
+it('is refused for a draft, whose share is asked for when it is published', async () => {
   const { release } = await giveRelease(service, { version: '1.2.0', draft: true });
   const { status } = await service.write.send(`PATCH /releases/${release.id}`, { body: { rollout: 10 } });
   expect(status).toBe(409);
@@ -165,7 +165,7 @@ it('is of no draft, whose share is asked when it is published', async () => {
   expect((await pages.get(`/releases/${release.id}/publish`)).html).toContain('name="rollout"');
 });
 
-it('is stopped by withdrawing, which asks', async () => {
+it('is stopped by withdrawing the version, after a question', async () => {
   const { html } = await pages.get(LIST);
   const id = await idOf('1.1.0');
   expect(html).toContain(`/releases/${id}/withdraw">Stop...`);
@@ -176,7 +176,7 @@ it('is stopped by withdrawing, which asks', async () => {
   expect((await pages.get(LIST)).html).not.toContain('Rollout of');
 });
 
-it('ends with a newer version: no page speaks of it, and no button raises it', async () => {
+it('ends with a newer version: no page mentions it, and no button raises it', async () => {
   await giveRelease(service, { version: '1.3.0' });
   const id = await idOf('1.3.0');
   await service.write.ok(`PATCH /releases/${id}`, { rollout: 10 });

@@ -9,7 +9,7 @@ import { seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
 import { addToken } from '../../src/access/tokens';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { openKey } from '../../src/licensing/issue';
 import { table, type Db } from '../../src/store/engine/database';
 import { findLicense, type License } from '../../src/store/licenses/licenses';
@@ -18,23 +18,23 @@ import { PREFIX, startTestService, type TestService } from '../support/service';
 import { openBrowser } from './support/chromium';
 import { savePicture } from './support/pictures';
 
-/** `npm run screenshots`: the pictures of the pages in docs/pictures, light and dark, of the demo's shop. */
+/** `npm run screenshots` takes the pictures of the pages in docs/pictures, light and dark, from the demo's shop. */
 
 /** A Monday morning. */
 const NOW = new Date('2026-11-23T09:02:00Z');
 const SECRET = Buffer.alloc(32, 7);
 const HOST = 'acme.example';
-/** On a machine that has other work too. */
-const PATIENCE_MS = 180_000;
-/** Taller pages are cut off here. */
+/** Long enough for a machine that is busy with other work. */
+const TIMEOUT_MS = 180_000;
+/** Pages that are taller are cut off at these heights. */
 const TALLEST = { 1280: 1100, 360: 1300 };
 
 interface Wanted {
   name: string;
   width: 1280 | 360;
-  /** cut off below it */
+  /** The height at which the page is cut off. */
   height?: number;
-  /** Goes to the page, signed in. */
+  /** Signs in, and goes to the page. */
   open: (page: Page, shop: Shop) => Promise<unknown>;
 }
 
@@ -42,7 +42,7 @@ interface Shop {
   service: TestService;
   pages: string;
   token: string;
-  /** its licence has ended, and its sites still ask for updates */
+  /** An expired licence, whose sites still ask for updates. */
   expired: License;
 }
 
@@ -56,7 +56,7 @@ const asOperator =
   };
 
 const PICTURES: Wanted[] = [
-  // All figures, however slow this machine is.
+  // Wait for all figures, however slow this machine is.
   { name: 'overview', width: 1280, open: asOperator('/?wait=1') },
   {
     name: 'licence',
@@ -68,7 +68,7 @@ const PICTURES: Wanted[] = [
   { name: 'rollout', width: 1280, open: asOperator('/releases?product_id=43') },
   { name: 'sites', width: 1280, open: asOperator('/products/42/sites') },
   { name: 'spreading', width: 1280, height: 450, open: asOperator('/spreading') },
-  // Below it are a test's limits, and this machine's folders.
+  // Below this height are the limits of the test and the folders of this machine.
   { name: 'settings', width: 1280, height: 432, open: asOperator('/settings') },
   {
     name: 'my-key',
@@ -105,7 +105,7 @@ async function main(): Promise<void> {
     await seedDemo(db, { packagesDir, keySecret: SECRET }, NOW);
     await giveYear(db, { packagesDir, keySecret: SECRET }, NOW);
     for (const id of [42, 43, 45])
-      await followUpdateXml(db, { xmlDir, publicUrl: settings.LICENSING_PUBLIC_URL }, id);
+      await regenerateUpdateXml(db, { xmlDir, publicUrl: settings.LICENSING_PUBLIC_URL }, id);
     const newToken = { name: 'admin', scope: 'write', expiresAt: null } as const;
     const { token } = await addToken(db, newToken, { actor: 'operator:root', now: NOW });
     const shop = { service, token, pages: `${service.url}${PREFIX}/pages`, expired: await findExpired(db) };
@@ -118,10 +118,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** As the shop's web server does: without it, a page says that sites are offered nothing. */
+/** Serves the update XML like the shop's web server. Without it, a page says that sites are offered nothing. */
 async function serveUpdateXmls(folder: string): Promise<Server> {
   const lookUp = dns.lookup;
-  // The shop's name is a reserved one, which no server resolves.
+  // The shop's name is reserved, so no server resolves it.
   Object.assign(dns, {
     lookup: (name: string, ...rest: unknown[]) =>
       (lookUp as (...all: unknown[]) => void)(name === HOST ? '127.0.0.1' : name, ...rest),
@@ -136,7 +136,7 @@ async function serveUpdateXmls(folder: string): Promise<Server> {
   return server;
 }
 
-/** The one whose update was refused last. */
+/** Finds the expired licence whose update was refused last. */
 async function findExpired(db: Db): Promise<License> {
   const found = await db(table(db, 'licenses'))
     .join(`${table(db, 'license_refusals')} as r`, 'r.license_id', `${table(db, 'licenses')}.id`)
@@ -157,7 +157,7 @@ async function take(
     ...{ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light', locale: 'en-GB' },
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   await open(page, shop);
   await page.waitForLoadState('networkidle');
   await savePicture(page, `${name}-${dark ? 'dark' : 'light'}`, most);

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { table } from '../../src/store/engine/database';
-import { recordToldSites } from '../../src/store/told';
+import { recordReportedSites } from '../../src/store/reported-sites';
 import { startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { giveLicense, givePlan } from '../support/service';
 import { customerClient, pagesClient, textOf } from './support/session';
 
-/** A security release on the pages: marked, told of, and seen by its customer. */
+/** A security release on the pages: marked, announced, and seen by its customer. */
 
 let service: Managed;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-it('is marked, shown to its customer, and told of once', async () => {
+it('is marked, shown to its customer, and announced once', async () => {
   const { db } = service;
   const pages = await pagesClient(service);
   const plan = await givePlan(db);
@@ -25,7 +25,7 @@ it('is marked, shown to its customer, and told of once', async () => {
   const { release } = await giveRelease(service, { version: '2.1.0', changelog });
   const { id: licenseId, key } = await giveLicense(db, plan, { customer: 'jo@example.com' });
   const told = { licenseId, productId: 42, at: service.clock.now };
-  await recordToldSites(db, [
+  await recordReportedSites(db, [
     { ...told, site: 'a.example', version: '2.0.0' },
     { ...told, site: 'b.example', version: '2.1.0' },
   ]);
@@ -41,7 +41,7 @@ it('is marked, shown to its customer, and told of once', async () => {
   expect(edit.html).toContain(notify);
   const releases = await pages.get('/releases?product_id=42');
   expect(textOf(releases.html)).toContain('Security release Fixed: Faster.');
-  // Releases is where publishing ends, and leads on.
+  // Publishing ends on the page Releases, so that page leads to the announcement.
   expect(releases.html).toContain(`${notify}"`);
   const product = await pages.get('/products/42');
   expect(textOf(product.html)).toContain('1 of 2 sites that told their version still run an older one');
@@ -58,7 +58,7 @@ it('is marked, shown to its customer, and told of once', async () => {
   );
 
   const preview = await pages.get(notify);
-  // Its lines are kept, as in the mail.
+  // The preview keeps the lines, like the mail.
   expect(/<pre><code>([^]*?)<\/code><\/pre>/.exec(preview.html)?.[1]).toMatch(
     /^- Only the owner sees an order\.$/m,
   );

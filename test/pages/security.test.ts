@@ -18,7 +18,7 @@ import { makePackage } from '../support/packages';
 import { givePlan, PREFIX, startTestService, type TestService } from '../support/service';
 import { customerClient, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
 
-/** Who may open the pages and change something by them, and what their answers and the log must not contain. */
+/** Access to the pages and to their actions, and secrets that their answers and the log must not contain. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 const MINUTE = 60_000;
@@ -37,7 +37,7 @@ const ROUTES: {
 const isCustomers = (path: string) => path.startsWith('/my');
 
 let service: TestService;
-/** every secret that was sent or made */
+/** Every secret that was sent or made. */
 const secrets = new Set<string>();
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** A client whose failures count on their own. */
+/** Returns the headers of a new client, so that its failures are counted separately. */
 let clients = 0;
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${Math.floor(++clients / 250)}.${clients % 250}` });
 
@@ -93,7 +93,7 @@ async function token(scope: 'read' | 'issue' | 'write'): Promise<{ token: string
   return given;
 }
 
-/** An address of a route, with the ids of things that are there. */
+/** Returns an address of a route, with the ids of existing objects. */
 function addressOf(path: string): string {
   const id = path.startsWith('/products') ? '42' : '1';
   return path
@@ -103,7 +103,7 @@ function addressOf(path: string): string {
     .replace(/[{}]/g, '');
 }
 
-/** All that is stored, but what a clock writes: when sessions and tokens were last used, and which events are summed. */
+/** Returns all stored rows, without what the clock changes: the last use of sessions and tokens, and which events are summed. */
 async function stored(db: Db): Promise<string> {
   const tables = await db<{ name: string }>('sqlite_master')
     .where('type', 'table')
@@ -160,7 +160,7 @@ describe('every route', () => {
       expect([path, answer.status]).toEqual([path, expect.not.stringMatching(/^5/)]);
       expect(answer.status).toBeLessThan(500);
       expect(answer.html).not.toMatch(/<script(?! src="[^":]*")|\son\w+=|\sstyle=|javascript:/i);
-      // It may be compressed beside what the address says.
+      // The answer may be compressed together with text from the address, so it must not contain a secret.
       expect([...secrets].filter((secret) => answer.html.includes(secret))).toEqual([]);
       statuses.add(answer.status);
     }
@@ -191,7 +191,7 @@ describe('every route', () => {
     }
   });
 
-  it('takes a POST of our own pages alone: refused from elsewhere, with nothing stored', async () => {
+  it('accepts a POST only from our own pages: others are refused, and nothing is stored', async () => {
     const before = await stored(service.db);
     const { host } = new URL(service.url);
     const foreign: Record<string, string>[] = [
@@ -223,7 +223,7 @@ describe('every route', () => {
     expect(await stored(service.db)).toBe(after);
   });
 
-  /** A POST with these headers alone. */
+  /** Sends a POST with only these headers. */
   async function send(by: PagesClient, path: string, headers: Record<string, string>): Promise<PagesAnswer> {
     const cookie = [...by.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
@@ -240,7 +240,7 @@ describe('every route', () => {
     };
   }
 
-  it('of the operator leads who is not signed in to the sign-in page, and to where they were going', async () => {
+  it('of the operator leads a visitor without a session to sign in, and then to the requested page', async () => {
     const nobody = await client({ scope: 'none' });
     const customer = await customerClient(service, { email: 'customer@example.com' });
     for (const { path, get, post } of operatorRoutes)
@@ -260,7 +260,7 @@ describe('every route', () => {
       }
   });
 
-  it('of the customer leads who is not signed in to their first page', async () => {
+  it('of the customer leads a visitor without a session to the first page', async () => {
     const [nobody, operator] = [await client({ scope: 'none' }), await client()];
     for (const { path, get, post } of myRoutes.signedIn)
       for (const visitor of [nobody, operator]) {
@@ -278,7 +278,7 @@ describe('every route', () => {
       }
   });
 
-  it('that changes something is refused to a reader, with nothing stored', async () => {
+  it('that changes something is refused to a reader, and nothing is stored', async () => {
     const reader = await client({ scope: 'read' });
     const before = await stored(service.db);
     for (const { path, get, post, scope } of operatorRoutes) {
@@ -290,7 +290,7 @@ describe('every route', () => {
     expect(await stored(service.db)).toBe(before);
   });
 
-  /** What the contract excepts from signing in again (docs/pages.md), by what the forms do. */
+  /** The contract's exceptions from signing in again (docs/pages.md), each with its forms. */
   const GO_ON = {
     issue: ['/licenses/new', '/start/license'],
     renew: ['/licenses/:id/renew'],
@@ -307,7 +307,7 @@ describe('every route', () => {
   const expectAsked = (path: string, { status, html }: PagesAnswer) =>
     expect([path, status, html.includes('name="sign_in_again"')]).toEqual([path, 403, true]);
 
-  it('that changes something asks to sign in again after an hour, but for what the contract names', async () => {
+  it('that changes something needs a sign-in within the hour, with the contract’s exceptions', async () => {
     const writer = await anHourOld();
     const before = await stored(service.db);
     const goesOn: string[] = [];
@@ -315,7 +315,7 @@ describe('every route', () => {
       for (const { path, post, upload } of operatorRoutes) {
         if (!post) continue;
         const answer = await writer.post(addressOf(path), { reason: 'typed "before"' });
-        // A file cannot be kept: its page comes again after the sign-in.
+        // A file cannot be kept, so its page is shown again after the sign-in.
         if (upload && answer.location?.startsWith('/sign-in')) continue;
         if (!answer.html.includes('name="sign_in_again"')) goesOn.push(path);
         else {
@@ -329,12 +329,12 @@ describe('every route', () => {
     } finally {
       service.clock.now = NOW;
     }
-    // A published version's changelog asks, a draft's does not.
+    // The changelog of a published version needs a recent sign-in, the changelog of a draft does not.
     expect([...goesOn, '/releases/:id/edit'].sort()).toEqual(Object.values(GO_ON).flat().sort());
     expect(before).toBeDefined();
   });
 
-  /** Somebody who signed in an hour ago and has been busy since. */
+  /** Returns an operator who signed in an hour ago and has been active since. */
   async function anHourOld(): Promise<PagesClient> {
     service.clock.now = NOW;
     const operator = await client();
@@ -345,7 +345,7 @@ describe('every route', () => {
     return operator;
   }
 
-  it('goes on with what was typed, by a token beside it or after signing in elsewhere', async () => {
+  it('continues with the typed values, after a token next to them or a sign-in elsewhere', async () => {
     try {
       const operator = await anHourOld();
       const address = '/licenses/1/customer';
@@ -413,7 +413,7 @@ describe('every route', () => {
     }
   });
 
-  it('that shows a secret or destroys asks to sign in again after an hour, and goes on with it', async () => {
+  it('that shows a secret or deletes something needs a sign-in within the hour, and then continues', async () => {
     const secret = operatorRoutes.filter(({ isSecret }) => isSecret);
     expect(secret.length).toBeGreaterThan(2);
     try {
@@ -449,7 +449,7 @@ describe('every route', () => {
 });
 
 describe('a page is compressed', () => {
-  /** As sent, and unpacked. */
+  /** Returns an answer with its size as sent and its unpacked HTML. */
   async function raw(visitor: PagesClient, method: string, path: string, accepted: string) {
     const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const head = `${method} ${PREFIX}/pages${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n${accepted}\r\n`;
@@ -480,7 +480,7 @@ describe('a page is compressed', () => {
     });
   });
 
-  it('never with a secret: in the answer to no POST', async () => {
+  it('but never with a secret: the answer to a POST is not', async () => {
     const compressed = { 'Accept-Encoding': 'gzip' };
     const visitor = await client();
     await visitor.get('/licenses/new?plan_id=1');
@@ -499,7 +499,7 @@ describe('a page is compressed', () => {
 describe('a session', () => {
   const isIn = async (visitor: PagesClient) => (await visitor.get('/licenses')).status === 200;
 
-  it('has an id that nobody could prepare, new with each sign-in', async () => {
+  it('has an id that an attacker cannot prepare, new with each sign-in', async () => {
     const visitor = await client({ scope: 'none' });
     const prepared = randomBytes(32).toString('base64url');
     for (const by of ['token', 'code'] as const) {
@@ -518,7 +518,7 @@ describe('a session', () => {
       const thief = await client({ scope: 'none' });
       thief.cookies.set('licensing', prepared);
       expect(await isIn(thief)).toBe(false);
-      // Signing in again ends the session before.
+      // Signing in again ends the previous session.
       const second = await visitor.post(`/enter/${await operatorCode()}`);
       expect(second.status).toBe(303);
       thief.cookies.set('licensing', id);
@@ -526,7 +526,7 @@ describe('a session', () => {
     }
   });
 
-  it('is a cookie for this service alone, and for TLS where that is used', async () => {
+  it('is a cookie for this service only, and only for TLS where TLS is used', async () => {
     const visitor = await client({ scope: 'none' });
     const plain = await visitor.post(`/enter/${await operatorCode()}`);
     expect(plain.headers.getSetCookie().filter((one) => one.startsWith('licensing='))).toEqual([
@@ -546,7 +546,7 @@ describe('a session', () => {
     for (const value of visitor.cookies.values()) secrets.add(value);
   });
 
-  it('goes by the scheme of LICENSING_PUBLIC_URL where TLS ends before the web server', async () => {
+  it('uses the scheme of LICENSING_PUBLIC_URL where TLS ends before the web server', async () => {
     const signIn = async (host: string, origin: string) => {
       const path = `${PREFIX}/pages/enter/${await operatorCode()}`;
       const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nContent-Length: 0\r\n\r\n`;
@@ -558,7 +558,7 @@ describe('a session', () => {
     expect((await signIn('other.example', 'https://other.example')).status).toBe(403);
   });
 
-  it('ends by signing out: the cookie is worth nothing afterwards', async () => {
+  it('ends by signing out: the cookie no longer works', async () => {
     const visitor = await client();
     const stolen = visitor.cookies.get('licensing')!;
     await visitor.post('/sign-out');
@@ -622,7 +622,7 @@ describe('a session', () => {
     ['/./\\evil.example', '/'],
     ['/licenses/../orders?a=/../b', '/orders?a=/../b'],
     ['', '/'],
-  ])('goes on to our own pages alone: next=%j leads to %s', async (next, to) => {
+  ])('continues only to our own pages: next=%j leads to %s', async (next, to) => {
     const visitor = await client({ scope: 'none' });
     const answer = await visitor.post('/sign-in', { token: (await token('read')).token, next });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, `${PREFIX}/pages${to}`]);
@@ -644,7 +644,7 @@ describe('signing in', () => {
     expect((await visitor.post('/sign-in', { token: 'wrong' }, elsewhere())).status).toBe(401);
   });
 
-  it('never shows what was typed', async () => {
+  it('never shows the typed text', async () => {
     const visitor = await client({ scope: 'none' });
     const answer = await visitor.post('/sign-in', { token: 'a-secret-of-another-site' }, elsewhere());
     expect(answer.html).not.toContain('a-secret-of-another-site');
@@ -664,7 +664,7 @@ describe('signing in', () => {
     for (const value of visitor.cookies.values()) secrets.add(value);
   });
 
-  it('by a link comes back to the page that was asked for, of our own pages alone', async () => {
+  it('by a link returns to the requested page, if it is one of our own', async () => {
     for (const [next, to] of [
       ['/licenses?status=active', '/licenses?status=active'],
       ['/../../evil', '/'],
@@ -678,11 +678,11 @@ describe('signing in', () => {
       for (const value of visitor.cookies.values()) secrets.add(value);
       expect([...visitor.cookies.keys()]).toEqual(['licensing']);
     }
-    // What the browser says it was is judged as well.
+    // The cookie with the requested page is checked too, because a browser can send any value.
     const forged = await client({ scope: 'none' });
     forged.cookies.set('licensing_next', encodeURIComponent('/..//evil.example'));
     expect((await forged.post(`/enter/${await operatorCode()}`, {}, elsewhere())).location).toBe('/');
-    // A page of its own, opened later, is not led elsewhere.
+    // The sign-in page that was opened last has no `next`, so it does not lead to the earlier page.
     const later = await client({ scope: 'none' });
     await later.get('/sign-in?next=%2Fcustomers', elsewhere());
     await later.get('/sign-in', elsewhere());
@@ -690,7 +690,7 @@ describe('signing in', () => {
     for (const one of [forged, later]) for (const value of one.cookies.values()) secrets.add(value);
   });
 
-  it('says the same for a used, an old and a made-up link', async () => {
+  it('says the same for a used, an expired and an invented link', async () => {
     const used = await operatorCode();
     const visitor = await client({ scope: 'none' });
     await visitor.post(`/enter/${used}`);
@@ -741,7 +741,7 @@ describe('a Joomla account', () => {
   });
 });
 
-test('no page writes HTML by itself', () => {
+test('no page writes raw HTML', () => {
   const folder = join(__dirname, '../../src/http/pages');
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.tsx?$/.test(name),

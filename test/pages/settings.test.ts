@@ -46,7 +46,7 @@ const server = (more: Record<string, string> = {}) => ({
 });
 
 describe('the settings', () => {
-  it('show what counts and where it comes from, and never a secret', async () => {
+  it('show the values in effect and their sources, and never a secret', async () => {
     const { html } = await pages.get('/settings');
     const text = textOf(html);
     expect(text).toContain('set by LICENSING_LOG_DAYS in the environment');
@@ -58,7 +58,7 @@ describe('the settings', () => {
     expect((await reader.get('/settings')).html).not.toContain('/settings/shop');
   });
 
-  it('are changed by forms, which say in German what is wrong', async () => {
+  it('are changed with forms, which explain mistakes in German', async () => {
     const german = await pagesClient(service, { language: 'de' });
     await german.get('/settings/limits');
     const refused = await german.post('/settings/limits', { rate_window: '99999', rate_limit: '' });
@@ -86,7 +86,7 @@ describe('the settings', () => {
     ]);
     expect(wrong.html).not.toContain('value="wrong"');
     await pages.send('/settings/mail', server());
-    // Another sender, with the stored password.
+    // The sender is changed, and the stored password is kept.
     await pages.get('/settings/mail');
     const shown = await pages.send('/settings/mail', server({ password: '', from: 'desk@shop.example' }));
     expect(textOf(shown.html)).toContain('Saved.');
@@ -103,7 +103,7 @@ describe('the settings', () => {
     ]);
     const german = await pagesClient(service, { language: 'de' });
     expect(textOf((await german.get('/settings')).html)).toContain(`Benutzer ${MAIL_USER}, Absender desk@`);
-    // The stored password goes to no other server.
+    // The stored password is not sent to another server.
     await pages.get('/settings/mail');
     for (const elsewhere of [{ host: 'localhost' }, { port: '2526' }, { tls: 'smtps' }, { user: 'other' }]) {
       const form = server({ password: '', untried: '1', ...elsewhere });
@@ -142,7 +142,7 @@ describe('the answer', () => {
     await api.ok('PATCH /settings', { mail_url: url });
   });
 
-  it('is shown before it is sent, arrives in German, and stands in the history and the mails', async () => {
+  it('is shown before it is sent, arrives in German, and is in the history and the list of mails', async () => {
     await api.ok(`PATCH /customers/${CUSTOMER}`, { language: 'de' });
     const page = await pages.get(`/licenses/${license.id}`);
     expect(page.html).toContain('Send it by mail');

@@ -7,13 +7,13 @@ import { operator } from '../support/operator';
 import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import { customerClient, pagesClient, textOf, type PagesClient } from './support/session';
 
-/** How sites are named on the customer's pages and the operator's, and what removing one says. */
+/** The names of sites on the customer's and the operator's pages, and the texts about removing one. */
 
 const EMAIL = 'agentur@example.com';
 const STORED = 'xn--mnchen-3ya.net';
 const WRITTEN = 'münchen.net';
 const BOTH = `${WRITTEN} (${STORED})`;
-/** All its letters are Cyrillic. */
+/** All letters of this name are Cyrillic. */
 const [LOOKS_LATIN, IS] = ['аррӏе.com', 'xn--80ak6aa92e.com'];
 const [SENT, SENT_IS] = ['www.арр.com', 'xn--80a6aa.com'];
 
@@ -64,7 +64,7 @@ describe('an international name is written in both forms, and stored as DNS has 
     expect(textOf(added)).toContain(BOTH);
     await expectWritten(operator, `${license.path}/cancel`);
     await license.activate('staging.münchen.net');
-    // The one slot is taken: the log has what the site sent.
+    // The only slot is in use, so the log has the name that the site sent.
     await fetch(`${service.url}${PREFIX}/licenses/activate`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
@@ -99,7 +99,7 @@ describe('an international name is written in both forms, and stored as DNS has 
     expect(textOf(removed)).toContain(`${BOTH} is removed.`);
   });
 
-  it('also by the command, and where every letter is one of another script that looks the same', async () => {
+  it('also by the command, and if all letters belong to another script but look like Latin ones', async () => {
     const license = await give('cyrillic@example.com');
     await license.activate(LOOKS_LATIN);
     // The log keeps the name in the form that the client sent.
@@ -122,7 +122,7 @@ describe('an international name is written in both forms, and stored as DNS has 
       ['customer', 'show', 'cyrillic@example.com'],
     ]) {
       const { stdout: table } = await run(args);
-      // A wide cell is wrapped.
+      // The table wraps a wide cell.
       for (const form of [LOOKS_LATIN, `(${IS})`]) expect(table).toContain(form);
     }
     const pages = await pagesClient(service);

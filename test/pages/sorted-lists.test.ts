@@ -8,9 +8,9 @@ import {
   searchSitePage,
   SITE_SORTS,
 } from '../../src/licensing/lists';
-import { countAfterImport } from '../../src/figures/statistics';
-import { createTold, listSpreadingPage, SPREADING_SORTS } from '../../src/licensing/told';
-import { BEHIND_SORTS, readProductSites } from '../../src/licensing/told-sites';
+import { recountAfterImport } from '../../src/figures/statistics';
+import { createSiteRecorder, listSpreadingPage, SPREADING_SORTS } from '../../src/licensing/spreading';
+import { OUTDATED_SITE_SORTS, readProductSites } from '../../src/licensing/reported-sites';
 import { listOrderPage, ORDER_SORTS } from '../../src/orders/views';
 import { CUSTOMER_SORTS, listCustomerPage } from '../../src/privacy/customer-list';
 import type { Access } from '../../src/store/access-log';
@@ -28,7 +28,7 @@ import {
 } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
-/** Lists that are sorted by their columns, besides licences (license-list.test.ts). */
+/** Lists that are sorted by their columns. license-list.test.ts has the list of licences. */
 
 const NOW = new Date('2026-11-23T09:00:00Z');
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -36,7 +36,7 @@ const daysAgo = (days: number) => new Date(NOW.getTime() - days * DAY_MS);
 
 type Value = string | number | null;
 
-/** A list, how it is read, and the value of each of its columns with what decides between equal ones. */
+/** A list with its reader, and for each column a row's value and the value that decides between equal ones. */
 interface List<Row> {
   sorts: readonly string[];
   read: (service: TestService, page: PageRequest, sort: string | undefined) => Promise<Page<Row>>;
@@ -73,7 +73,7 @@ const LISTS = {
     read: ({ db }, page, sort) => listProductPage(db, page, sort),
     values: {
       id: ({ id }) => [id, id],
-      // As people look them up.
+      // The natural order, in which people look names up.
       name: ({ id }) => [[44, 43, 42, 45].indexOf(id), id],
       licenses: ({ id }) => [LICENSED[id] ?? 0, id],
     },
@@ -89,7 +89,7 @@ const LISTS = {
     nameOf: ({ version }) => version,
   }),
   'sites that are behind': list({
-    sorts: BEHIND_SORTS,
+    sorts: OUTDATED_SITE_SORTS,
     read: async ({ db }, page, sort) => (await readProductSites(db, 42, { ...page, sort }, NOW)).behind,
     values: {
       at: ({ at, licenseId, site }) => [at.toISOString(), `${String(licenseId).padStart(9, '0')} ${site}`],
@@ -137,7 +137,7 @@ async function fill(service: TestService): Promise<void> {
   const products = [42, 42, 42, 43, 44];
   for (const [i, name] of customers.entries())
     await giveLicense(db, plans[products[i] as number] as number, { customer: `${name}@example.com` }, NOW);
-  await countAfterImport(db, NOW);
+  await recountAfterImport(db, NOW);
 
   await db.transaction(async (trx) => {
     const now = trx as Transaction;
@@ -179,7 +179,7 @@ async function fill(service: TestService): Promise<void> {
     ...{ licenseId: keys[i]!.license_id, keyId: keys[i]!.id, identifier: null, ip: null, userAgent: null },
     ...{ site: null, installedVersion: null, ...more },
   });
-  const told = createTold(db, 1);
+  const told = createSiteRecorder(db, 1);
   for (const [i, days] of [2, 5, 2, 9, 1].entries())
     await told([
       download(i, { at: daysAgo(days), site: `s${i}.example`, installedVersion: '1.8.0' }),
@@ -198,7 +198,7 @@ describe.each(DATABASE_KINDS)('lists on %s', (kind) => {
   afterAll(() => service.stop());
 
   test.each(Object.entries(LISTS))(
-    '%s are the same rows in each order, however long a page is',
+    '%s are the same rows in every order, however long a page is',
     async (_, one) => {
       const read = async (sort: string | undefined, limit: number) => {
         const found: unknown[] = [];
@@ -246,25 +246,22 @@ describe('pages of lists', () => {
     ['/products/42/sites', 'at', 'The latest that told anything first. 5 shown.'],
     ['/licenses/1/sites?site=example', 'identifier', 'Names Z to A. 5 shown.'],
     ['/spreading', 'networks', 'Most networks first. 5 shown.'],
-  ])(
-    '%s is sorted by a link that keeps what it is filtered by, and by a field',
-    async (path, column, caption) => {
-      const [name, filter] = path.split('?');
-      const down = `${path}${filter === undefined ? '?' : '&'}sort=-${column}`;
-      const { html, status } = await seller.get(down);
-      expect(status).toBe(200);
-      expect(textOf(html)).toContain(caption);
-      const titles = [...html.matchAll(/<th [^>]*aria-sort="(\w+)"[^>]*><a class="sort" href="([^"]*)"/g)];
-      expect(titles.map(([, order]) => order)).toEqual(['descending']);
-      const address = new URL((titles[0]?.[2] ?? '').replaceAll('&amp;', '&'), service.url);
-      expect(address.pathname.endsWith(`/pages${name as string}`)).toBe(true);
-      expect(String(address.searchParams)).toBe(
-        String(new URLSearchParams(`${filter === undefined ? '' : `${filter}&`}sort=${column}`)),
-      );
-      const order = caption.replace(/\..*/, '');
-      expect(html).toMatch(new RegExp(`<select[^>]*name="sort">.*>${order}</option>`, 's'));
-      // What is no order of the list is none at all.
-      expect((await seller.get(down.replace(`-${column}`, 'nothing'))).status).toBe(200);
-    },
-  );
+  ])('%s is sorted by a link that keeps the filter, and by a field', async (path, column, caption) => {
+    const [name, filter] = path.split('?');
+    const down = `${path}${filter === undefined ? '?' : '&'}sort=-${column}`;
+    const { html, status } = await seller.get(down);
+    expect(status).toBe(200);
+    expect(textOf(html)).toContain(caption);
+    const titles = [...html.matchAll(/<th [^>]*aria-sort="(\w+)"[^>]*><a class="sort" href="([^"]*)"/g)];
+    expect(titles.map(([, order]) => order)).toEqual(['descending']);
+    const address = new URL((titles[0]?.[2] ?? '').replaceAll('&amp;', '&'), service.url);
+    expect(address.pathname.endsWith(`/pages${name as string}`)).toBe(true);
+    expect(String(address.searchParams)).toBe(
+      String(new URLSearchParams(`${filter === undefined ? '' : `${filter}&`}sort=${column}`)),
+    );
+    const order = caption.replace(/\..*/, '');
+    expect(html).toMatch(new RegExp(`<select[^>]*name="sort">.*>${order}</option>`, 's'));
+    // An unknown order is ignored.
+    expect((await seller.get(down.replace(`-${column}`, 'nothing'))).status).toBe(200);
+  });
 });

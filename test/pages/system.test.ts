@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findOperatorByEmail } from '../../src/store/operators';
 import { secretDigest } from '../../src/access/random-secret';
-import { openSession } from '../../src/access/sessions';
+import { createSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { table } from '../../src/store/engine/database';
-import { keepUnmatched } from '../../src/store/orders/unmatched';
+import { insertUnmatchedOnce } from '../../src/store/orders/unmatched';
 import { toSqlTime } from '../../src/store/engine/time';
 import { giveToken, manageClient } from '../support/manage';
 import { eventually } from '../support/processes';
@@ -26,7 +26,7 @@ afterAll(() => service.stop());
 
 type Fields = Record<string, string>;
 
-/** A browser that is signed in. */
+/** Opens a browser that is signed in. */
 async function browser(
   scope: 'read' | 'write' = 'write',
   opener: { name: string; operatorId: number | null } = { name: 'root', operatorId: null },
@@ -34,7 +34,7 @@ async function browser(
 ) {
   const actor = `operator:${opener.name}`;
   const { clock, db } = service;
-  const { cookie } = await openSession(db, { kind: 'operator', actor, scope, ...opener }, clock.now);
+  const { cookie } = await createSession(db, { kind: 'operator', actor, scope, ...opener }, clock.now);
   return browserWith(cookie, language);
 }
 
@@ -59,11 +59,11 @@ function browserWith(cookie: string, language = 'en') {
 const unescape = (html: string) =>
   html.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 
-/** The words of `main`. */
+/** Returns the text of `main`. */
 const textOf = (html: string) =>
   unescape(html.slice(Math.max(0, html.indexOf('<main'))).replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ');
 
-/** What a browser would send of the form in `main`. */
+/** Returns the fields that a browser would send from the form in `main`. */
 function fieldsOf(html: string): Fields {
   const main = html.slice(html.indexOf('<main'), html.indexOf('</main>'));
   const hidden = [...main.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
@@ -83,7 +83,7 @@ const countOf = async (name: 'licenses' | 'operators' | 'tokens') =>
   (await service.db(table(service.db, name))).length;
 
 describe('tokens', () => {
-  it('are made once for a form, shown only in its answer, and end when they are revoked', async () => {
+  it('are made once per form, shown only in its answer, and end when they are revoked', async () => {
     const pages = await browser();
     const { once = '' } = fieldsOf((await pages.get('/tokens/new')).html);
     const sent = { once, name: 'shop', scope: 'issue', expires_at: '2099-12-31' };
@@ -104,11 +104,11 @@ describe('tokens', () => {
     expect((await pages.get(path)).html).toContain('Revoke token shop?');
     expect(await pages.post(path)).toMatchObject({ status: 303, location: '/tokens' });
     expect(await pages.post(path)).toMatchObject({ status: 303, location: '/tokens' });
-    // A valid token is remembered for a second.
+    // A valid token is cached for a second.
     await eventually(() => shop.refused('GET /me', undefined, 'UNAUTHORIZED'));
   });
 
-  it('say so when it is the one that opened the session, which ends with it', async () => {
+  it('show which one opened the session, and the session ends with it', async () => {
     const context = { actor: 'operator:root', now: service.clock.now };
     const { token } = await addToken(service.db, { name: 'mine', scope: 'write', expiresAt: null }, context);
     const signedIn = await fetch(`${service.url}${PREFIX}/pages/sign-in`, {
@@ -127,7 +127,7 @@ describe('tokens', () => {
     expect((await pages.get('/tokens')).location).toMatch(/^\/sign-in/);
   });
 
-  it('show what is wrong beside what was typed', async () => {
+  it('show mistakes next to the typed values', async () => {
     const pages = await browser();
     const { status, html } = await pages.post('/tokens/new', {
       once: 'a',
@@ -139,13 +139,13 @@ describe('tokens', () => {
     expect(html).toContain('aria-invalid="true"');
   });
 
-  it('are for operators who may change, and who have signed in within the hour', async () => {
+  it('are for operators who may write, and who have signed in within the hour', async () => {
     const reader = await browser('read');
     for (const path of ['/tokens', '/operators', '/imports', '/move-in'])
       expect((await reader.get(path)).status).toBe(403);
     expect((await reader.post('/tokens/new', { name: 'x', scope: 'write' })).status).toBe(403);
     const earlier = new Date(service.clock.now.getTime() - 61 * 60_000);
-    const { cookie } = await openSession(
+    const { cookie } = await createSession(
       service.db,
       { kind: 'operator', actor: 'operator:root', name: 'root', scope: 'write', operatorId: null },
       earlier,
@@ -241,14 +241,14 @@ describe('webhooks', () => {
     await receiver.stop();
   });
 
-  it('are not shown to those who may only look', async () => {
+  it('are not shown to an operator who may only read', async () => {
     const reader = await browser('read');
     expect((await reader.get('/webhooks')).status).toBe(403);
     expect((await reader.post('/webhooks/1/test')).status).toBe(403);
   });
 });
 
-it('The doctor says what to do, also to those who may only look', async () => {
+it('The doctor says what to do, even to an operator who may only read', async () => {
   const reader = await browser('read');
   const { html } = await reader.get('/doctor');
   expect(html).toContain('The database is SQLite');
@@ -261,12 +261,12 @@ it('The doctor says what to do, also to those who may only look', async () => {
   expect(system).not.toContain('/pages/tokens"');
 });
 
-it('The doctor speaks German with who reads German, and English over the API', async () => {
+it('The doctor speaks German to a German reader, and English over the API', async () => {
   const { db, url, clock } = service;
   const api = manageClient(url, (await giveToken(db, 'write', 'doctor')).token);
   await api.ok('POST /shops', { name: 'cards', kind: 'stripe', secret: 'whsec_' + 'a'.repeat(32) }, 201);
   for (const digest of ['a', 'b'].map((letter) => letter.repeat(64)))
-    await keepUnmatched(db, {
+    await insertUnmatchedOnce(db, {
       ...{ shop: 'cards', digest, orderId: null, messageId: null },
       ...{ event: 'invoice.paid', reason: 'unknown_order', at: clock.now },
     });
@@ -298,7 +298,7 @@ it('The doctor speaks German with who reads German, and English over the API', a
   const count = (html: string) => html.split('<li').length;
   expect(count(inGerman)).toBe(count(inEnglish));
   let ofSystem = '';
-  // On a busy machine the page goes without findings.
+  // On a busy machine, the page is shown without findings first.
   await eventually(async () => {
     ofSystem = await findingsAt('/system', 'de');
     expect(ofSystem).toContain('<li');

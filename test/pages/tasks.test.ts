@@ -5,7 +5,7 @@ import { keyboard, mouse } from './support/hands';
 import { startPagesSite, type PagesSite } from './support/site';
 import { CUSTOMER_TASKS, enter, firstRun, OPERATOR_TASKS, type Desk, type Task } from './support/tasks';
 
-/** The tasks of the guides in Chromium, behind nginx with TLS, on MariaDB: by mouse, and the core by keyboard alone. */
+/** The tasks of the guides in Chromium, behind nginx with TLS, on MariaDB: with the mouse, and the core with only the keyboard. */
 
 let browser: Browser;
 let site: PagesSite;
@@ -17,7 +17,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-/** By keyboard here; all of them: npm run test:pages. */
+/** The tasks that also run by keyboard here. npm run test:pages runs all of them. */
 const CORE = [
   ...['sells by hand', 'suspends and reinstates', 'adds and removes a site', 'signs out'],
   'frees a site and replaces the key, by the mailed link',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createTold } from '../../src/licensing/told';
+import { createSiteRecorder } from '../../src/licensing/spreading';
 import type { Access } from '../../src/store/access-log';
 import { table } from '../../src/store/engine/database';
 import { startManaged, type Managed } from '../support/manage';
@@ -7,7 +7,7 @@ import { giveRelease } from '../support/packages';
 import { giveLicense, givePlan } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
-/** Who runs what, and keys in many hands, on their pages. */
+/** The pages about the versions that sites run, and about keys that many sites share. */
 
 let service: Managed;
 let pages: PagesClient;
@@ -37,7 +37,7 @@ it('show who is behind, and lead from the overview to a new key that is mailed',
   const { id } = await giveLicense(db, plan, { customer: 'jo@example.com' });
   const [key] = (await db(table(db, 'license_keys')).where({ license_id: id }).pluck('id')) as [number];
   const site = { site: 'xn--mnchen-3ya.de', installedVersion: '1.8.0' };
-  await createTold(
+  await createSiteRecorder(
     db,
     3,
   )([

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openSession } from '../../src/access/sessions';
+import { createSession } from '../../src/access/sessions';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { PREFIX } from '../support/service';
 import { fixture, sendHook, signStripe } from '../support/shop-senders';
 
-/** Unmatched payments on their page: found, asked for, and done. */
+/** Unmatched payments on their page: shown, confirmed and assigned. */
 
 let service: Managed;
 let plan: number;
@@ -19,7 +19,7 @@ beforeAll(async () => {
   license = (await write.ok('POST /licenses', { plan_id: plan, customer: 'jo@example.com' }, 201))
     .id as number;
   const opener = { actor: 'operator:root', scope: 'write' as const, name: 'root', operatorId: null };
-  ({ cookie } = await openSession(db, { kind: 'operator', ...opener }, clock.now));
+  ({ cookie } = await createSession(db, { kind: 'operator', ...opener }, clock.now));
 });
 afterAll(() => service.stop());
 
@@ -41,11 +41,11 @@ async function tell(order: string, event = 'renewed'): Promise<number> {
   return (one as Thing).id as number;
 }
 
-it('leads on where nothing is unmatched', async () => {
+it('says so if nothing is unmatched', async () => {
   expect((await send('/unmatched')).html).toContain('all that shops told has found its order');
 });
 
-it('shows whose licence it is before it is assigned', async () => {
+it('shows the customer of a licence before a payment is assigned to it', async () => {
   const id = await tell('77');
   expect((await send('/shops/shop')).html).toMatch(/1 payment matches no order\..*unmatched\?shop=shop"/s);
   const { html } = await send('/unmatched');
@@ -53,7 +53,7 @@ it('shows whose licence it is before it is assigned', async () => {
     expect(html).toContain(text);
   expect((await send('/unmatched', undefined, 'de')).html).toContain('Nicht zugeordnete Zahlungen');
   const path = `/unmatched/${id}/assign`;
-  // The customer's licences are offered at once; another one is searched for.
+  // The customer's licences are offered at once. Another licence has to be searched for.
   expect((await send(path)).html).toContain(`${path}?license=${license}`);
   expect((await send(`${path}?about=nobody%40example.com`)).html).toContain('No licence is found');
   expect((await send(`${path}?about=${license}`)).html).toContain(`${path}?license=${license}`);
@@ -67,7 +67,7 @@ it('shows whose licence it is before it is assigned', async () => {
   ]);
 });
 
-it('shows a message of a shop in words, and offers no licence for money that went back', async () => {
+it('describes a message of a shop in words, and offers no licence for a refund', async () => {
   const secret = 'whsec_made_up_by_the_seller';
   await service.write.ok('POST /shops', { name: 'stripe', kind: 'stripe', secret }, 201);
   const event = {
@@ -101,7 +101,7 @@ it('shows a message of a shop in words, and offers no licence for money that wen
   for (const id of [paid, Number(refund!.id)]) await send(`/unmatched/${id}/leave`, { once: `x${id}` });
 });
 
-it('issues a licence, or leaves it, and says in words why not', async () => {
+it('issues a licence, or leaves the payment, and explains a refusal', async () => {
   const id = await tell('78');
   expect((await send(`/unmatched/${id}/issue`)).html).toContain('The licence is for jo@example.com');
   const issued = await send(`/unmatched/${id}/issue`, { plan_id: String(plan), once: 'b' });

@@ -6,7 +6,7 @@ import { eventually, temporaryFolder } from '../support/processes';
 import { PREFIX } from '../support/service';
 import { startStaticSite } from '../support/static-site';
 
-/** A file that lies in its place reaches nobody until a web server answers for its address. */
+/** An update XML reaches no site until a web server answers at its address. */
 
 test('the page is green only when the address of the update XML answers', async () => {
   let status = 404;
@@ -50,7 +50,7 @@ test('the page is green only when the address of the update XML answers', async 
     expect(await page()).toContain(`${address} answers 404`);
     expect(site.requests).toEqual(['GET /licensing-updates/pkg_acme.xml']);
     status = 200;
-    // Asked again no sooner than a minute later.
+    // The page asks again after a minute at the earliest.
     expect(await page()).toContain('answers 404');
     service.clock.now = new Date(service.clock.now.getTime() + 60_000);
     await eventually(async () => expect(await page()).not.toContain('answers 404'));
@@ -61,7 +61,7 @@ test('the page is green only when the address of the update XML answers', async 
   }
 });
 
-test('an answer counts for a minute, and the earlier one stands until the next is there', async () => {
+test('an answer counts for a minute, and the earlier one is used until the next arrives', async () => {
   let now = new Date('2026-03-01T12:00:00Z');
   let status = 200;
   const site = await startStaticSite((_request, response) => response.writeHead(status).end());

@@ -77,7 +77,7 @@ const SAMPLES: Record<string, string> = {
   currency: 'EUR',
 };
 /** The most sentences of a text for one scenario. */
-const MOST_CHOICES = 40;
+const MAX_CHOICES = 40;
 
 /** Composes all sentences of a language. */
 export function composeAll(language: OperatorLanguage): Composed[] {
@@ -190,7 +190,7 @@ export function composeAll(language: OperatorLanguage): Composed[] {
 function combined(choices: unknown[][]): unknown[][] {
   let all: unknown[][] = [[]];
   for (const values of choices)
-    all = all.flatMap((before) => values.map((one) => [...before, one])).slice(0, MOST_CHOICES);
+    all = all.flatMap((before) => values.map((one) => [...before, one])).slice(0, MAX_CHOICES);
   return all;
 }
 

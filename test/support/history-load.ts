@@ -44,7 +44,7 @@ const READER = 29;
 /** The clients' time-outs. The service answers within 4 s (more on a busy machine): shorter ones miss outcomes. */
 const PATIENCES_MS = [1_000, 2_000, 8_000].map((ms) => ms * Number(TIMEOUTS.LICENSING_TIMEOUT_FACTOR));
 /** The maximum number of unknown outcomes, because the search tries every possible effect of these calls. */
-const MOST_UNKNOWN = 16;
+const MAX_UNKNOWN = 16;
 
 /** Returns the limits of few licences, so that many calls meet; in every other round only of few slots. */
 export function hotLimits(round: number): number[] {
@@ -80,7 +80,7 @@ export async function recordRound(round: Round): Promise<HotLicense[]> {
       const license = pick(licenses);
       const doubts = license.calls.filter((call) => !call.known && !isRead(call)).length;
       // After an unknown outcome a client only reads until it gets an answer, to keep the unknown calls few.
-      const kind = isAnswered && doubts < MOST_UNKNOWN ? pickKind() : 'validate';
+      const kind = isAnswered && doubts < MAX_UNKNOWN ? pickKind() : 'validate';
       const names = license.limit === 0 ? 6 : license.limit + 2;
       const identifier =
         kind === 'validate' && Math.random() < 0.3 ? undefined : Math.floor(Math.random() * names);

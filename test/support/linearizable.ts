@@ -31,11 +31,11 @@ interface Configuration {
   unknown: number;
 }
 
-const MOST_UNKNOWN = 30;
-const DEFAULT_PATIENCE_MS = 10_000;
+const MAX_UNKNOWN = 30;
+const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** Searches for a valid order of calls. @param patience the ms after which the search gives up, undecided */
-export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_MS): Verdict {
+export function explain({ limit, calls }: History, patience = DEFAULT_TIMEOUT_MS): Verdict {
   const until = performance.now() + patience;
   const events = calls.flatMap((call) => [
     { at: call.startedAt, call, isEnd: false },
@@ -52,8 +52,8 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
       if (call.known) underWay.set(call.client, call);
       // Ignore a read without an answer.
       else if (!isRead(call)) unknown.push(call);
-      if (unknown.length > MOST_UNKNOWN)
-        return { explained: undefined, why: `more than ${MOST_UNKNOWN} unknown outcomes` };
+      if (unknown.length > MAX_UNKNOWN)
+        return { explained: undefined, why: `more than ${MAX_UNKNOWN} unknown outcomes` };
       continue;
     }
     const next = place(call, configurations);

@@ -66,7 +66,7 @@ export interface Book {
 }
 
 /** The clients' time-out; a call that takes this long hung. */
-export const CLIENT_PATIENCE_MS = 30_000;
+export const CLIENT_TIMEOUT_MS = 30_000;
 const FEW_SLOTS = 5;
 const SHOWN_LOSSES = 20;
 
@@ -356,7 +356,7 @@ function send(url: string, agent: Agent, address: string, path: string, body?: o
           ? {}
           : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
       },
-      timeout: CLIENT_PATIENCE_MS,
+      timeout: CLIENT_TIMEOUT_MS,
     });
     request.on('timeout', () => {
       fail('hung');

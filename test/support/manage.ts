@@ -168,7 +168,7 @@ export function expectRefusal(
 }
 
 /** The maximum text, because searching a megabyte of one letter for addresses would take hours. */
-const MOST_HEARD = 10_000;
+const MAX_HEARD = 10_000;
 
 export interface Managed extends TestService {
   read: ManageClient;
@@ -199,7 +199,7 @@ export async function startManaged(
   );
   const heard: string[] = [];
   const as = (token: string) =>
-    manageClient(service.url, token, (text) => void heard.push(text.slice(0, MOST_HEARD)));
+    manageClient(service.url, token, (text) => void heard.push(text.slice(0, MAX_HEARD)));
   const withToken = async (scope: Scope, name: string, expiresAt: Date | null = null) => {
     const { token, id } = await giveToken(service.db, scope, name, { expiresAt, now: service.clock.now });
     return { ...as(token), id };

@@ -24,7 +24,7 @@ export interface RawConnection {
   close(): void;
 }
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 export function openRaw(url: string): RawConnection {
   const { hostname, port } = new URL(url);
@@ -52,7 +52,7 @@ export function openRaw(url: string): RawConnection {
       if (last) socket.end(bytes);
       else socket.write(bytes);
       return new Promise((resolve, reject) => {
-        const late = setTimeout(() => reject(new Error('There was no answer.')), PATIENCE_MS);
+        const late = setTimeout(() => reject(new Error('There was no answer.')), TIMEOUT_MS);
         look = () => {
           let answer: ReturnType<typeof readAnswer>;
           try {

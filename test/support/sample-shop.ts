@@ -4,21 +4,21 @@ import { issueLicenses } from '../../src/licensing/issue';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { makePackage } from './packages';
 import { eventually, temporaryFolder } from './processes';
-import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { publish } from '../../src/joomla/publish';
-import { countAllLicenses, sumUp } from '../../src/figures/statistics';
+import { countAllLicenses, aggregateNewRows } from '../../src/figures/statistics';
 import { storedKey } from '../../src/licensing/sealing';
 import { licenseData, webhookRow } from '../../src/licensing/webhook-events';
 import { withdrawRelease } from '../../src/packages/releases';
 import { table, type Db } from '../../src/store/engine/database';
-import { holdLease } from '../../src/store/leases';
+import { acquireOrRenewLease } from '../../src/store/leases';
 import { insertKey } from '../../src/store/licenses/license-keys';
 import { findLicense, type License } from '../../src/store/licenses/licenses';
 import { insertOutboxRows } from '../../src/store/outbox';
 import { toSqlTime } from '../../src/store/engine/time';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { insertWebhook } from '../../src/store/webhooks';
-import { generateSecret, sealSecret } from '../../src/webhooks/signing';
+import { generateWebhookSecret, sealSecret } from '../../src/webhooks/signing';
 import { PREFIX, type TestService } from './service';
 
 /**
@@ -224,7 +224,11 @@ async function giveWebhook(db: Db, licenseId: number): Promise<void> {
   const at = daysAgo(3);
   const id = await insertWebhook(db, {
     ...{ url: 'https://crm.example/hook/4711', events: 'webhook.test', description: 'Newsletter' },
-    ...{ secretSealed: sealSecret(generateSecret(), SECRET), previousSealed: null, previousEndsAt: null },
+    ...{
+      secretSealed: sealSecret(generateWebhookSecret(), SECRET),
+      previousSealed: null,
+      previousEndsAt: null,
+    },
     ...{ enabledAt: at, disabledAt: SHOP_NOW, disabledReason: 'operator', sweptAt: at },
     ...{ createdBy: 'operator:root', createdAt: at },
   });
@@ -249,7 +253,8 @@ async function keepFigures(db: Db): Promise<void> {
   const now = () => SHOP_NOW;
   await eventually(async () => {
     await db(table(db, 'leases')).del();
-    const isDone = (await holdLease(db, lease, SHOP_NOW)) && (await sumUp(db, lease, now));
+    const isDone =
+      (await acquireOrRenewLease(db, lease, SHOP_NOW)) && (await aggregateNewRows(db, lease, now));
     if (!isDone || !(await countAllLicenses(db, lease, now)))
       throw new Error('Another one keeps the figures.');
   });
@@ -293,7 +298,7 @@ async function giveVersions(service: TestService, xmlDir: string): Promise<void>
     const request = { productId, version, file: path, changelog, draft, date: undefined };
     await publish(service.db, { packagesDir: service.packagesDir, home }, request, daysAgo(ago));
     // Publish the gallery's latest version without offering it yet.
-    if (version !== '2.1.0' && !draft) await followUpdateXml(service.db, home, productId);
+    if (version !== '2.1.0' && !draft) await regenerateUpdateXml(service.db, home, productId);
   }
   await withdrawRelease(service.db, SHOP.gallery, '2.0.8', new Date());
 }

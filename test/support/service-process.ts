@@ -10,7 +10,7 @@ import { createMariaDbDatabase, migrateNew, testConfig, TIMEOUTS } from './servi
 
 /** The released program as in production: separate processes, used over HTTP and observed by their logs. */
 
-const START_PATIENCE_MS = 30_000;
+const START_TIMEOUT_MS = 30_000;
 
 export type LogEntry = Record<string, unknown> & { msg: string };
 
@@ -72,8 +72,8 @@ export async function startServiceProcess(
     const fail = (what: string) => reject(new Error(`The service ${what}.\n${lines.join('\n')}`));
     const late = setTimeout(() => {
       child.kill('SIGKILL');
-      fail(`did not listen within ${START_PATIENCE_MS / 1000} s`);
-    }, START_PATIENCE_MS);
+      fail(`did not listen within ${START_TIMEOUT_MS / 1000} s`);
+    }, START_TIMEOUT_MS);
     for (const stream of [child.stdout!, child.stderr!])
       createInterface({ input: stream }).on('line', (line) => {
         lines.push(line);

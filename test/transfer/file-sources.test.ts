@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { moved } from '../../src/texts/operators/en/moved';
-import { codeOf, say } from '../../src/transfer/moving/sayings';
+import { skipCodeOf, importMessageOf } from '../../src/transfer/moving/import-messages';
 import { OperatorError } from '../../src/licensing/operator-error';
 import type { Db } from '../../src/store/engine/database';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';
@@ -16,7 +16,7 @@ import type {
   SourcePlan,
 } from '../../src/transfer/moving/source';
 
-/** The exports of other systems, in the shape that their exporters write, with what their rows mean. */
+/** Exports of other systems in the form that their exporters write, and the licences that they mean. */
 
 interface Given {
   file?: string | Buffer;
@@ -33,7 +33,7 @@ interface Read {
 
 async function* bytesOf(text: string | Buffer): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
-  // In two parts, as files come.
+  // Two chunks, because a file arrives in chunks.
   await Promise.resolve();
   yield bytes.subarray(0, 100);
   yield bytes.subarray(100);
@@ -41,7 +41,7 @@ async function* bytesOf(text: string | Buffer): AsyncGenerator<Buffer> {
 
 async function read(source: MovingSource, { file, users, dates }: Given): Promise<Read> {
   const opened = await source.open({
-    // Files alone are read.
+    // A source that reads files does not use the database.
     db: undefined as unknown as Db,
     sitePrefix: undefined,
     file: file === undefined ? undefined : bytesOf(file),
@@ -62,7 +62,7 @@ async function read(source: MovingSource, { file, users, dates }: Given): Promis
     licenses: all.filter((item): item is SourceLicense => 'keys' in item),
     leftOut: rowsBy(
       all.flatMap((item) =>
-        'leftOut' in item ? [[say(moved.leftOut, codeOf(item.leftOut)), item.row]] : [],
+        'leftOut' in item ? [[importMessageOf(moved.leftOut, skipCodeOf(item.leftOut)), item.row]] : [],
       ),
     ),
     warnings: rowsBy(all.flatMap((item) => ('warning' in item ? [[item.warning, item.row]] : []))),
@@ -74,7 +74,7 @@ function csv(heading: string[], rows: (string | number | null)[][], by = ','): s
   return [heading, ...rows].map((row) => row.map(cell).join(by)).join('\r\n');
 }
 
-/** What a test looks at. */
+/** Returns the fields of a licence that the tests compare. */
 const short = ({ id, plan, customer, keys, status, startsAt, expiresAt, limit, sites }: SourceLicense) => [
   ...[id, plan, customer, keys.map(({ key }) => key).join('+'), status],
   ...[startsAt?.toISOString().slice(0, 19), expiresAt?.toISOString().slice(0, 19) ?? null, limit],
@@ -101,7 +101,7 @@ describe('EDD Software Licensing', () => {
       return more[name] ?? usual[name] ?? '';
     });
 
-  it('is read as its states, ends, limits and sites mean there', async () => {
+  it('reads states, ends, limits and sites as EDD means them', async () => {
     const { plans, licenses, leftOut, warnings } = await read(eddCsv, {
       file: csv(HEADING, [
         row(1, { 'Activated URLs': 'example.com/, shop.example.com/blog/', 'Activation Limit': 2 }),
@@ -144,7 +144,7 @@ describe('EDD Software Licensing', () => {
     });
   });
 
-  it('has a refused row before an active one of the same licence, wherever it stands', async () => {
+  it('lets a disabled row win over an active one of the same licence, in any order of rows', async () => {
     for (const states of [
       ['active', 'disabled', 'inactive'],
       ['disabled', 'active', 'inactive'],
@@ -160,7 +160,7 @@ describe('EDD Software Licensing', () => {
     }
   });
 
-  it('is read in German, in Windows-1252 and with semicolons, as Excel saves it', async () => {
+  it('reads the German export in Windows-1252 with semicolons, as Excel saves it', async () => {
     const heading = [
       ...['Lizenz-ID', 'Lizenzschlüssel', 'Lizenzstatus', 'Kunden-ID', 'Kunden-E-Mail', 'Kundenname'],
       ...['Benutzer-ID', 'Produktname', 'Preis-ID', 'Kaufdatum', 'Ablaufdatum', 'Aktivierungslimit'],
@@ -182,7 +182,7 @@ describe('EDD Software Licensing', () => {
     expect(licenses[0]?.customerName).toBe('Jürgen Groß');
   });
 
-  it('has no row that is shorter or longer than its heading', async () => {
+  it('leaves out a row that is shorter or longer than the heading', async () => {
     const { licenses, leftOut } = await read(eddCsv, {
       file: csv(HEADING, [row(1).slice(0, 9), [...row(2), ''], [...row(3), 'x']]),
     });
@@ -197,7 +197,7 @@ describe('EDD Software Licensing', () => {
       `${KEY},active\n`,
       'This is not the table that EDD Software Licensing exports: its first line has no column "License Key", "License Status", "Product Name", "Expiration Date"',
     ],
-  ])('is refused as %j, without a word of it', async (file, message) => {
+  ])('refuses %j without repeating its text', async (file, message) => {
     await expect(read(eddCsv, file === undefined ? {} : { file })).rejects.toThrow(message);
     await expect(read(eddCsv, file === undefined ? {} : { file })).rejects.not.toThrow(KEY);
   });
@@ -229,7 +229,7 @@ describe('EDD Software Licensing', () => {
       expect(await endsOf({ file: withEnds(...ends), ...(dates && { dates }) })).toEqual(expected);
     });
 
-    it('asks where both forms fit, or neither fits nearly all rows, with a date of each', async () => {
+    it('asks for the form of the dates when both fit, or neither fits nearly all rows, with an example of each', async () => {
       const refusal = async (...ends: (string | number)[]) =>
         read(eddCsv, { file: withEnds(...ends) }).then(
           () => undefined,
@@ -247,7 +247,7 @@ describe('EDD Software Licensing', () => {
       });
     });
 
-    it('leaves out rows in another form than the one that was asked for', async () => {
+    it('leaves out rows whose dates are in another form than the seller chose', async () => {
       const { licenses, leftOut } = await read(eddCsv, {
         file: withEnds('2027-01-31', 'soon'),
         dates: 'iso',
@@ -258,7 +258,7 @@ describe('EDD Software Licensing', () => {
   });
 
   it.each(['NULL', '\\N', '-', 'n/a', 'none', 'never', 'undefined', ' '])(
-    'reads %j as nothing in every column',
+    'reads %j as empty in every column',
     async (nothing) => {
       const { licenses, plans } = await read(eddCsv, {
         file: csv(HEADING, [
@@ -306,7 +306,7 @@ describe('License Manager for WooCommerce', () => {
     ],
   );
 
-  it('has nothing of the stock, of ciphertext and of unknown states', async () => {
+  it('leaves out unsold stock and encrypted keys, and suspends a licence whose state is unknown', async () => {
     const { plans, licenses, leftOut, warnings } = await read(lmfwcCsv, {
       file: csv(HEADING, [
         row(1, 100, 3, 'SOLD', { limit: '2' }),
@@ -341,7 +341,7 @@ describe('License Manager for WooCommerce', () => {
     expect(warnings).toEqual({ 'no-state': [9], 'no-order': [11] });
   });
 
-  it('takes from the orders the guests, the refunds, and the day that the validity counts from', async () => {
+  it('takes guests, refunds and the day from which a key is valid from the table of orders', async () => {
     const { licenses, leftOut } = await read(lmfwcCsv, {
       file: csv(HEADING, [
         row(1, 100, 3, 'SOLD', { days: '365' }),
@@ -368,7 +368,7 @@ describe('License Manager for WooCommerce', () => {
     expect(warnings).toEqual({});
   });
 
-  it('is read as Digital License Manager writes it, too', async () => {
+  it('also reads the export of Digital License Manager', async () => {
     const { licenses, plans } = await read(lmfwcCsv, {
       file: csv(
         [
@@ -412,7 +412,7 @@ describe('Freemius', () => {
     ...['', '', '', '', '', '', '', '', '', 17],
   ];
 
-  it('is read in the form that its importer takes; empty is for life and any number', async () => {
+  it('reads the form that the importer of Freemius takes: an empty end is lifetime, an empty quota is unlimited', async () => {
     const { plans, licenses, warnings } = await read(freemiusCsv, {
       file: csv(HEADING, [
         row(0, KEY, '5', '2027-01-31 10:00:00'),
@@ -430,7 +430,7 @@ describe('Freemius', () => {
     expect(warnings).toEqual({ 'no-states': [1] });
   });
 
-  it('knows a licence again in the next export, where its row has another number', async () => {
+  it('recognizes a licence in a later export in which its row has another number', async () => {
     const first = await read(freemiusCsv, { file: csv(HEADING, [row(0, KEY, '', '')]) });
     const next = await read(freemiusCsv, {
       file: csv(HEADING, [row(0, OTHER, '', ''), row(1, KEY, '', '')]),
@@ -441,7 +441,7 @@ describe('Freemius', () => {
     expect(KEY).not.toContain(first.licenses[0]?.id.slice(4));
   });
 
-  it("is read as its API's licences, with the users beside them", async () => {
+  it('also reads licences as the API of Freemius returns them, with a table of users', async () => {
     const { plans, licenses, warnings } = await read(freemiusCsv, {
       file: csv(
         [
@@ -483,7 +483,7 @@ describe('Lemon Squeezy', () => {
     ...['XXXX-8F9C98A48ABE', limit, 0, disabled, status, status, end, '2024-03-01T10:00:00.000000Z', ''],
   ];
 
-  it('has keys that were never activated as active ones, and no limit where there is none', async () => {
+  it('reads keys that were never activated as active, and an empty limit as unlimited', async () => {
     const { plans, licenses } = await read(lemonSqueezyCsv, {
       file: csv(HEADING, [
         row(1, 'inactive', { limit: '3', end: '2027-01-31T10:00:00.000000Z' }),
@@ -504,7 +504,7 @@ describe('Lemon Squeezy', () => {
     expect(plans.map(({ key }) => key)).toEqual(['17']);
   });
 
-  it('is read by titles, with variants and refunds where the file has them', async () => {
+  it('reads products by title, and variants and refunds if the file has them', async () => {
     const { plans, licenses } = await read(lemonSqueezyCsv, {
       file: csv(
         ['License Key', 'Status', 'Product', 'Variant', 'Customer Email', 'Refunded', 'Expires At'],
@@ -550,13 +550,13 @@ describe('Gumroad', () => {
         ...{ 'Recurring Charge?': 0, 'Pre-order authorization?': 0, 'Product ID': 'abc' },
         ...{ 'License Key': key(n), 'License Key Enabled?': 1 },
       };
-      // A field of the seller's own, under the same name.
+      // A seller can add a custom field with the name of one of Gumroad's own columns.
       if (at === HEADING.length - 1) return 'typed by the buyer';
       return more[name] ?? usual[name] ?? '';
     });
   const totals = HEADING.map((name) => (name === 'Purchase ID' ? 'Totals' : name.includes('$') ? 99.5 : ''));
 
-  it('has as ended what is not enabled, revoked, fully refunded, or a dispute not won', async () => {
+  it('ends a licence that is disabled, revoked, fully refunded, or whose dispute was not won', async () => {
     const { licenses, leftOut, warnings, plans } = await read(gumroadCsv, {
       file: csv(HEADING, [
         row('A==', 1),
@@ -597,7 +597,7 @@ describe('Gumroad', () => {
     expect(warnings).toEqual({ 'several-seats': [9] });
   });
 
-  it('has one licence for all charges of a subscription, paid until the last one, also when that was refunded', async () => {
+  it('makes one licence of all charges of a subscription, paid until the last charge, even if that one was refunded', async () => {
     const charge = (id: string, n: number, day: string, more = {}) =>
       row(id, n, {
         ...{ 'Purchase Time (UTC timezone)': `${day} 10:00:00 UTC`, Recurrence: 'yearly' },
@@ -630,7 +630,7 @@ describe('Gumroad', () => {
     expect(warnings).toEqual({ 'renews-elsewhere': [2] });
   });
 
-  it('has a free trial until it is paid, and not for the period that nobody has paid', async () => {
+  it('ends a free trial after a month instead of the whole period, unless a charge was paid', async () => {
     const trial = { Recurrence: 'yearly', 'Free trial purchase?': 1 };
     const at = (time: string) => ({ 'Purchase Time (UTC timezone)': `${time} 10:00:00 UTC` });
     const { licenses, warnings } = await read(gumroadCsv, {

@@ -5,7 +5,7 @@ import { anyCsv } from '../../src/transfer/moving/any-csv';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';
 import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
 import { lmfwcCsv } from '../../src/transfer/moving/lmfwc-csv';
-import { moveIn, type MoveOptions } from '../../src/transfer/moving/run';
+import { moveLicensesIn, type MoveOptions } from '../../src/transfer/moving/run';
 import type { MovingSource } from '../../src/transfer/moving/source';
 import { SOURCES } from '../../src/transfer/moving/sources';
 import {
@@ -17,7 +17,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Runs of a move that follow each other, from files: what a run says, and what it leaves unsaid. */
+/** Runs of a move from files, one after another: the fields that a run changes, and the fields that it leaves unchanged. */
 
 interface Stored {
   id: number;
@@ -42,7 +42,7 @@ const run = (
   more: Partial<Omit<MoveOptions, 'users'>> & { users?: string } = {},
 ) => {
   const { users, ...options } = more;
-  return moveIn(service.db, {
+  return moveLicensesIn(service.db, {
     ...{ source, dryRun: false, secret: undefined, actor: 'operator:test', now: NOW },
     ...options,
     file: file === undefined ? undefined : bytesOf(file),
@@ -74,7 +74,7 @@ describe.each(DATABASE_KINDS)('runs after each other, on %s', (kind) => {
     expect(await licenses()).toMatchObject([{ expires_at: '2031-01-01 23:59:59' }]);
   });
 
-  it('take a change after a run that did not say the field', async () => {
+  it('take a changed field after a run that did not state it', async () => {
     const file = (limit: number) =>
       `id,order_id,product_id,user_id,license_key,status,times_activated_max\n1,7,9,5,${KEY},2,${limit}\n`;
     const users = (email: string) => `ID,user_login,user_email\n5,jo,${email}\n6,ends too soon\n`;
@@ -88,7 +88,7 @@ describe.each(DATABASE_KINDS)('runs after each other, on %s', (kind) => {
     expect(await licenses()).toMatchObject([{ customer: 'new@example.com' }]);
   });
 
-  it('give a licence the limit of its other plan, unless somebody here gave it one', async () => {
+  it('give a licence the limit of its new plan, unless an operator has set a limit here', async () => {
     const other = await givePlan(service.db, { limit: 5 });
     await run(eddCsv, edd('active', 'lifetime'), { plans: `Gallery=${planId}` });
     await run(eddCsv, edd('active', 'lifetime'), { plans: `Gallery=${other}` });
@@ -110,7 +110,7 @@ describe.each(DATABASE_KINDS)('runs after each other, on %s', (kind) => {
     expect(await run(anyCsv, 'Key,Plan\nTABLE-KEY-0004,Old\n')).toMatchObject({ new: 1 });
   });
 
-  it('leave a key with the licence that another system brought', async () => {
+  it('leave a key with the licence that was brought from another system', async () => {
     await run(eddCsv, edd('active', 'lifetime'), { plans: `Gallery=${planId}` });
     const twice = await run(
       lemonSqueezyCsv,
@@ -123,7 +123,7 @@ describe.each(DATABASE_KINDS)('runs after each other, on %s', (kind) => {
   });
 });
 
-/** By source: its first line, and a row of a licence with the key, the end and the customer's name in the places of K, E and N. */
+/** A heading and a row of each source. K, E and N are replaced with the key, the end and the customer's name. */
 const FILES: Record<string, [heading: string, row: string]> = {
   'edd-csv': [
     'License ID,License Key,License Status,Customer Name,Product Name,Expiration Date',
@@ -142,7 +142,7 @@ const FILES: Record<string, [heading: string, row: string]> = {
   csv: ['id,license_key,state,customer_name,product,valid until', '1,K,active,N,Gallery,E'],
 };
 
-describe('files that are not as they should be', () => {
+describe('files with mistakes', () => {
   beforeEach(async () => {
     service = await startTestService({}, NOW);
   });
@@ -152,7 +152,7 @@ describe('files that are not as they should be', () => {
     (source) => [source.name, source] as const,
   );
 
-  it('are tried for each system that has one', () => {
+  it('are tried for each source that reads files', () => {
     expect(Object.keys(FILES).sort()).toEqual(sources.map(([name]) => name).sort());
   });
 
@@ -174,17 +174,16 @@ describe('files that are not as they should be', () => {
       `${heading}\n${fill(KEY, '2030-01-01', '"never closed')}\n`,
     ])
       codes.push((await refused(file)).facts.code);
-    // Of any table nothing but the column with the keys has to be known.
+    // The source for any table only needs to recognize the column with the keys.
     const other = name === 'csv' ? 'no-key-column' : 'other-table';
     expect(codes).toEqual(['empty-file', 'empty-file', other, other, 'not-text', 'long-row', 'open-quote']);
-    // A file of each other system
     for (const [other, [first, second]] of Object.entries(FILES)) {
       if ([name, other].includes('csv') || other === name) continue;
       const { facts } = await refused(`${first}\n${second}\n`);
       expect([other, ['other-table', 'foreign-column'].includes(facts.code)]).toEqual([other, true]);
     }
     expect(await dry(`${heading}\n`)).toMatchObject({ new: 0, leftOut: [], plans: [] });
-    // The same row twice, a row that ends too soon, and one with an end that is no date.
+    // The same row twice, a row with too few cells, and a row whose end is not a date.
     const odd = await run(
       source,
       `${heading}\r\n${fill(KEY, '2030-01-01')}\r\n${fill(KEY, '2030-01-01')}\r\n1,2\r\n${fill(`${KEY}0`, '2030-13-45').replace(/^\w+/, 'z9')}\r\n`,
@@ -196,12 +195,11 @@ describe('files that are not as they should be', () => {
       ['no-date', [5]],
       ['other-row', [3]],
     ]);
-    // Windows-1252, with semicolons and Excel's own ways.
+    // Windows-1252 with semicolons, a "sep=" line and quoted keys, as Excel saves it.
     const windows = `sep=;\r\n${heading.replaceAll(',', ';')}\r\n${fill(`="${KEY}"`, '31.01.2030', 'J\u00fcrgen').replaceAll(',', ';')}\r\n`;
     const taken = await run(source, Buffer.from(windows, 'latin1'), { makePlans: true, confirmed: true });
     expect(taken).toMatchObject({ new: 1, leftOut: [] });
     expect(await licenses()).toMatchObject([{ expires_at: '2030-01-31 23:59:59' }]);
-    // And once more.
     expect(await run(source, Buffer.from(windows, 'latin1'), { confirmed: true })).toMatchObject({
       ...{ new: 0, changed: 0, same: 1 },
     });

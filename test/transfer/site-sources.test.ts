@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { moved } from '../../src/texts/operators/en/moved';
-import { codeOf, say } from '../../src/transfer/moving/sayings';
+import { skipCodeOf, importMessageOf } from '../../src/transfer/moving/import-messages';
 import { openDatabase, type Db } from '../../src/store/engine/database';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import type { MovingSource, SourceItem, SourceLicense } from '../../src/transfer/moving/source';
 import { DATABASE_KINDS, newPlace, testConfig } from '../support/service';
 
-/** Sources in the site's own tables, made with the columns and types of their installers. */
+/** Sources that read the site's own tables, which are created with the columns and types of their installers. */
 
 const NOW = new Date('2026-11-27T12:00:00Z');
 
@@ -19,7 +19,8 @@ async function read(source: MovingSource, db: Db, file?: string) {
   for await (const item of opened.items()) items.push(item);
   const leftOut: Record<string, number[]> = {};
   for (const item of items)
-    if ('leftOut' in item) (leftOut[say(moved.leftOut, codeOf(item.leftOut))] ??= []).push(item.row);
+    if ('leftOut' in item)
+      (leftOut[importMessageOf(moved.leftOut, skipCodeOf(item.leftOut))] ??= []).push(item.row);
   return {
     plans: opened.plans,
     columns: opened.columns,
@@ -107,7 +108,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         { product_id: 10, product_name: 'Gallery' },
         { product_id: 11, product_name: 'Forms, one year' },
       ]);
-      // Number 42 of HikaShop is number 900 of Joomla, or nobody.
+      // HikaShop's user 42 is Joomla's user 900. Its user 43 is a guest, and Joomla's user 42 is another customer.
       await db('jos_hikashop_user').insert([
         { user_id: 42, user_cms_id: 900, user_email: 'jane@example.com' },
         { user_id: 43, user_cms_id: 0, user_email: 'guest@example.com' },

@@ -3,14 +3,14 @@ import type { Db } from '../../src/store/engine/database';
 import { ars } from '../../src/transfer/moving/ars';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import { membershipPro } from '../../src/transfer/moving/membershippro';
-import { moveIn, type MoveOptions } from '../../src/transfer/moving/run';
+import { moveLicensesIn, type MoveOptions } from '../../src/transfer/moving/run';
 import type { MovingSource } from '../../src/transfer/moving/source';
 import { undoImport } from '../../src/transfer/moving/undo';
 import { newPlace, rows, startTestService, type TestService } from '../support/service';
 
 /**
- * Whole moves from tables as they are found in the field: another prefix, a copy of the tables beside them, MyISAM in latin1,
- * columns that an older version does not have, and cells that nobody expects.
+ * Whole moves from tables as they exist in the field: another prefix, a second copy of the tables, MyISAM in latin1,
+ * missing columns of an older version, and cells with unexpected values.
  */
 
 const NOW = new Date('2026-06-01T12:00:00Z');
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Old tables: no defaults, and the encoding of before 2010. */
+/** Creates tables as they were made before 2010: without defaults, and in latin1. */
 async function make(prefix: string, tables: Record<string, string>): Promise<void> {
   for (const [name, columns] of Object.entries(tables))
     await db.raw(`CREATE TABLE ${prefix}${name} (${columns}) ENGINE=MyISAM DEFAULT CHARSET=latin1`);
@@ -42,7 +42,7 @@ const fill = async (prefix: string, all: Record<string, object[]>) => {
 };
 
 const run = (source: MovingSource, more: Partial<MoveOptions> = {}) =>
-  moveIn(db, {
+  moveLicensesIn(db, {
     ...{ source, makePlans: true, dryRun: false, confirmed: true, sitePrefix: 'abc_', secret: undefined },
     ...{ actor: 'operator:test', now: NOW, ...more },
   });
@@ -53,7 +53,7 @@ const licenses = async () =>
     ],
   );
 
-/** Looks, moves, moves again and takes it back. @returns what was here, and what was left out */
+/** Tries the move, makes it, repeats it and undoes it. @returns the licences that it brought, and the rows that it left out */
 async function cycle(source: MovingSource) {
   const dry = await run(source, { dryRun: true });
   expect(await licenses()).toEqual([]);
@@ -78,7 +78,7 @@ async function cycle(source: MovingSource) {
 }
 
 describe('moves from tables of the field', () => {
-  it('of Membership Pro, whose tables are there twice, and lack what is not needed', async () => {
+  it('of Membership Pro, whose tables exist twice and lack optional columns', async () => {
     const tables = {
       osmembership_plans: 'id int PRIMARY KEY, title varchar(255)',
       osmembership_subscribers:
@@ -123,14 +123,14 @@ describe('moves from tables of the field', () => {
     expect(here).toEqual([
       ['membershippro:2', 'user2@example.com', 'active', '2030-01-01 00:00:00', 0],
       ['membershippro:1', 'user1@example.com', 'active', '2030-01-01 00:00:00', 0],
-      // The plan's period, which most of its licences have.
+      // Its end is missing. It gets the plan's period, which is the period of most licences of the plan.
       ['membershippro:4', 'user4@example.com', 'active', '2030-01-01 00:00:00', 0],
       ['membershippro:5', 'user5@example.com', 'active', null, 0],
     ]);
     expect(leftOut).toEqual({ 'bad-end': [3, 6], 'no-subscription': [1] });
   });
 
-  it('of HikaSerial, without the shop’s tables that it can do without', async () => {
+  it('of HikaSerial, without the optional tables of the shop', async () => {
     await make('abc_', {
       hikaserial_serial:
         'serial_id int PRIMARY KEY, serial_pack_id int, serial_data mediumtext, serial_status varchar(20), serial_assign_date int, serial_order_id int, serial_user_id int, serial_order_product_id int',

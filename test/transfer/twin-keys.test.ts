@@ -8,12 +8,12 @@ import { freemiusCsv } from '../../src/transfer/moving/freemius-csv';
 import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
 import { lmfwcCsv } from '../../src/transfer/moving/lmfwc-csv';
 import { membershipPro } from '../../src/transfer/moving/membershippro';
-import { mapOf, moveIn, type MoveOptions } from '../../src/transfer/moving/run';
+import { mapOf, moveLicensesIn, type MoveOptions } from '../../src/transfer/moving/run';
 import type { MovingSource } from '../../src/transfer/moving/source';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { rows, startTestService, type TestService } from '../support/service';
 
-/** Which licence gets a key that several rows have, and what people read of names and keys. */
+/** The licence that gets a key which several rows contain, and names and keys as a seller reads them in the report. */
 
 const KEY = 'd41d8cd98f00b204e9800998ecf8427e';
 const NOW = new Date('2026-11-28T12:00:00Z');
@@ -39,14 +39,14 @@ const run = (
   source: MovingSource,
   { file, users, ...more }: Partial<Omit<MoveOptions, 'file' | 'users'>> & { file?: string; users?: string },
 ) =>
-  moveIn(service.db, {
+  moveLicensesIn(service.db, {
     ...{ source, makePlans: true, dryRun: false, secret: Buffer.alloc(32, 7), now: NOW },
     ...{ actor: 'operator:test', ...more },
     file: file === undefined ? undefined : bytesOf(file),
     users: users === undefined ? undefined : bytesOf(users),
   });
 const licenses = () => rows<Stored>(service.db, 'licenses');
-/** The licence that has the key. */
+/** Returns the licence that has the key. */
 async function owner(): Promise<Stored | undefined> {
   const stored = await service
     .db(table(service.db, 'license_keys'))
@@ -96,7 +96,7 @@ describe('a key that two rows have', () => {
       freemiusCsv,
       { file: `${FREEMIUS}old@example.com,${KEY},1,2025-01-31,17\nnew@example.com,${KEY},1,2027-01-31,17\n` },
     ],
-  ])('goes to the one that works, of %s', async (_, source, given) => {
+  ])('goes to the row that works, from %s', async (_, source, given) => {
     const moved = await run(source, given);
     expect(moved).toMatchObject({
       new: 1,
@@ -106,7 +106,7 @@ describe('a key that two rows have', () => {
     expect(await run(source, given)).toMatchObject({ new: 0, changed: 0, same: 1 });
   });
 
-  it('stays with the first of two that work, and the other gets a new key that the report names', async () => {
+  it('stays with the first of two rows that work, and the report names the new key of the other', async () => {
     const file = `${EDD}1,${KEY},active,first@example.com,Gallery,${END}\n2,${KEY},active,second@example.com,Gallery,${END}\n`;
     const dry = await run(eddCsv, { file, dryRun: true });
     const moved = await run(eddCsv, { file });
@@ -122,7 +122,7 @@ describe('a key that two rows have', () => {
     expect(await run(eddCsv, { file })).toMatchObject({ new: 0, changed: 0, same: 2 });
   });
 
-  it('goes over once the row that had it works no more', async () => {
+  it('moves to the other row when the row that had it stops working', async () => {
     const file = (first: string, second: string) =>
       `${EDD}1,${KEY},${first},first@example.com,Gallery,${END}\n2,${KEY},${second},second@example.com,Gallery,${END}\n`;
     await run(eddCsv, { file: file('active', 'disabled') });
@@ -133,7 +133,7 @@ describe('a key that two rows have', () => {
 });
 
 type Row = [customer: string, works: boolean, end?: string];
-/** By system, a table without ids whose rows have one key. */
+/** For each system, writes a table without ids whose rows have the same key. */
 const SAME_KEY: [string, MovingSource, (rows: Row[]) => string][] = [
   [
     'any table',
@@ -183,7 +183,7 @@ describe.each(SAME_KEY)('a key of several rows without ids, of %s', (_, source, 
     expect(await here()).toEqual(before);
   });
 
-  it('stays with its customer if the row of another one stands above it later', async () => {
+  it('stays with its customer when a later file has a row of another customer above it', async () => {
     await run(source, { file: write(rowsOf(a)) });
     const moved = await run(source, { file: write(rowsOf(b, a)) });
     expect(moved).toMatchObject({ new: 1, changed: 0, same: 1 });
@@ -191,7 +191,7 @@ describe.each(SAME_KEY)('a key of several rows without ids, of %s', (_, source, 
     expect(await owner()).toMatchObject({ customer: a });
   });
 
-  it('counts by the row of its customer that works, then by the one that ends last', async () => {
+  it('follows the row of its customer that works, and otherwise the one that ends last', async () => {
     for (const states of [
       [false, true],
       [true, false],
@@ -224,7 +224,7 @@ describe('a plan that was bought ahead', () => {
     plan_subscription_to_date: `${year + 1}-01-10 00:00:00`,
   });
 
-  it('does not work before it begins, and takes the keys then', async () => {
+  it('does not work before it begins, and takes over the keys on that day', async () => {
     await makeMembershipPro(service.db, 'jos_');
     await fillTable(service.db, 'jos_', {
       osmembership_plans: [
@@ -248,7 +248,7 @@ describe('a plan that was bought ahead', () => {
     expect((await licenses()).map(({ status }) => status)).toEqual(['active', 'active']);
   });
 
-  it('is one that begins a day later at least: a shop far in the east has another date', async () => {
+  it('begins at least a day later: a shop far to the east has another date', async () => {
     const at = (hours: number) => formatTimestamp(new Date(NOW.getTime() + hours * 3_600_000));
     const heading = EDD.replace('Expiration', 'Purchase Date,Expiration');
     const row = (id: number, hours: number) =>
@@ -258,8 +258,8 @@ describe('a plan that was bought ahead', () => {
   });
 });
 
-describe('what people read of a move', () => {
-  it('has names of products, plans and customers without HTML', async () => {
+describe('the texts of a report', () => {
+  it('shows names of products, plans and customers without HTML', async () => {
     const heading = EDD.replace('Product', 'Customer Name,Product');
     const file = `${heading}1,${KEY},active,O&#039;Brien@example.com,Jane O&#039;Brien,Forms &amp; Fields &#8217;Pro&#8217;,${END}\n`;
     const moved = await run(eddCsv, { file });
@@ -267,21 +267,21 @@ describe('what people read of a move', () => {
     expect(await rows(service.db, 'products')).toMatchObject([{ name: 'Forms & Fields ’Pro’' }]);
     expect(await licenses()).toMatchObject([{ customer: "o'brien@example.com" }]);
     expect(await rows(service.db, 'customers')).toMatchObject([{ name: "Jane O'Brien" }]);
-    // As the map was written before, and as the list prints it.
+    // The map of plans is accepted in the escaped form of the table and in the form that the list prints.
     for (const key of ['Forms &amp; Fields &#8217;Pro&#8217;', 'Forms & Fields ’Pro’'])
       expect(await run(eddCsv, { file, plans: `${key}=-`, dryRun: true })).toMatchObject({
         leftOut: [{ code: 'left-out-plan' }],
       });
   });
 
-  it('says of a short key that it is kept', async () => {
+  it('states that a short key is kept', async () => {
     const file = `${EDD}1,ACME-AAAA-0001,active,a@example.com,Gallery,${END}\n`;
     const { samples } = await run(eddCsv, { file, dryRun: true });
     expect(samples).toMatchObject([{ before: { keys: [''] }, after: { keys: [''] } }]);
   });
 });
 
-describe('plans that are made', () => {
+describe('plans that a move creates', () => {
   const heading =
     'License ID,License Key,License Status,Customer Email,Product Name,Price ID,Purchase Date,Expiration Date,Activation Limit\n';
   const row = (id: number, price: string, start: string, end: string, limit: string) =>
@@ -304,7 +304,7 @@ describe('plans that are made', () => {
   const made = async () =>
     (await rows<Made>(service.db, 'plans')).map((one) => [one.name, one.activation_limit, one.duration]);
 
-  it('have the limit and the period of most of their licences, and names of their own', async () => {
+  it('have the limit and the period of most of their licences, and distinct names', async () => {
     const dry = await run(eddCsv, { file: FILE, dryRun: true });
     const shown = dry.plans.flatMap(({ target }) => target?.plan ?? []);
     await run(eddCsv, { file: FILE });
@@ -319,7 +319,7 @@ describe('plans that are made', () => {
     expect(await run(eddCsv, { file: FILE, makePlans: false })).toMatchObject({ same: 7, changed: 0 });
   });
 
-  it('are as the map says, and the dry run prints them for it', async () => {
+  it('follow the map, which the dry run prints', async () => {
     const file = heading + row(1, '1', '', '2027-01-31', '3');
     const plans = mapOf(await run(eddCsv, { file, dryRun: true }));
     expect(plans).toBe('Gallery Pro:1=new:3:1y:"Gallery Pro, 3 sites"');

@@ -4,12 +4,12 @@ import { setLimit } from '../../src/licensing/amend';
 import { keyDigest, canonicalKey } from '../../src/licensing/core/keys';
 import { table, type Db } from '../../src/store/engine/database';
 import { membershipPro } from '../../src/transfer/moving/membershippro';
-import { moveIn } from '../../src/transfer/moving/run';
+import { moveLicensesIn } from '../../src/transfer/moving/run';
 import { undoImport } from '../../src/transfer/moving/undo';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { DATABASE_KINDS, newPlace, rows, startTestService, type TestService } from '../support/service';
 
-/** Moves that are taken back in every order with later ones and with changes here. All of it happens in one second. */
+/** Moves that are undone in every order, including with later moves and changes here. Everything happens within a second. */
 
 const NOW = new Date('2026-06-01T12:00:00Z');
 const key = (name: string) => createHash('sha256').update(name).digest('hex').slice(0, 32).toUpperCase();
@@ -55,7 +55,7 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
   afterEach(() => service.stop());
 
   const run = async () => {
-    const { id } = await moveIn(db, {
+    const { id } = await moveLicensesIn(db, {
       ...{ source: membershipPro, makePlans: true, dryRun: false, secret: undefined },
       ...{ actor: 'operator:test', now: NOW },
     });
@@ -74,14 +74,14 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
     });
   };
   const licenses = () => rows<{ id: number; reference: string; plan_id: number }>(db, 'licenses');
-  /** the source's ids of licences here */
+  /** Returns the source's ids of the licences that exist here. */
   const here = async () =>
     (await licenses()).map(({ reference }) => Number(reference.split(':')[1])).sort((a, b) => a - b);
   const idOf = async (source: number) =>
     (await licenses()).find(({ reference }) => reference === `membershippro:${source}`)!.id;
   const change = async (source: number) =>
     setLimit(db, await idOf(source), 7, { actor: 'operator:test', now: NOW });
-  /** what is left, by the source's ids, and how many licences went */
+  /** Undoes a move. @returns the number of deleted licences, and the reason for each licence, plan and product that is left */
   const undo = async (id: number) => {
     const ids = new Map((await licenses()).map((one) => [one.id, Number(one.reference.split(':')[1])]));
     const { removed, left } = await undoImport(db, id, { now: NOW });
@@ -92,7 +92,7 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
       things: [...ofKind('plan'), ...ofKind('product')].map(({ code }) => code),
     };
   };
-  /** the source's id of the licence that opens with this key */
+  /** Returns the source's id of the licence that the key belongs to. */
   const owner = async (name: string) => {
     const [found] = await db(table(db, 'license_keys'))
       .where({ key_digest: keyDigest(canonicalKey(key(name))) })
@@ -104,7 +104,7 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
       expect([name, await db(table(db, name))]).toEqual([name, []]);
   };
 
-  it('the later one first, then the earlier: what got a key of a licence that is here stays', async () => {
+  it('the later one first, then the earlier one: a licence that took over a key of a kept licence stays', async () => {
     const first = await run();
     await sell();
     const second = await run();
@@ -115,12 +115,12 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
       things: ['in-use', 'in-use'],
     });
     expect(await owner('user 2')).toBe('20');
-    // Nobody else needs it then.
+    // Licence 20 is deleted too, because the key that it took over is no longer needed.
     expect(await undo(first)).toEqual({ removed: 8, left: {}, things: [] });
     await nothing();
   });
 
-  it('the earlier one first: what the later one changed stays, and goes with that', async () => {
+  it('the earlier one first: licences that the later one changed stay, and are deleted with the later one', async () => {
     const first = await run();
     await sell();
     const second = await run();
@@ -138,7 +138,7 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
       ['user 7', '70'],
     ])
       expect([name, await owner(name as string)]).toEqual([name, source]);
-    // Whose licence stays keeps the name.
+    // A customer whose licence stays keeps the name.
     expect((await rows<{ address: string }>(db, 'customers')).map(({ address }) => address).sort()).toEqual(
       [1, 2, 5, 6, 7].map((user) => `user${user}@example.com`),
     );
@@ -158,7 +158,7 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
     expect(await here()).toEqual([4]);
   });
 
-  it('with a change here of what both runs brought', async () => {
+  it('with a change here to licences that both runs brought', async () => {
     const first = await run();
     await sell();
     const second = await run();
@@ -169,7 +169,7 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
     expect(await here()).toEqual([1, 20]);
   });
 
-  it('and brought again, with the same keys', async () => {
+  it('and repeated, with the same keys', async () => {
     const first = await run();
     await undo(first);
     await nothing();
@@ -183,14 +183,14 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
     await nothing();
   });
 
-  it('where a key goes back to the first licence that had it', async () => {
+  it('after a key has returned to the first licence that had it', async () => {
     const first = await run();
     await sell();
     const second = await run();
     await db('jos_osmembership_subscribers').where({ id: 20 }).update({ plan_subscription_status: 2 });
     const third = await run();
     expect(await owner('user 2')).toBe('2');
-    // It is the first run's own again.
+    // The licence belongs to the first run again.
     expect(await undo(second)).toMatchObject({ left: { 20: 'later-run', 1: 'earlier-run' } });
     expect(await undo(third)).toMatchObject({ left: { 2: 'earlier-run' } });
     expect(await undo(first)).toMatchObject({ left: {} });

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import {
-  bundlesOf,
+  bundlesContaining,
   findIncludesFault,
-  includedIn,
+  includedProducts,
   includesNone,
-  inOrder,
-  joomlaEntries,
-  listedIn,
+  normalizeIncludes,
+  updateSites,
+  firstBundleListing,
   namesOf,
-  namesOfEntries,
+  updateSiteNames,
   withIncludes,
   type Catalogue,
   type Includes,
@@ -40,7 +40,7 @@ test.each<[string, id: number, included: number[]]>([
   ['an extension has none', GALLERY, []],
   ['a product that does not exist', 99, []],
 ])('included: %s', (_, id, included) => {
-  expect(ids(includedIn(SHOP, id))).toEqual(included);
+  expect(ids(includedProducts(SHOP, id))).toEqual(included);
 });
 
 test.each<[string, id: number, bundles: number[]]>([
@@ -48,11 +48,15 @@ test.each<[string, id: number, bundles: number[]]>([
   ['only in the club', APP, [CLUB]],
   ['a bundle is in none', PACK, []],
 ])('bundles of a product: %s', (_, id, bundles) => {
-  expect(ids(bundlesOf(SHOP, id))).toEqual(bundles);
+  expect(ids(bundlesContaining(SHOP, id))).toEqual(bundles);
 });
 
 test('only a list counts as listing', () => {
-  expect([GALLERY, APP, CLUB].map((id) => listedIn(SHOP, id))).toEqual([PACK, undefined, undefined]);
+  expect([GALLERY, APP, CLUB].map((id) => firstBundleListing(SHOP, id))).toEqual([
+    PACK,
+    undefined,
+    undefined,
+  ]);
 });
 
 test.each<[string, id: number, catalogue: Catalogue, entries: number[]]>([
@@ -68,7 +72,7 @@ test.each<[string, id: number, catalogue: Catalogue, entries: number[]]>([
   ],
   ['a product that does not exist', 99, SHOP, []],
 ])('entries in Joomla: %s', (_, id, catalogue, entries) => {
-  expect(ids(joomlaEntries(catalogue, id))).toEqual(entries);
+  expect(ids(updateSites(catalogue, id))).toEqual(entries);
 });
 
 test.each<[string, id: number, Includes, reason: string | undefined, field?: string]>([
@@ -97,7 +101,7 @@ test.each<[Includes, Includes]>([
   ],
   [[], []],
 ])('%j in order', (includes, expected) => {
-  expect(inOrder(includes)).toEqual(expected);
+  expect(normalizeIncludes(includes)).toEqual(expected);
   expect(includesNone({ includes })).toBe(expected.length === 0);
 });
 
@@ -115,8 +119,8 @@ test.each<[string, Product, Includes]>([
 
 test('names for people, of 20 at most in a mail', () => {
   const many = Array.from({ length: 21 }, (_, i) => ({ name: `P${i}` }));
-  expect(namesOfEntries(many.slice(0, 2))).toBe('P0, P1');
-  expect(namesOfEntries(many.slice(0, 20))).not.toContain('...');
-  expect(namesOfEntries(many)).toMatch(/^P0, .*, P19, \.\.\.$/);
+  expect(updateSiteNames(many.slice(0, 2))).toBe('P0, P1');
+  expect(updateSiteNames(many.slice(0, 20))).not.toContain('...');
+  expect(updateSiteNames(many)).toMatch(/^P0, .*, P19, \.\.\.$/);
   expect(namesOf([product(GALLERY), product(FORMS)])).toBe('P42 (42), P43 (43)');
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { csvLine } from '../../src/http/pages/csv';
+import { csvFile, csvLine, csvOf } from '../../src/http/pages/csv';
+import { german } from '../../src/texts/operators/de/texts';
+import { english } from '../../src/texts/operators/en/texts';
 import { readCsv } from '../../src/transfer/csv';
 
 /** Tables that a spreadsheet opens, with texts that customers typed. */
@@ -52,17 +54,17 @@ function cellsOf(line: string, separator: string): string[] {
 
 describe('a line of a table', () => {
   it.each(TEXTS)('has no formula in %j, whatever separates the cells', (text) => {
-    const line = csvLine([1, 'a', text, text, null]);
-    for (const separator of [',', ';', '\t'])
-      expect(
-        cellsOf(line, separator)
-          .flatMap((cell) => cell.split(/[\r\n\u2028]/))
-          .filter((cell) => /^[\s"\u200b]*[=+\-@＝]/.test(cell)),
-      ).toEqual([]);
+    for (const written of [',', ';'])
+      for (const separator of [',', ';', '\t'])
+        expect(
+          cellsOf(csvLine([1, 'a', text, text, null], written), separator)
+            .flatMap((cell) => cell.split(/[\r\n\u2028]/))
+            .filter((cell) => /^[\s"\u200b]*[=+\-@＝]/.test(cell)),
+        ).toEqual([]);
   });
 
   it('quotes every text, and nothing else', () => {
-    expect(csvLine(['a', 1, -2, true, null, undefined, '', 'b "c"'])).toBe(
+    expect(csvLine(['a', 1, -2, true, null, undefined, '', 'b "c"'], ',')).toBe(
       '"a",1,-2,true,,,"","b ""c"""\r\n',
     );
   });
@@ -78,11 +80,24 @@ describe('a line of a table', () => {
       'a-b=c',
       "O'Neill",
     ];
-    const rows = [];
-    const source = async function* () {
-      yield await Promise.resolve(Buffer.from(`\uFEFFsep=,\n${csvLine(cells)}`));
+    for (const separator of [',', ';']) {
+      const rows = [];
+      const source = async function* () {
+        yield await Promise.resolve(Buffer.from(`\uFEFFsep=${separator}\n${csvLine(cells, separator)}`));
+      };
+      for await (const { cells: read } of readCsv(source())) rows.push(read);
+      expect(rows).toEqual([cells]);
+    }
+  });
+
+  it('has the separator and the headings of the page’s language, and a byte order mark', async () => {
+    const fileOf = async (texts: Pick<typeof english, 'csv'>) => {
+      const rows = csvOf([{ id: 7, key_hint: 'ABCD', customer: 'a;b,c' }], (fields) => fields);
+      let file = '';
+      for await (const line of csvFile(rows, texts.csv)) file += line;
+      return file;
     };
-    for await (const { cells: read } of readCsv(source())) rows.push(read);
-    expect(rows).toEqual([cells]);
+    expect(await fileOf(english)).toBe('\uFEFF"ID","Key ends in","Customer"\r\n7,"ABCD","a;b,c"\r\n');
+    expect(await fileOf(german)).toBe('\uFEFF"ID";"Ende des Schlüssels";"Kunde"\r\n7;"ABCD";"a;b,c"\r\n');
   });
 });

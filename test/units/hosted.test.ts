@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { behindPassenger, unavailable } from '../../src/http/hosted';
+import { emulateWebServer, unavailable } from '../../src/http/hosted';
 import { htaccessLines } from '../../src/setup/htaccess';
 
 /** What stands before the service on shared hosting, where the panel's server says the base and where it does not. */
@@ -25,7 +25,7 @@ function answer(
     method: 'GET',
     headers: { accept, 'accept-language': language },
   } as unknown as IncomingMessage;
-  const listener = fails ? unavailable(base) : behindPassenger(() => undefined, { base, folder });
+  const listener = fails ? unavailable(base) : emulateWebServer(() => undefined, { base, folder });
   listener(request, response);
   return said;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import Router from '@koa/router';
 import { Command } from 'commander';
-import { wantedCommands } from '../../src/cli/commands';
+import { selectCommands } from '../../src/cli/commands';
 import { WEBHOOK_TYPES } from '../../src/licensing/webhook-events';
 import { OPERATION_GROUPS } from '../../src/operations/operations';
 import { VARIABLES } from '../../src/settings/names';
@@ -44,7 +44,7 @@ async function counts(): Promise<Record<string, number>> {
   const { dependencies, devDependencies } = readJson('package.json') as Record<string, object>;
   const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((one) => one.isDirectory());
   const program = new Command();
-  for (const load of wantedCommands([])) (await load())(program, () => Promise.reject(new Error('not run')));
+  for (const load of selectCommands([])) (await load())(program, () => Promise.reject(new Error('not run')));
   const routers = jest.spyOn(Router.prototype, 'routes');
   const service = await startTestService();
   try {

@@ -11,14 +11,14 @@ import {
   foldedDigest,
   foldKey,
   generateKey,
-  hasOwnShape,
+  isNativeKey,
   keyDigest,
   keyHint,
-  writtenKey,
+  keyDigests,
 } from '../../src/licensing/core/keys';
 import { lookUp } from '../../src/licensing/core/lookup';
 import { isSealedWith, openSealedKey, sealKey, SealError } from '../../src/licensing/sealing';
-import { findMeantKey } from '../../src/store/licenses/license-keys';
+import { resolveKey } from '../../src/store/licenses/license-keys';
 import { runs } from '../support/extent';
 import {
   ONE_BACKEND,
@@ -110,7 +110,7 @@ describe('the one spelling of a key', () => {
           .normalize('NFKC')
           .replace(/[^\p{L}\p{N}]/gu, '')
           .toUpperCase();
-        if (hasOwnShape(found)) expect(digits).toContain(found.replaceAll('-', ''));
+        if (isNativeKey(found)) expect(digits).toContain(found.replaceAll('-', ''));
       }),
       { numRuns: runs(4_000, 20_000) },
     );
@@ -225,10 +225,10 @@ describe('a key of our own', () => {
     for (let i = 0; i < 1000; i++) {
       const key = generateKey();
       expect(canonicalKey(key)).toBe(key);
-      expect(hasOwnShape(key)).toBe(true);
+      expect(isNativeKey(key)).toBe(true);
     }
-    expect(hasOwnShape(IMPORTED)).toBe(false);
-    expect(hasOwnShape(`${KEY}\n`)).toBe(false);
+    expect(isNativeKey(IMPORTED)).toBe(false);
+    expect(isNativeKey(`${KEY}\n`)).toBe(false);
   });
 });
 
@@ -444,8 +444,8 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
     expect(await lookedUp('Twin-Key-Abc')).toBe(one!.license.id);
     expect(await lookedUp('Twin-Key-aBC')).toBe(other!.license.id);
     expect(await lookedUp('twin-key-abc')).toBeUndefined();
-    expect(await findMeantKey(db, writtenKey('twin-key-abc'))).toBeUndefined();
-    expect((await findMeantKey(db, writtenKey('Twin-Key-aBC')))!.licenseId).toBe(other!.license.id);
+    expect(await resolveKey(db, keyDigests('twin-key-abc'))).toBeUndefined();
+    expect((await resolveKey(db, keyDigests('Twin-Key-aBC')))!.licenseId).toBe(other!.license.id);
     // Together in one batch, with a site each
     const queries = ['Twin-Key-Abc', 'twin-key-abc', 'Twin-Key-aBC', 'UNKNOWN-KEY'].map((key) => ({
       ...{ key, keyDigest: keyDigest(key), identifier: `${key.toLowerCase()}.example` },

@@ -4,16 +4,16 @@ import {
   productsToCompare,
   spellingsOf,
   wantedBy,
-  type LicenseQuery,
+  type LookupQuery,
 } from '../../src/licensing/core/lookup';
-import { meantDigests, type Terms } from '../../src/store/licenses/license-lookup';
+import { resolveKeyDigests, type Terms } from '../../src/store/licenses/license-lookup';
 
 /** What is asked of the database for a batch of queries, and what its rows mean for each. */
 
 const KEY = '0A1B2C3D-4E5F6A7B-8C9D0E1F-2A3B4C5D';
 const all = (text: string) => ({ domain: text, seat: text, device: text, instance: text });
 
-test.each<[string, Partial<LicenseQuery>, expected: object | undefined]>([
+test.each<[string, Partial<LookupQuery>, expected: object | undefined]>([
   ['none', {}, undefined],
   ['a canonical host name', { identifier: 'example.com' }, all('example.com')],
   [
@@ -194,5 +194,5 @@ test.each<
     ...exact.map((digest) => ({ key_digest: digest, folded_digest: null })),
     ...folded.map(([digest, fold]) => ({ key_digest: digest, folded_digest: fold })),
   ];
-  expect(Object.fromEntries(meantDigests(new Map([['written', 'fold']]), rows))).toEqual(expected);
+  expect(Object.fromEntries(resolveKeyDigests(new Map([['written', 'fold']]), rows))).toEqual(expected);
 });

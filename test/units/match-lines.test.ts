@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { placeLines } from '../../src/orders/match-lines';
-import type { StoredLine, ToldEvent } from '../../src/orders/order-events';
+import { matchLines } from '../../src/orders/match-lines';
+import type { StoredLine, ReportedEvent } from '../../src/orders/order-events';
 
 /** Which line of an order a later message's item is, whatever is beside it and whichever came first. */
 
-function event(name: string, minute: number, lines: StoredLine[]): ToldEvent {
+function event(name: string, minute: number, lines: StoredLine[]): ReportedEvent {
   const at = new Date(Date.UTC(2026, 10, 24, 10, minute));
-  return { event: name, at, identity: `${name}${minute}`, items: lines } as ToldEvent;
+  return { event: name, at, identity: `${name}${minute}`, items: lines } as ReportedEvent;
 }
 const item = (line: string, ids: string[], more: Partial<StoredLine> = {}): StoredLine => ({
   line,
@@ -16,8 +16,8 @@ const item = (line: string, ids: string[], more: Partial<StoredLine> = {}): Stor
 const order = (...names: string[]) => names.map((line) => ({ line, sku: `sku-${line}` }));
 
 /** The lines of the last event. */
-function placed(events: ToldEvent[], lines: { line: string; sku: string }[]): StoredLine[] {
-  return placeLines(events, lines).at(-1)?.items ?? [];
+function placed(events: ReportedEvent[], lines: { line: string; sku: string }[]): StoredLine[] {
+  return matchLines(events, lines).at(-1)?.items ?? [];
 }
 const namesOf = (lines: StoredLine[]) => lines.map(({ line }) => line);
 
@@ -58,7 +58,7 @@ describe('an item of a later message', () => {
       [upgrade, paid, renewal],
     ])
       expect(namesOf(placed(events, lines))).toEqual(['x', 'pro_1']);
-    const early = placeLines([renewal, upgrade, paid], lines)[0]?.items ?? [];
+    const early = matchLines([renewal, upgrade, paid], lines)[0]?.items ?? [];
     expect(namesOf(early)).toEqual(['x', 'pro_1']);
   });
 
@@ -69,7 +69,7 @@ describe('an item of a later message', () => {
       event('upgraded', minute, [item('1', ['si_1', price], { sku: price, price, quantity: 2 })]);
     const renewal = (price: string, quantity = 2) =>
       event('renewed', 9, [item('1', ['si_1', price], { sku: price, price, quantity })]);
-    const renewed = (...events: ToldEvent[]) => {
+    const renewed = (...events: ReportedEvent[]) => {
       const [line] = placed(events, was);
       return { follows: line?.follows, sku: line?.sku, quantity: line?.quantity };
     };
@@ -90,12 +90,12 @@ describe('an item of a later message', () => {
       minute: number,
       paidAs: string,
       more: Partial<StoredLine> = {},
-    ): ToldEvent => ({
+    ): ReportedEvent => ({
       ...event(name, minute, [item('1', [paidAs, 'pro_1'], { sku: 'PRO', paidAs, quantity: 1, ...more })]),
       payment: `txn_${minute}`,
       effect: name === 'paid' ? 'issue' : 'renew',
     });
-    const last = (...events: ToldEvent[]) => {
+    const last = (...events: ReportedEvent[]) => {
       const [line] = placed(events, was);
       return { follows: line?.follows, sku: line?.sku, quantity: line?.quantity };
     };
@@ -105,14 +105,14 @@ describe('an item of a later message', () => {
 
     const yearly = (minute: number) => pay('renewed', minute, 'y', { sku: 'YEAR' });
     expect(last(first, yearly(5), yearly(9))).toEqual({});
-    const refund: ToldEvent = {
+    const refund: ReportedEvent = {
       ...event('refunded', 6, []),
       items: null,
       payment: 'txn_5',
       effect: 'suspend',
     };
     expect(last(first, yearly(5), refund, yearly(9))).toEqual({ follows: true, sku: 'YEAR' });
-    const failed: ToldEvent = {
+    const failed: ReportedEvent = {
       ...event('refund_failed', 7, []),
       items: null,
       payment: 'txn_5',

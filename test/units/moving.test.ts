@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
-import { keysMap, readPlanMap, togetherKey, writePlanMap } from '../../src/transfer/moving/plan-map';
-import { giveKeys, mapOfKeys, type Right } from '../../src/transfer/moving/rights';
+import { keysMap, readPlanMap, combinedPlanKey, writePlanMap } from '../../src/transfer/moving/plan-map';
+import { assignKeys, mapOfKeys, type Entitlement } from '../../src/transfer/moving/rights';
 import type { SourceKey, SourcePlan } from '../../src/transfer/moving/source';
 import { rightOfPeriods } from '../../src/transfer/moving/subscriptions';
 
@@ -18,7 +18,12 @@ const PLANS = new Map([
   plan('0'),
 ]);
 
-const right = (id: string, on: string, ends: number | null, standing: Right['standing'] = 0): Right => ({
+const right = (
+  id: string,
+  on: string,
+  ends: number | null,
+  standing: Entitlement['standing'] = 0,
+): Entitlement => ({
   license: {
     ...{ id, row: Number(id), plan: on, customer: 'a@example.com', customerName: null, keys: [], sites: [] },
     ...{ status: 'active', startsAt: undefined, limit: undefined, metadata: {} },
@@ -29,8 +34,8 @@ const right = (id: string, on: string, ends: number | null, standing: Right['sta
 const KEYS: SourceKey[] = [{ key: 'K', limit: undefined, sites: [] }];
 
 describe('a customer’s keys', () => {
-  const give = (rights: Right[], map = '') => {
-    const { licenses, warnings } = giveKeys(
+  const give = (rights: Entitlement[], map = '') => {
+    const { licenses, warnings } = assignKeys(
       rights,
       KEYS,
       PLANS,
@@ -43,7 +48,7 @@ describe('a customer’s keys', () => {
     };
   };
 
-  test.each<[string, Right[], string]>([
+  test.each<[string, Entitlement[], string]>([
     ['the only one', [right('1', '3', 2030)], '1'],
     ['the one that covers most', [right('1', '3', 2033), right('2', '9', 2030)], '2'],
     ['of equals the one that ends last', [right('1', '3', 2030), right('2', '4', 2031)], '2'],
@@ -92,7 +97,7 @@ describe('a customer’s keys', () => {
   });
 
   it('are on no licence when there are none', () => {
-    expect(giveKeys([right('1', '3', 2030)], [], PLANS, mapOfKeys({})).licenses).toMatchObject([
+    expect(assignKeys([right('1', '3', 2030)], [], PLANS, mapOfKeys({})).licenses).toMatchObject([
       { keys: [] },
     ]);
   });
@@ -151,7 +156,7 @@ describe('the plan map', () => {
     expect(readPlanMap(writePlanMap(map))).toEqual(map);
     expect(keysMap(readPlanMap('8 + 3=1'), map)).toEqual({ together: [['3', '8']], leftOut: ['old'] });
     expect(keysMap(map, readPlanMap('8+3=-')).together).toEqual([]);
-    expect(togetherKey(['10', '9'])).toBe('9+10');
+    expect(combinedPlanKey(['10', '9'])).toBe('9+10');
   });
 
   it('takes plans that are made, with as much as is said of them', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { NginxSyntaxError, parseNginx, type Directive } from '../../src/setup/nginx-blocks';
-import { isWrittenByTool } from '../../src/setup/site';
+import { isManagedByTool } from '../../src/setup/site';
 
 /** How nginx reads its words, quotes, comments and braces (ngx_conf_file.c). */
 
@@ -87,5 +87,5 @@ it.each([
   [false, 'server {\n    listen 443 ssl; # managed by Certbot\n}\n'],
   [false, 'server {\n    return 200 "do not edit";\n}\n'],
 ])('a tool writes it: %j %j', (expected, text) => {
-  expect(isWrittenByTool(text)).toBe(expected);
+  expect(isManagedByTool(text)).toBe(expected);
 });

@@ -1,8 +1,15 @@
 import { describe, expect, it, test } from '@jest/globals';
-import { holdsOf, isGiven, licenseEnd, renewalOf, termsOf, type Part } from '../../src/orders/license-state';
+import {
+  holdsOf,
+  isRenewalInForce,
+  licenseEnd,
+  renewalOf,
+  termsOf,
+  type Contribution,
+} from '../../src/orders/license-state';
 import { foldLine, type LineState, type Meanings } from '../../src/orders/line-state';
 import { byTime, type LineEvent, type OrderEventName } from '../../src/orders/order-events';
-import { endOf, isLater, movedEnd } from '../../src/orders/paid-time';
+import { endOfTerms, isLater, movedEnd } from '../../src/orders/paid-time';
 import { DEFAULT_RULES, effectOf } from '../../src/orders/rules';
 
 /** What a line's licence is, from its events alone: in any order of arrival. */
@@ -32,7 +39,7 @@ function standing(given: Given[], more?: Partial<Meanings>) {
   const all = events(given);
   const fold = (told: LineEvent[]) => {
     const { state, terms } = foldLine(told, meanings(more));
-    return [state, daysTo(endOf(terms))];
+    return [state, daysTo(endOfTerms(terms))];
   };
   const first = fold(all);
   expect(fold([...all].reverse())).toEqual(first);
@@ -700,7 +707,7 @@ describe('what is said of a line', () => {
     expect({
       ...rest,
       terms: terms.length,
-      end: dayOf(endOf(terms)),
+      end: dayOf(endOfTerms(terms)),
       holds: [...holds].map(([name, at]) => [name, dayOf(at)]),
       returnedAt: dayOf(returnedAt),
       paidAt: dayOf(paidAt),
@@ -795,7 +802,7 @@ describe('a line that renews itself', () => {
     const all = events(given);
     for (const told of [all, [...all].reverse()]) {
       const { terms, graceDays } = foldLine(told, meanings());
-      expect([daysTo(endOf(terms)), graceDays]).toEqual(expected);
+      expect([daysTo(endOfTerms(terms)), graceDays]).toEqual(expected);
     }
   });
 });
@@ -892,7 +899,7 @@ describe('licences of a line that an upgrade gives more', () => {
 });
 
 describe('a licence of two orders', () => {
-  const part = (id: number, role: Part['role'], given: Given[]): Part => ({
+  const part = (id: number, role: Contribution['role'], given: Given[]): Contribution => ({
     ...{ id, role, baseEndsAt: day(30) },
     standing: foldLine(events(given), meanings({ renews: role === 'renewed' })),
   });
@@ -956,8 +963,10 @@ describe('a licence of two orders', () => {
     ['given back', { isPaid: false }, false],
     ['without a time', { terms: [] }, false],
   ])('is renewed by an order that is %s', (_, differs, given) => {
-    expect(isGiven({ ...paid, standing: { ...paid.standing, ...differs } })).toBe(given);
-    expect(isGiven({ ...paid, role: 'issued', standing: { ...paid.standing, ...differs } })).toBe(true);
+    expect(isRenewalInForce({ ...paid, standing: { ...paid.standing, ...differs } })).toBe(given);
+    expect(isRenewalInForce({ ...paid, role: 'issued', standing: { ...paid.standing, ...differs } })).toBe(
+      true,
+    );
   });
 
   const issued = (...given: Given[]) => part(1, 'issued', [['paid', 0, 'a', until(30)], ...given]);
@@ -968,7 +977,7 @@ describe('a licence of two orders', () => {
     ['refunded', 20, 'b'],
   ]);
 
-  it.each<[string, Part[], number[]]>([
+  it.each<[string, Contribution[], number[]]>([
     [
       'the order that issued it, then the others by time',
       [renewed(3, 20), renewed(2, 25), issued()],
@@ -983,7 +992,7 @@ describe('a licence of two orders', () => {
     expect(termsOf(parts).map(({ part: id }) => id)).toEqual(ids);
   });
 
-  it.each<[string, Part[], number | null]>([
+  it.each<[string, Contribution[], number | null]>([
     ['the end before the first renewal is known', [renewed(2, 10)], 60],
     ['the first of two', [{ ...renewed(3, 20), baseEndsAt: day(50) }, renewed(2, 10)], 90],
     ['a licence for life', [{ ...renewed(2, 10), baseEndsAt: null }], null],
@@ -992,7 +1001,7 @@ describe('a licence of two orders', () => {
     expect(dayOf(licenseEnd(parts))).toBe(end);
   });
 
-  it.each<[string, Part[], [OrderEventName, number][]]>([
+  it.each<[string, Contribution[], [OrderEventName, number][]]>([
     [
       'a renewal alone',
       [
@@ -1073,7 +1082,7 @@ test.each<[string, TermGiven[], number | null | undefined, number | null]>([
     ...{ identity: `${i}`, at: day(at), duration, isUpgrade, graceDays: 0 },
     until: paid === null ? null : day(paid),
   }));
-  const ends = endOf(terms, typeof base === 'number' ? day(base) : base);
+  const ends = endOfTerms(terms, typeof base === 'number' ? day(base) : base);
   expect(ends && dayOf(ends)).toBe(end);
 });
 

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { typesFor } from '../../migrations/tables';
 import { schema } from '../../migrations/schema';
-import { wantedCommands } from '../../src/cli/commands';
+import { selectCommands } from '../../src/cli/commands';
 import { myRoutes } from '../../src/http/pages/my/routes';
 import { signInRoutes } from '../../src/http/pages/sign-in/routes';
 import { API_PATH } from '../../src/licensing/api';
@@ -115,7 +115,7 @@ test('the files of a release exist, or their sources', () => {
 
 async function loadProgram(): Promise<Command> {
   const program = new Command('licensing');
-  for (const load of wantedCommands([])) (await load())(program, () => Promise.reject(new Error('not run')));
+  for (const load of selectCommands([])) (await load())(program, () => Promise.reject(new Error('not run')));
   return program;
 }
 

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import type { LicenseMatch } from '../../src/licensing/core/lookup';
 import {
-  concernedSites,
-  judgeClaims,
-  unchanged,
-  type FoundClaim,
-  type SlotAnswer,
+  affectedSites,
+  judgeSlotRequests,
+  resultWithoutChange,
+  type MatchedSlotRequest,
+  type SlotResult,
   type SlotChanges,
-  type Verb,
+  type SlotCommand,
 } from '../../src/licensing/core/slot-changes';
 import type { Refusal } from '../../src/licensing/core/verdict';
 import { siteOf } from '../../src/licensing/core/staging-sites';
@@ -51,7 +51,7 @@ interface Asked {
   at?: number;
 }
 
-type Asking = [verb: Verb | 'unknown key', site: string, more?: Asked];
+type Asking = [verb: SlotCommand | 'unknown key', site: string, more?: Asked];
 
 function rowsOf({ stored = {}, freeStaging = false }: World): Activation[] {
   return Object.entries(stored).map(([identifier, { license = 1, name, key, free = false, heldUntil }]) => ({
@@ -67,7 +67,7 @@ function rowsOf({ stored = {}, freeStaging = false }: World): Activation[] {
   }));
 }
 
-function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking): FoundClaim {
+function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking): MatchedSlotRequest {
   const { limit = 3, freeStaging = false, status = 'active', used, keys = {} } = world;
   const { license: id = 1, key, at = 0, ...more } = asked;
   const own = rows.filter(({ licenseId }) => licenseId === id);
@@ -101,7 +101,7 @@ function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking
 }
 
 /** `2 used`, `2 used before` when it was activated already, or the refusal's code. */
-function told(answer: SlotAnswer | Refusal): string {
+function told(answer: SlotResult | Refusal): string {
   if ('refused' in answer) return answer.refused;
   const file = answer.file && `, file to ${answer.file.endsAt.toISOString().slice(0, 10)}`;
   return `${answer.activationsUsed} used${answer.repeated ? ' before' : ''}${file ?? ''}`;
@@ -131,10 +131,10 @@ function written({ removed, added, renamed, freed, held, taken, moved, counts }:
 function judge(world: World, claims: Asking[]) {
   const rows = rowsOf(world);
   const found = claims.map((one) => find(world, rows, one));
-  const sites = concernedSites(found);
+  const sites = affectedSites(found);
   const free = new Map<number, number>();
   for (const row of rows) if (row.free) free.set(row.licenseId, (free.get(row.licenseId) ?? 0) + 1);
-  return judgeClaims(found, {
+  return judgeSlotRequests(found, {
     neighbours: rows.filter((row) =>
       sites.some(({ licenseId, site }) => licenseId === row.licenseId && site === row.site),
     ),
@@ -602,7 +602,7 @@ test.each<[string, Asking, World, answered: boolean]>([
   ['a hold', ['hold', A], FULL, false],
 ])('what is answered without a lock: %s', (_, asking, world, answered) => {
   const { claim, found } = find(world, rowsOf(world), asking);
-  expect(unchanged(claim.verb, claim, found!) !== undefined).toBe(answered);
+  expect(resultWithoutChange(claim.verb, claim, found!) !== undefined).toBe(answered);
 });
 
 test.each<[string, Asking[], World, sites: string[]]>([
@@ -623,5 +623,5 @@ test.each<[string, Asking[], World, sites: string[]]>([
 ])('the registrable domains that are read: %s', (_, asking, world, sites) => {
   const rows = rowsOf(world);
   const found = asking.map((one) => find(world, rows, one));
-  expect(concernedSites(found).map(({ site }) => site)).toEqual(sites);
+  expect(affectedSites(found).map(({ site }) => site)).toEqual(sites);
 });

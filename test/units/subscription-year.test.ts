@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { foldLine } from '../../src/orders/line-state';
 import type { LineEvent, OrderEventName } from '../../src/orders/order-events';
-import { endOf } from '../../src/orders/paid-time';
+import { endOfTerms } from '../../src/orders/paid-time';
 import { DEFAULT_RULES, effectOf } from '../../src/orders/rules';
 import { chance } from '../support/order-model';
 import { ARTICLES, GRACE_DAYS, makeYear, shuffled, type Year } from '../support/subscription-model';
@@ -67,6 +67,6 @@ function foldYear({ events }: Year) {
   );
   const base = { duration: `${ARTICLES.M.days}d`, count: 1 };
   const { state, terms, renewsItself, graceDays } = foldLine(told, { base, upgrades, renews: false, n: 1 });
-  const paid = (endOf(terms)!.getTime() - FIRST.getTime()) / 1_000;
+  const paid = (endOfTerms(terms)!.getTime() - FIRST.getTime()) / 1_000;
   return { state, paid, renewsItself, graceDays };
 }

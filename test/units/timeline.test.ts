@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { endsOf, phasesOf, type TimelineEvent } from '../../src/figures/timeline';
+import { termEndsOf, phasesOf, type TimelineEvent } from '../../src/figures/timeline';
 
 /** Ends, what became of them, and states, of histories that a seller would tell in a sentence. */
 
@@ -205,7 +205,7 @@ const CASES: [story: string, said: Said[], ends: [day: string, outcome: string, 
 ];
 
 test.each(CASES)('the ends of a licence that %s', (_story, said, ends) => {
-  const found = endsOf(history(...said).reverse());
+  const found = termEndsOf(history(...said).reverse());
   expect(found).toEqual(ends.map(([day, outcome, planId = 7]) => ({ at: at(day), outcome, planId })));
 });
 

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { daysBetween, formatTimestamp } from '../../src/base/days';
-import { endWithGrace, paidEnd } from '../../src/licensing/core/states';
+import { endWithGrace, paidUntil } from '../../src/licensing/core/states';
 import { addDuration } from '../../src/licensing/durations';
 import { isStorable, parseMoment } from '../../src/licensing/timestamps';
 import { fromSqlTime, toSqlTime } from '../../src/store/engine/time';
@@ -40,7 +40,7 @@ it('every time is written as one that databases hold, also after a grace or a du
         expect(toSqlTime(time)).toBe(seconds!.replace('T', ' '));
         const end = endWithGrace(time, days);
         expect(end.expiresAt!.getTime()).toBeLessThanOrEqual(last);
-        expect(paidEnd(end)).toEqual(nearest);
+        expect(paidUntil(end)).toEqual(nearest);
         for (const unit of ['d', 'm', 'y'])
           expect(addDuration(nearest, `${n}${unit}`).getTime()).toBeLessThanOrEqual(last);
       },

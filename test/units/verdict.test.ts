@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { LicenseMatch } from '../../src/licensing/core/lookup';
 import {
-  asShown,
-  byKey,
+  licenseAsSeenByKey,
+  refusalWithKey,
   coversRelease,
   entitledUntil,
   isRefusal,
@@ -249,7 +249,7 @@ test.each<[limit: number, keySlots: number, shown: number]>([
   [3, 5, 3],
   [0, 5, 5],
 ])('of a licence with %i slots, a key with %i shows %i', (limit, slots, shown) => {
-  const { activationLimit } = asShown(match({ limit, keyLimit: { slots, used: 1 } })!);
+  const { activationLimit } = licenseAsSeenByKey(match({ limit, keyLimit: { slots, used: 1 } })!);
   expect(activationLimit).toBe(shown);
 });
 
@@ -340,8 +340,8 @@ test.each<[Refusal['refused'], keyId: number]>([
   ['LICENSE_EXPIRED', 10],
   ['LICENSE_NOT_FOUND', 12],
 ])('the access log has the key of %s', (refused, keyId) => {
-  expect(byKey({ refused }, match())).toEqual({ refused, keyId });
-  expect(byKey({ refused }, undefined)).toEqual({ refused });
+  expect(refusalWithKey({ refused }, match())).toEqual({ refused, keyId });
+  expect(refusalWithKey({ refused }, undefined)).toEqual({ refused });
 });
 
 test.each(['domain', 'seat', 'device', 'instance'])('a refusal names the type of identifier: %s', (type) => {

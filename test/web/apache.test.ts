@@ -16,7 +16,7 @@ import {
   type WebShops,
 } from '../support/web-shops';
 
-/** What only Apache does; the rest is in web-servers.test.ts. */
+/** Tests that apply to Apache only. web-servers.test.ts has the others. */
 
 let shops: WebShops;
 let shop: Shop;
@@ -38,7 +38,7 @@ describe('the configuration in deploy/apache', () => {
   });
 });
 
-/** Rules that a site has in its virtual host, where rewriting goes before the proxy. */
+/** Adds rewrite rules to the virtual host, which some sites have there. Rewriting happens before the proxy. */
 const rulesOfTheHost = (text: string) =>
   text.replace(
     /^(?=.*CustomLog.*access\.log.*)/m,
@@ -53,7 +53,7 @@ it('every endpoint reaches the service where the virtual host rewrites everythin
   await everyEndpointAnswers(server, shop.key);
 });
 
-it('HTTP/2 reaches it too', async () => {
+it('HTTP/2 reaches the service too', async () => {
   const session = connectHttp2(shop.server.url, { rejectUnauthorized: false });
   const body = await new Promise<string>((resolve, reject) => {
     let text = '';
@@ -69,7 +69,7 @@ it('HTTP/2 reaches it too', async () => {
   expect(JSON.parse(body)).toMatchObject({ data: { version: '2.1.0' } });
 });
 
-it('plain HTTP goes to HTTPS and keeps its method, query and secret', async () => {
+it('plain HTTP is redirected to HTTPS, and keeps its method, query and secret', async () => {
   const path = `${PREFIX}/downloads/42?dlid=${shop.key}`;
   const answer = await ask(`http://127.0.0.1:${shop.server.httpPort}`, path);
 
@@ -77,18 +77,18 @@ it('plain HTTP goes to HTTPS and keeps its method, query and secret', async () =
   expect(answer.headers.location).toBe(`https://shop.example${path}`);
 });
 
-it('uses no connection that was idle for as long as ttl says', async () => {
+it('does not reuse a connection that was idle longer than ttl', async () => {
   const edit = (text: string) => text.replace('ttl=60', 'ttl=1');
   const { server, connections } = await shops.behind((_request, response) => response.end(), edit);
   await get(server, `${PREFIX}/updates/42`);
-  // Real time: Apache takes whole seconds, and nothing tells when a connection is too old.
+  // Real time: Apache counts whole seconds, and nothing shows that a connection is too old.
   await sleep(1_500);
   await get(server, `${PREFIX}/updates/42`);
 
   expect(connections()).toBe(2);
 });
 
-it('passes on an answer whole that was not cut by the service, however small', async () => {
+it('passes on the whole answer if the service ignores the range, however small the answer is', async () => {
   const { server } = await shops.behind((_request, response) => response.end('all of it'));
   const answer = await get(server, `${PREFIX}/downloads/42`, { headers: { Range: 'bytes=0-1' } });
 
@@ -119,7 +119,7 @@ it.each([
   expect(seen).toEqual([`${PREFIX}/downloads/42%20${arrives}`]);
 });
 
-it('it has 15 s to answer, then the client gets 502 in the same words', async () => {
+it('the service has 15 s to answer, then the client gets 502 with the same text', async () => {
   const edit = (text: string) => text.replace(' timeout=15', ' timeout=1');
   const { server } = await shops.behind(() => undefined, edit);
   const answer = await get(server, `${PREFIX}/downloads/42&dlid=${shop.key}`);
@@ -133,7 +133,7 @@ it('it has 15 s to answer, then the client gets 502 in the same words', async ()
   expect(answer.body.toString()).toBe(UNAVAILABLE);
 });
 
-it('the logs of the site have no key of a request that Apache refuses by itself, nor of a referer', async () => {
+it("the site's logs contain no key from a request that Apache itself refuses, or from a referer", async () => {
   const { server, key } = shop;
   const headers = { Referer: `https://shop.example${PREFIX}/downloads/42?dlid=${key}` };
   const refused = [
@@ -143,7 +143,7 @@ it('the logs of the site have no key of a request that Apache refuses by itself,
     await raw(server, `GET ${PREFIX}/downloads/42%2F?DLID%3d${key} HTTP/1.1`),
   ];
   await get(server, '/favicon.ico', { headers });
-  // with a message of its own in the error log
+  // The site writes an error of its own to the error log.
   await get(server, '/?complain', { headers });
   await get(server, '/blog/afterwards');
 
@@ -153,7 +153,7 @@ it('the logs of the site have no key of a request that Apache refuses by itself,
   expect(server.log('error.log')).toContain('the site complains');
 });
 
-it('its own messages have no key, while the service is down', async () => {
+it('its own messages contain no key while the service is down', async () => {
   const server = await shops.start({ upstream: await unusedAddress() });
   const headers = { Referer: `https://shop.example${PREFIX}/downloads/42?dlid=${shop.key}` };
   await get(server, `${PREFIX}/downloads/42&dlid=${shop.key}`, { headers });
@@ -161,7 +161,7 @@ it('its own messages have no key, while the service is down', async () => {
   expect(server.log('error.log')).toContain('failed');
 });
 
-it('its logs hold no key after all of the above', () =>
+it('its logs contain no key after all tests above', () =>
   shops.expectNoKeyInLogs(1, [
     new RegExp(`"GET ${PREFIX}/downloads/42" 200 `),
     new RegExp(`"GET ${APACHE.hidden}" (?:502|503) `),

@@ -25,7 +25,7 @@ import {
   type WebShops,
 } from '../support/web-shops';
 
-/** Addresses of the system that a seller used before, as the guide lists them, asked of real web servers. */
+/** Addresses of the system that a seller used before, as the guide lists them, requested from real web servers. */
 
 const GUIDE = readFileSync(join(__dirname, '../../docs/moving-in-addresses.md'), 'utf8');
 const LIST = /^LICENSING_FORMERLY=(.*)$/m.exec(GUIDE)![1]!;
@@ -33,7 +33,7 @@ const VECTORS = [...GUIDE.matchAll(/^\| ([A-Za-z, ]+?) +\| `(\/\S*)` +\| (.+?) +
   ([, system, address, answer]) => ({ system: system!, address: address!, answer: answer! }),
 );
 
-it('the guide has addresses of each system and answer', () => {
+it('the guide has addresses for each system and answer', () => {
   expect(new Set(VECTORS.map(({ system }) => system))).toEqual(
     new Set(['ARS', 'ARS, SEF', 'Membership Pro', 'EDD']),
   );
@@ -85,7 +85,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     await service.stop();
   });
 
-  /** The web server with what the command writes. */
+  /** Starts the web server with the files that the command writes. */
   async function start(upstream = hostOf(service), example = true): Promise<TestWebServer> {
     const shop = operator({ ...settings, LICENSING_LISTEN: upstream });
     if (kind === NGINX) {
@@ -125,7 +125,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
   describe('a former address', () => {
     const item = '/index.php?option=com_ars&view=item&item_id=12&dlid=';
 
-    it('is answered by the service as its own is: an unknown key, none, and one with raw bytes around it', async () => {
+    it("answers like the service's own address: an unknown key, no key, and a key with raw bytes around it", async () => {
       const unknown = await get(server, `${item}0000000000000000`);
       expect([unknown.status, unknown.body.toString()]).toEqual([403, 'License not found']);
       const none = await get(server, item);
@@ -142,7 +142,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(JSON.parse(body.toString())).toMatchObject({ uri: address });
     });
 
-    it('gives the service the key alone, and none of the client’s headers', async () => {
+    it('passes only the key to the service, and no header of the client', async () => {
       const seen: object[] = [];
       const upstream = await startUpstream((request, response) => {
         const { url, headers } = request;
@@ -162,7 +162,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       ]);
     });
 
-    it('says that the service is away', async () => {
+    it('reports that the service is down', async () => {
       const away = await start(await unusedAddress());
       const answer = await get(away, `${item}${key}`);
 
@@ -175,7 +175,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     });
   });
 
-  it('an update XML that lies in the site’s folder answers, too', async () => {
+  it("also answers with an update XML file in the site's folder", async () => {
     const out = join(sharedFolder(), 'acme.xml');
     await shop.json(['update-xml', 'write', '--product', '42', '--out', out]);
     const elsewhere = await start();
@@ -187,7 +187,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     expect(answer.body.toString()).toContain('<version>2.1.0</version>');
   });
 
-  it('the doctor asks each address once, and says which still come, and which nobody answers', async () => {
+  it('the doctor requests each address once, and reports which are still used and which are not answered', async () => {
     const logFile = join(sharedFolder(), 'none.log');
     writeFileSync(
       logFile,
@@ -211,7 +211,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(of('FORMERLY')).toEqual([
         `${host} answers ${[...LIST.matchAll(/([a-z]+=[^,]+):42/g)].map(([, name]) => name).join(', ')}.`,
       ]);
-    // That port only leads to https.
+    // The plain port only redirects to https.
     else expect(of('FORMERLY_UNANSWERED')).toHaveLength(5);
     expect(of('FORMERLY_ASKED')).toEqual([
       `${logFile} has the addresses of the former system: ars=7 2 times, the last on 2026-11-27; membershippro=5 not asked; edd=9 not asked; path=/updates/acme.xml 1 time, the last on 2026-11-27; path=/download/acme/*.zip not asked.`,
@@ -222,14 +222,14 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     for (const group of key.split('-')) expect(stdout).not.toContain(group);
   });
 
-  it('the logs name the address, and hold no key after all of the above', async () => {
+  it('the logs name the address, and contain no key after all tests above', async () => {
     await get(server, '/blog/afterwards');
     const names = [...LIST.matchAll(/([a-z]+=[^,]+):42/g)].map(([, name]) => name!);
     expect(names).toHaveLength(5);
     await eventually(() => {
       for (const name of [...names, 'ars=7 download'])
         expect(server.log('licensing.log')).toContain(`"GET (formerly ${name})" 200 `);
-      // A web server writes the line of a request after its answer.
+      // A web server logs a request after its answer.
       expect(shops.logs()).toContain('/blog/afterwards');
     });
     const everything = shops.logs();

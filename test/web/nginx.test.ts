@@ -15,7 +15,7 @@ import {
   type WebShops,
 } from '../support/web-shops';
 
-/** What only nginx does; the rest is in web-servers.test.ts. */
+/** Tests that apply to nginx only. web-servers.test.ts has the others. */
 
 let shops: WebShops;
 let shop: Shop;
@@ -39,7 +39,7 @@ describe('the files of nginx/', () => {
   });
 });
 
-it('asks the next host when one is off, and leaves that one alone', async () => {
+it('asks the next host when one is down, and then leaves that one alone', async () => {
   const off = await unusedAddress();
   const server = await startNginx({ upstream: [], edit: ofCluster([off, hostOf(shop.service), off]) });
   try {
@@ -51,7 +51,7 @@ it('asks the next host when one is off, and leaves that one alone', async () => 
   }
 });
 
-it('sends a GET once more that was lost with its connection', async () => {
+it('repeats a GET whose connection was lost', async () => {
   const requests: string[] = [];
   const { server } = await shops.behind((request, response) => {
     requests.push(`${request.method} ${request.url}`);
@@ -66,7 +66,7 @@ it('sends a GET once more that was lost with its connection', async () => {
 });
 
 it.each(['manage', 'hooks', 'docs', 'licenses'])(
-  'leads to %s without the slash as the service does',
+  'answers %s without the slash like the service, instead of redirecting it',
   async (name) => {
     const path = `${PREFIX}/${name}`;
     const [direct, through] = [await ask(shop.service.url, path), await get(shop.server, path)];
@@ -76,7 +76,7 @@ it.each(['manage', 'hooks', 'docs', 'licenses'])(
   },
 );
 
-it("refuses what is larger than every package in the form of the operator's API", async () => {
+it("refuses a body that is larger than any package, with an error in the form of the operator's API", async () => {
   const answer = await ask(shop.server.url, `${PREFIX}/manage/imports`, {
     method: 'POST',
     headers: { 'Content-Length': 300 * 1024 * 1024, Expect: '100-continue' },
@@ -87,7 +87,7 @@ it("refuses what is larger than every package in the form of the operator's API"
 });
 
 describe('a package', () => {
-  it('that nginx cannot find or read is missing, in the words of the service', async () => {
+  it("that nginx cannot find or read is answered with the service's own text", async () => {
     const folder = sharedFolder();
     const { service, packagesDir, sha256 } = shop;
     const server = await shops.start({ upstream: hostOf(service), packagesDir: folder });
@@ -111,7 +111,7 @@ describe('a package', () => {
     }
   });
 
-  it('is not to be had from outside without the service', async () => {
+  it('cannot be fetched from outside without the service', async () => {
     const { server, packagesDir, sha256 } = shop;
     expect(readFileSync(join(packagesDir, `${sha256}.zip`)).length).toBeGreaterThan(0);
 
@@ -131,7 +131,7 @@ describe('the example site', () => {
     });
   });
 
-  it('serves the site, its API and the service over TLS, with HSTS when that is in use', async () => {
+  it('serves the site, its API and the service over TLS, with HSTS if that line is used', async () => {
     const site = await get(server, '/blog/article');
     const api = await get(server, '/api/index.php/v1/content/articles');
     const service = await validate(server, shop.key);
@@ -151,7 +151,7 @@ describe('the example site', () => {
     expect((await get(server, '/none.php')).status).toBe(404);
   });
 
-  it('sends plain HTTP to HTTPS and keeps its method, query and secret', async () => {
+  it('redirects plain HTTP to HTTPS, and keeps its method, query and secret', async () => {
     const path = `${PREFIX}/downloads/42?dlid=${shop.key}`;
     const answer = await ask(`http://127.0.0.1:${server.httpPort}`, path);
 
@@ -159,7 +159,7 @@ describe('the example site', () => {
     expect(answer.headers.location).toBe(`https://shop.example${path}`);
   });
 
-  it('does not log a key in a request it refuses before it looks at the address', async () => {
+  it('does not log the key of a request that it refuses before it reads the address', async () => {
     const answer = await raw(server, `GET ${PREFIX}/downloads/42?dlid=${shop.key}\x01 HTTP/1.1`);
     await get(server, '/blog/afterwards');
 
@@ -181,7 +181,7 @@ describe("nginx's own error messages, which repeat the address with the key, are
     const options = { upstream: hostOf(shop.service), ...(await given()) };
     const shipped = await shops.start(options);
     const edit = (text: string) => text.replaceAll('error_log /dev/null emerg;', '');
-    // Not one of the shops': its log has the key.
+    // Started apart from the shops' servers, because its log contains the key.
     const careless = await startNginx({ ...options, edit });
     try {
       const refused = await download({ ...shop, server: careless });
@@ -191,17 +191,17 @@ describe("nginx's own error messages, which repeat the address with the key, are
     } finally {
       await careless.stop();
     }
-    // An error of the site is written after it, and nothing else.
+    // Afterwards an error of the site is logged, and nothing else.
     await get(shipped, NGINX.fails[0]);
     await eventually(() => expect(shipped.log('error.log')).toMatch(NGINX.fails[1]));
     expect(shipped.log('error.log')).not.toMatch(/downloads|\.zip/);
   });
 });
 
-it('its logs hold no key after all of the above', () =>
+it('its logs contain no key after all tests above', () =>
   shops.expectNoKeyInLogs(1, [
     ...[200, 503].map((status) => new RegExp(`"GET ${PREFIX}/downloads/42" ${status} `)),
-    // The service had the package, and nginx had not.
+    // The service knew the package, but nginx did not find the file.
     new RegExp(`"GET ${PREFIX}/downloads/42" 404 .* upstream=[\\d.]+:\\d+:200:`),
     /"GET \(another path\)" 404 /,
     /"GET \/none\.php HTTP\/1\.1" 404 /,

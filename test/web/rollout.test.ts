@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addProduct } from '../../src/licensing/catalogue';
-import { rolloutGroup } from '../../src/licensing/updates';
+import { rolloutBucket } from '../../src/licensing/updates';
 import { operator } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
@@ -11,16 +11,16 @@ import { startStaticSite } from '../support/static-site';
 import { get } from '../support/web-server';
 import { ACCEL, NGINX, webShops, type Shop, type TestWebServer, type WebShops } from '../support/web-shops';
 
-/** A version for a share of the addresses, behind an nginx that nobody touches between the steps. */
+/** A version for a share of the addresses, behind an nginx that is not reloaded between the steps. */
 
 const PATH = '/licensing-updates/pkg_example.xml';
-/** Enough that a share is within its bounds by far more than four standard deviations. */
+/** Enough addresses that a share is within its bounds by far more than four standard deviations. */
 const ADDRESSES = [
   ...Array.from({ length: 200 }, (_, i) => `198.51.${100 + (i >> 7)}.${1 + (i % 128) * 2}`),
   ...Array.from({ length: 200 }, (_, i) => `2001:db8:${i.toString(16)}:7::1`),
 ];
 
-/** nginx takes the client's address from a header, as behind a CDN on this machine. */
+/** Makes nginx take the client's address from a header, as behind a CDN on this machine. */
 const withAddresses = (text: string) =>
   text.replace(
     /^#set_real_ip_from 203\.0\.113\.0\/24;/m,
@@ -56,7 +56,7 @@ describe('behind nginx', () => {
     get(server, path, { headers: { 'X-Forwarded-For': address } });
   const versionFor = async (address: string) =>
     /<version>(.*?)</.exec((await from(address)).body.toString())?.[1];
-  /** The addresses that are offered a version. */
+  /** Returns the addresses that are offered a version. */
   async function offered(version: string): Promise<Set<string>> {
     const found = new Set<string>();
     for (const address of ADDRESSES) if ((await versionFor(address)) === version) found.add(address);
@@ -82,7 +82,7 @@ describe('behind nginx', () => {
     ]);
   }
 
-  it('reaches its share, and a raised share takes it from nobody', async () => {
+  it('reaches its share, and no address loses the version when the share is raised', async () => {
     expect(await publish('2.2.0', '--rollout', '10')).toMatchObject({
       rollout: 10,
       update_xml: { state: 'written' },
@@ -106,7 +106,7 @@ describe('behind nginx', () => {
     expect(existsSync(join(shop.xmlDir, 'rollout/pkg_example'))).toBe(false);
   }, 120_000);
 
-  it('says the bucket, the same for a whole IPv6 network, and another for another file', async () => {
+  it('reports the bucket, which is the same for a whole IPv6 network and differs between files', async () => {
     writeFileSync(join(shop.xmlDir, 'pkg_other.xml'), '<updates/>');
     const bucketOf = async (address: string, path = PATH) => {
       const { status, headers } = await from(address, path);
@@ -124,7 +124,7 @@ describe('behind nginx', () => {
     expect(others).not.toEqual(buckets);
   });
 
-  it('is stopped by withdrawing: no bucket is left', async () => {
+  it('ends when the version is withdrawn: no bucket is left', async () => {
     await publish('2.3.0', '--rollout', '40');
     const had = await offered('2.3.0');
     expect(had.size).toBeGreaterThan(100);
@@ -134,7 +134,7 @@ describe('behind nginx', () => {
     expect(existsSync(join(shop.xmlDir, 'rollout/pkg_example'))).toBe(false);
   });
 
-  it('shows nothing of the folders, and a file that is not there without an error page of the site', async () => {
+  it('answers 404 for its folders and a missing file, without an error page of the site', async () => {
     await publish('2.4.0', '--rollout', '1');
     for (const path of [
       'rollout/pkg_example/00.xml',
@@ -151,14 +151,14 @@ describe('behind nginx', () => {
     expect(file).toContain('<version>2.4.0</version>');
   });
 
-  it("gives the same share by the API's update check, a check and a download without a version", async () => {
+  it("the API's update check, a dry run and a download without a version give the same share", async () => {
     await rollout('2.4.0', 50);
     const ask = (path: string, address: string) =>
       get(server, `${PREFIX}/${path}`, { headers: { 'X-Forwarded-For': address } });
     const addresses = ADDRESSES.slice(0, 60);
     for (const address of addresses) {
       const expected =
-        rolloutGroup(address.includes(':') ? `${address.replace('::1', '')}::/64` : address, 42) < 50
+        rolloutBucket(address.includes(':') ? `${address.replace('::1', '')}::/64` : address, 42) < 50
           ? '2.4.0'
           : '2.2.0';
       const { data } = (await ask('updates/42', address)).json() as { data: { version: string } };
@@ -170,7 +170,7 @@ describe('behind nginx', () => {
     expect(download.headers['content-disposition']).toContain(
       (await ask('updates/42', addresses[0]!)).body.toString().includes('2.4.0') ? '2.4.0' : '2.2.0',
     );
-    // Whoever names the version gets it.
+    // A client that names the version gets it.
     expect((await ask(`downloads/42?dlid=${shop.key}&version=2.4.0`, addresses[1]!)).status).toBe(200);
   });
 
@@ -190,7 +190,7 @@ describe.each([
   ["nginx's files of before", 'nginx/1.22.1', /nginx .*licensing nginx/],
   ['Apache', 'Apache/2.4.66 (Debian)', /by Apache/],
 ])('behind %s', (_name, name, words) => {
-  it('a share is refused in words, and all is taken', async () => {
+  it('a share is refused with a reason, and 100 % is accepted', async () => {
     const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'test.sqlite')}` };
     const service = await startTestService(settings);
     const xmlDir = temporaryFolder();

@@ -5,9 +5,9 @@ import { apacheFile } from '../../src/cli/apache-file';
 import { readConfig } from '../../src/settings/config';
 import { connectApache } from '../../src/setup/apache-site';
 import { connectNginx } from '../../src/setup/nginx-site';
-import { siteOf, type SiteEdits } from '../../src/setup/site';
+import { serverSiteOf, type SiteEdits } from '../../src/setup/site';
 import { connectSite, disconnectSite } from '../../src/setup/web-server';
-import { runWell } from '../../src/setup/machine';
+import { runOrThrow } from '../../src/setup/machine';
 import { makeCertificate } from '../support/certificates';
 import { operator } from '../support/operator';
 import {
@@ -23,20 +23,20 @@ import { PREFIX } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 import { ask } from '../support/web-server';
 
-/** The lines that setup puts into the site's own file, read by real web servers as sellers have them set up. */
+/** The lines that setup adds to the site's own files, read by real web servers that are configured like sellers' sites. */
 
 interface Kind {
   name: string;
-  /** by path in the web server's folder; `->` begins a link's target */
+  /** The files by their path in the web server's folder. `->` begins the target of a link. */
   files: (at: At) => Record<string, string>;
-  /** where the site is; by default https://shop.example */
+  /** The site's address, by default https://shop.example. */
   url?: (at: At) => string;
-  /** the files that get lines */
+  /** The files that get lines. */
   changed: string[];
   made?: string[];
-  /** addresses of the service at the site, with the host that is asked */
+  /** Addresses at which the service answers, with the host to ask. */
   leads?: (at: At) => [base: string, path: string][];
-  /** addresses that stay somebody else's */
+  /** Addresses of other sites, which must not change. */
   stays?: (at: At) => [base: string, host: string][];
 }
 
@@ -84,7 +84,7 @@ function contents({ folder }: At, kind: Kind, at: At): Record<string, string> {
   );
 }
 
-/** Connects the site, asks it, finds nothing more to do, and takes all back. */
+/** Connects the site, asks it, checks that nothing is left to do, and undoes the changes. */
 async function tryKind(
   kind: Kind,
   at: At,
@@ -273,7 +273,7 @@ http {
     const own = join(files, 'licensing.conf');
     writeFileSync(own, readFileSync(own, 'utf8').replaceAll('/var/log/nginx/', `${at.folder}/logs/`));
     const check = [NGINX, '-t', '-q', '-e', `${at.folder}/logs/start.log`, '-p', at.folder, '-c', conf];
-    return { at, conf, check, plan: () => connectNginx(conf, files, siteOf(urlOf(kind, at))) };
+    return { at, conf, check, plan: () => connectNginx(conf, files, serverSiteOf(urlOf(kind, at))) };
   }
 
   test.each(KINDS)('$name', async (kind) => {
@@ -312,7 +312,7 @@ http {
     expect(plan).toThrow(words);
   });
 
-  it('leaves the line to a person when a tool writes the file and includes no file of its own', async () => {
+  it('leaves the line to the seller when a tool writes the file and the file includes no other', async () => {
     const kind = plain((one) => ({
       'sites-enabled/a': `# Ansible managed: will be overwritten\n${tlsServer(one, HOST)}`,
     }));
@@ -333,7 +333,7 @@ http {
       ],
     });
     await connectSite(edits, check, join(at.folder, 'copies'));
-    // What the person does then.
+    // The seller now adds the line by hand.
     const [, line] = /\n {2}(include .*)$/.exec(edits.byHand[0]!)!;
     const file = join(at.folder, 'sites-enabled/a');
     writeFileSync(file, readFileSync(file, 'utf8').replace('server {', `server {\n${line}`));
@@ -355,7 +355,7 @@ http {
     }
   });
 
-  it('puts the site back as it was when nginx refuses the lines, and touches nothing that nginx refuses before', async () => {
+  it('restores the site when nginx refuses the lines, and changes nothing if nginx refused its files before', async () => {
     const kind = plain((at) => ({ 'sites-enabled/a': tlsServer(at, HOST) }));
     const { at, check, plan } = await prepare(kind);
     const before = contents(at, kind, at);
@@ -371,7 +371,7 @@ http {
     expect(contents(at, kind, at)).toEqual(before);
   });
 
-  it('takes back its lines alone when the file was changed since', async () => {
+  it('removes only its own lines when the file has been changed since', async () => {
     const kind = plain((at) => ({ 'sites-enabled/a': tlsServer(at, HOST) + redirect(at, HOST) }));
     const { at, check, plan } = await prepare(kind);
     const done = await connectSite(plan(), check, join(at.folder, 'copies'));
@@ -382,7 +382,7 @@ http {
       `# mine\n${kind.files(at)['sites-enabled/a']!.replace('return 301', 'return 308')}`,
     );
     expect(await disconnectSite(done)).toEqual([expect.stringContaining('was changed since')]);
-    // nginx is no longer on the machine.
+    // nginx has been removed from the machine.
     const again = await connectSite(plan(), check, join(at.folder, 'copies'));
     expect(await disconnectSite({ ...again, test: ['/nowhere/nginx', '-t'] })).toEqual([]);
     expect(readFileSync(file, 'utf8')).not.toContain('licensing.conf');
@@ -534,7 +534,12 @@ IncludeOptional sites-enabled/*.conf
     );
     const check = [APACHE, '-t', '-f', conf];
     const plan = async () =>
-      connectApache(await runWell([...check, '-D', 'DUMP_VHOSTS']), at.folder, own, siteOf(urlOf(kind, at)));
+      connectApache(
+        await runOrThrow([...check, '-D', 'DUMP_VHOSTS']),
+        at.folder,
+        own,
+        serverSiteOf(urlOf(kind, at)),
+      );
     return { at, conf, check, plan };
   }
 
@@ -555,7 +560,7 @@ IncludeOptional sites-enabled/*.conf
     await expect(plan()).rejects.toThrow(words);
   });
 
-  it('leaves the line to a person when a tool writes the file and includes no file of its own', async () => {
+  it('leaves the line to the seller when a tool writes the file and the file includes no other', async () => {
     const files: Kind['files'] = (at) => ({ 'sites-enabled/a.conf': PLESK + tlsHost(at, 'shop.example') });
     const { plan } = await prepare({ name: '', files, changed: [] });
     expect(await plan()).toEqual({

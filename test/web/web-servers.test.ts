@@ -39,14 +39,14 @@ import {
   type WebShops,
 } from '../support/web-shops';
 
-/** What every web server before the service has to do, with the configuration that is shipped for it. */
+/** The requirements for every web server in front of the service, tested with the configuration that is shipped for it. */
 describe.each([NGINX, APACHE])('$name', (kind) => {
   const ID = expect.stringMatching(kind.id) as unknown as string;
   let shops: WebShops;
   let shop: Shop;
   let server: TestWebServer;
   let key: string;
-  /** the same shop, with its packages sent by each sender that there is */
+  /** The same shop once per method of sending packages that the web server supports. */
   let bySender: Map<string, Shop>;
   const databases = new Map<Shop, string>();
   beforeAll(async () => {
@@ -70,7 +70,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
 
     it('every endpoint reaches the service', () => everyEndpointAnswers(server, key));
 
-    it('the service learns the site and the version that a download tells', async () => {
+    it('the service learns the site and the version that a download reports', async () => {
       const told = { 'X-Licensing-Site': 'https://customer.example', 'X-Licensing-Version': '1.0.0' };
       expect((await download(shop, { headers: told })).status).toBe(200);
 
@@ -82,7 +82,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       });
     });
 
-    it('a shop’s signed message reaches its receiver as it was sent, up to a mebibyte', async () => {
+    it('a shop’s signed message of up to a mebibyte reaches its receiver unchanged', async () => {
       const keySecret = randomBytes(32);
       const settings = { LICENSING_KEY_SECRET: keySecret.toString('base64') };
       const { server: front, service } = await shops.open(settings);
@@ -106,7 +106,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(answer.json()).toMatchObject({ error: { code: 'NOT_FOUND' } });
     });
 
-    it('a site in a sub-folder has the service below it', async () => {
+    it('a site in a sub-folder has the service below that folder', async () => {
       const { inSubFolder: edit } = kind;
       const { packagesDir } = shop;
       const inFolder = await shops.start({ upstream: hostOf(shop.service), packagesDir, edit });
@@ -147,7 +147,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(await lastCheckIp(shop)).toBe('127.0.0.2');
     });
 
-    it('is what is limited: another claim for each request wins nothing, another address does', async () => {
+    it('is what the limits count: claiming other addresses gains nothing, a second address has its own limit', async () => {
       const limited = await shops.open({ LICENSING_RATE_LIMIT: '3' });
       const ask = (n: number, localAddress: string) =>
         validate(limited.server, limited.key, {
@@ -161,7 +161,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect((await ask(5, '127.0.0.3')).status).toBe(200);
     });
 
-    it('behind a CDN is the one the CDN names, with the commented lines in use', async () => {
+    it('behind a CDN is the one that the CDN names, if the commented lines are used', async () => {
       const edit = (text: string) => kind.behindCdn(text, '127.0.0.0/8');
       const behindCdn = await shops.start({ upstream: hostOf(shop.service), edit });
       await validate(behindCdn, key, { headers: { 'X-Forwarded-For': '203.0.113.250, 198.51.100.7' } });
@@ -171,7 +171,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
   });
 
   describe('what it passes on', () => {
-    it("names the request alike in the answer, in its log and in the service's", async () => {
+    it('uses the same request id in the answer, in its log and in the log of the service', async () => {
       const answer = await get(server, `${PREFIX}/updates/abc`, {
         headers: { 'X-Request-Id': 'of-the-client' },
       });
@@ -182,7 +182,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(shop.service.logLines.join('')).toContain(`"request_id":"${id}"`);
     });
 
-    it("keeps its connections, and the site's cookies and logins to itself", async () => {
+    it("reuses its connection, and does not pass on the site's cookies and logins", async () => {
       const seen: object[] = [];
       const { server, connections } = await shops.behind((request, response) => {
         const { cookie, authorization, 'x-forwarded-for': forwarded } = request.headers;
@@ -198,7 +198,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(connections()).toBe(1);
     });
 
-    it('never sends a POST twice, which a lost connection leaves in doubt', async () => {
+    it('never repeats a POST whose connection was lost, because the service may have received it', async () => {
       const requests: string[] = [];
       const { server } = await shops.behind((request, response) => {
         requests.push(`${request.method} ${request.url}`);
@@ -220,7 +220,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       ]);
     });
 
-    it('an answer of the service as it is, whatever its status', async () => {
+    it('passes on an answer of the service unchanged, whatever its status', async () => {
       let status = 0;
       const { server } = await shops.behind((_request, response) => {
         response
@@ -261,7 +261,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     });
   });
 
-  it('a form that everybody may send is refused in words, by the service or before it comes there', async () => {
+  it('a form that is too large is refused with a text, by the service or by the web server', async () => {
     const send = (path: string, size: number) =>
       ask(
         server.url,
@@ -290,7 +290,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
 
   describe('a package', () => {
     it.each(kind.senders.flatMap(([sender]) => ['gzip', 'br'].map((coding) => [sender, coding] as const)))(
-      'sent by %s arrives byte for byte, with exactly these headers: not by %s',
+      'sent by %s arrives byte for byte with exactly these headers, and not compressed with %s',
       async (sender, coding) => {
         const from = bySender.get(sender)!;
         const answer = await download(from, { headers: { 'Accept-Encoding': coding } });
@@ -350,14 +350,14 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       },
     );
 
-    it('is a part of the very bytes', async () => {
+    it('sends the exact bytes of a range', async () => {
       const { body, headers } = await download(shop, { headers: { Range: 'bytes=4000000-4000999' } });
 
       expect(headers['content-range']).toBe(`bytes 4000000-4000999/${shops.zip.bytes.length}`);
       expect(body.equals(shops.zip.bytes.subarray(4_000_000, 4_001_000))).toBe(true);
     });
 
-    it.each(kind.senders)('has no range beyond its end, from %s', async (sender) => {
+    it.each(kind.senders)('answers 416 for a range beyond its end, sent by %s', async (sender) => {
       const answer = await download(bySender.get(sender)!, { headers: { Range: 'bytes=99999999-' } });
 
       expect(answer.status).toBe(416);
@@ -366,7 +366,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     });
   });
 
-  describe('a key as people paste it', () => {
+  describe('a key as customers paste it', () => {
     it.each<[string, (key: string) => string]>([
       ['a no-break space after it', (key) => `dlid=${key}${NBSP}`],
       [
@@ -385,7 +385,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(answer).toContain('\r\nContent-Type: application/zip\r\n');
     });
 
-    it('reaches the service percent-encoded as it was, and the path too', async () => {
+    it('reaches the service percent-encoded as it was sent, like the path', async () => {
       const seen: unknown[] = [];
       const { server } = await shops.behind((request, response) => {
         seen.push(request.url);
@@ -396,7 +396,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(seen).toEqual([`${PREFIX}/downloads/42%20?dlid=%C2%A0A%2BB%26&x=%ZZ&amp;y`]);
     });
 
-    it('gets an answer in text when it is all wrong', async () => {
+    it('gets an answer as text if none of it is valid', async () => {
       const answer = await raw(server, `GET ${PREFIX}/downloads/42?dlid=${`${EMOJI}x`.repeat(200)} HTTP/1.1`);
 
       expect(answer.slice(0, 12)).toBe('HTTP/1.1 403');
@@ -441,7 +441,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
         'x-content-type-options': 'nosniff',
       });
       expect(await versions()).toEqual(['3.0.0']);
-      // Joomla's updater, which needs a certificate that Node knows for https.
+      // The simulation of Joomla's updater needs a certificate that Node trusts, so https is left out.
       if (server.url.startsWith('http:'))
         expect(
           await tryUpdate(server.url + path, key, {
@@ -485,7 +485,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
         'site=1; licensing=o; x_licensing=2; licensing_my=c; licensing_x=4; licensing_said=s; licensing_theme=dark; licensing_language=de; licensing_next=%2F; other=3',
     };
 
-    it('get the secrets that are meant for them, and no cookie of the site', async () => {
+    it('receive the secrets that are meant for them, and no cookie of the site', async () => {
       const seen: Record<string, unknown> = {};
       const { server } = await shops.behind((request, response) => {
         const {
@@ -532,7 +532,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       expect(seen['/manage/plans']).toMatchObject({ cookies: undefined });
     });
 
-    it("learn the folder of a site that has one, and the browser's host", async () => {
+    it("receive the folder of a site in a sub-folder, and the browser's host", async () => {
       const upstream = await startUpstream((request, response) => {
         const { host, 'x-forwarded-prefix': folder } = request.headers;
         response.end(JSON.stringify({ url: request.url, host, folder }));
@@ -622,7 +622,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
           ]);
       });
 
-      it('leads from its start to the pages, and has nothing of the site', async () => {
+      it('redirects its start page to the pages, and serves nothing of the site', async () => {
         const start = await on(PAGES, '/');
         expect(start.status).toBe(302);
         expect(new URL(start.headers.location as string, 'https://pages.shop.example').pathname).toBe(
@@ -633,7 +633,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
         expect((await on(SITE, '/blog/article')).json()).toMatchObject({ uri: '/blog/article' });
       });
 
-      it('logs no code that it refuses', async () => {
+      it('does not log a code in an address that it refuses', async () => {
         await on(SITE, `${PREFIX}/pages/enter/s3cretCode`);
         await eventually(() => expect(hosts.log('licensing.log')).toContain('pages/enter/(code)" 404'));
         expect(hosts.allLogs()).not.toContain('s3cretCode');
@@ -660,13 +660,13 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
           `${type}; charset=utf-8`,
         ]);
       }
-      // Browsers ask for it with the page as the referer.
+      // Browsers request it with the page as the referer.
       await get(down, '/favicon.ico', { headers });
       await eventually(() => expect(down.log('licensing.log').split('\n')).toHaveLength(asked.length + 1));
       expect(down.allLogs()).not.toMatch(/s3cretCode|jane|lgw_secret|joomla-secret/);
     });
 
-    it('get a package while it is still on its way', async () => {
+    it('receive a package while it is still being uploaded', async () => {
       let listener: (request: IncomingMessage) => void = () => undefined;
       const arrived = new Promise<number>((resolve) => {
         listener = (request) => request.once('data', (chunk: Buffer) => resolve(chunk.length));
@@ -740,12 +740,12 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       await eventually(() => expect(down.log('licensing.log')).toContain(`"GET ${PREFIX}/downloads/42" 503`));
       const [uri, seen] = kind.site[0]!;
       expect((await get(down, uri)).json()).toMatchObject(seen);
-      // The key stands where the web server's own messages would repeat it.
+      // The web server's own messages would repeat the key from the path and the referer.
       const headers = { Referer: `https://shop.example${PREFIX}/downloads/42?dlid=${key}` };
       await get(down, `${PREFIX}/downloads/42&dlid=${key}`, { headers });
     });
 
-    it('an instance that is away is passed over, for a POST too', async () => {
+    it('an instance that is down is skipped, for a POST too', async () => {
       const away = `unix:${join(sharedFolder(), 'none.sock')}`;
       const { packagesDir } = shop;
       const some = await shops.start({ upstream: [away, hostOf(shop.service), away], packagesDir });
@@ -755,7 +755,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       }
     });
 
-    it('it is asked again with the next request, and answers when it is back', async () => {
+    it('an instance is asked again with the next request, and answers when it is back', async () => {
       const upstream = await unusedAddress();
       const front = await shops.start({ upstream });
       const before = await get(front, `${PREFIX}/updates/42`);
@@ -770,7 +770,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
   });
 
   describe('the logs', () => {
-    it('say which endpoint and status, and nothing of the query', async () => {
+    it('contain the endpoint and the status, and nothing of the query', async () => {
       const agent = `test-${randomBytes(4).toString('hex')}`;
       const headers = { 'User-Agent': agent, Referer: `https://shop.example/?dlid=${key}` };
       for (const path of [
@@ -799,7 +799,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       ]);
     });
 
-    it('have a line for each way a download can end, and for a page of the site that fails', async () => {
+    it('contain a line for each way a download can end, and for a page of the site that fails', async () => {
       const settings = { ...kind.senders[0]![1], LICENSING_DOWNLOAD_RATE_LIMIT: '4' };
       const limited = await shops.open(settings);
       const statusOf = async (product: number, query = '') =>
@@ -815,11 +815,11 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       await eventually(() => expect(limited.server.log('licensing.log')).toContain('/downloads/42" 429'));
     });
 
-    it('hold no key, of the web server or of the service, after all of the above', () => {
+    it('contain no key, in the web server or the service, after all tests above', () => {
       const logged = (request: string, status: number) =>
         new RegExp(`"${request.replace(/[()]/g, '\\$&')}" ${status} `);
       const download = `GET ${PREFIX}/downloads/42`;
-      // A shop for each sender, one for signed messages, on a Unix socket, and two that are limited.
+      // One shop per method of sending, one for signed messages, one on a Unix socket, and two with rate limits.
       shops.expectNoKeyInLogs(kind.senders.length + 4, [
         ...[200, 206, 304, 404, 416, 429, 503].map((status) => logged(download, status)),
         logged(`GET ${PREFIX}/downloads/43`, 403),
@@ -836,7 +836,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
   });
 });
 
-/** What must be the same through a web server. That there is no body each may say in its own way. */
+/** Returns the headers that must be the same through a web server. Servers differ in how they state that there is no body. */
 function comparable(answer: Answer): [string, string][] {
   const framing = answer.body.length === 0 && answer.status >= 400;
   return masked(answer).filter(

@@ -21,7 +21,7 @@ import {
 import { get, hostOf, post } from '../support/web-server';
 import { NGINX, webShops, type TestWebServer, type WebShops } from '../support/web-shops';
 
-/** Both moves of docs/moving-in.md as a seller makes them, from the first look to the day after, with nginx in front. */
+/** Both moves of docs/moving-in.md, made as a seller makes them, from the first look to the day after, behind nginx. */
 
 const PREFIX = 'jos_';
 const USERS = 500;
@@ -80,7 +80,7 @@ describe('a move from Membership Pro by the pages', () => {
   };
   const look = async () => send(await pages.get('/move-in'), { from: 'membershippro', dates: '' });
 
-  it('looks, chooses the plan, and imports what was looked at', async () => {
+  it('shows the dry run, takes the choice of the plan, and imports what the dry run showed', async () => {
     pages = await pagesClient(service);
     const first = await look();
     expect(textOf(first.html)).toContain('Pro yearly 3 500');
@@ -92,7 +92,7 @@ describe('a move from Membership Pro by the pages', () => {
     expect(await rows(db, 'customers')).toHaveLength(USERS);
   });
 
-  it('old keys activate and download in the spellings and at the addresses of before', async () => {
+  it('old keys activate and download, in the old spellings and at the old addresses', async () => {
     const spellings = [
       (key: string) => key,
       (key: string) => key.toLowerCase(),
@@ -133,7 +133,7 @@ describe('a move from Membership Pro by the pages', () => {
     );
   });
 
-  it('shows the day after, and is undone but for what was used', async () => {
+  it('shows the day after, and undoing it leaves only licences that were used', async () => {
     await eventually(async () => {
       expect(textOf((await pages.get('/move-in/check')).html)).toMatch(
         /Here, the last 30 days 7 7 0 Membership Pro, 1 Nov 2026 – 1 Dec 2026 3 3 0 /,
@@ -142,7 +142,7 @@ describe('a move from Membership Pro by the pages', () => {
     const list = (await pages.get('/move-in')).html;
     undo = [...list.matchAll(/pages(\/move-in\/\d+\/undo)"/g)].map(([, path = '']) => path).at(-1) ?? '';
     const undone = textOf((await pages.post(undo)).html);
-    // 500 less five that were activated, one more that downloaded, one that was suspended and five that the next run changed.
+    // 488 of 500: five were activated, one more downloaded, one was suspended, and the next run changed five.
     expect(undone).toMatch(/Licences removed 488 Plans removed 0/);
     expect(undone).toContain('a later move has changed it');
     expect(undone).toContain('it was activated');
@@ -175,7 +175,7 @@ describe('a move from Akeeba Release System by the command', () => {
       const { status, body } = await get(server, `${item}&dlid=${encodeURIComponent(typed)}`);
       expect([typed, status, body.equals(versions[1]!.bytes)]).toEqual([typed, 200, true]);
     }
-    // Answers are noted after they were given.
+    // A download is recorded after its answer.
     await eventually(async () =>
       expect(await countTimes(db, 'access_log', { product_id: 43, outcome: 'ok' })).toBe(3),
     );

@@ -4,10 +4,10 @@ import { createPost } from '../../src/webhooks/post';
 import { startManaged, type Managed } from '../support/manage';
 import { startReceiver } from '../support/webhook-receiver';
 
-/** Where webhooks may not go, in every spelling that a URL can have. */
+/** Addresses that webhooks must not reach, in every spelling that a URL allows. */
 
 const FORBIDDEN = [
-  // loopback, also as a decimal, octal, hexadecimal or short number
+  // loopback, including its decimal, octal, hexadecimal and short forms
   ...['127.0.0.1', '127.9.9.9', '2130706433', '0x7f000001', '0177.0.0.1', '127.1', '0x7f.1', '127.0.0.1.'],
   ...['[::1]', '[0:0:0:0:0:0:0:1]', 'localhost', 'LOCALHOST', 'localhost.'],
   // full-width and circled digits, and percent-encoding
@@ -17,7 +17,7 @@ const FORBIDDEN = [
   ...['[fc00::1]', '[fec0::1]'],
   // link-local and metadata
   ...['169.254.169.254', '0xa9fea9fe', '[fe80::1]', '[fd00:ec2::254]', '100.100.100.200', '168.63.129.16'],
-  // carriers, unspecified, multicast, broadcast, reserved, benchmarks, documentation
+  // carrier-grade NAT, unspecified, multicast, broadcast, reserved, benchmarks, documentation
   ...['100.64.0.1', '100.127.255.255', '0.0.0.0', '0', '[::]', '224.0.0.1', '239.1.1.1', '[ff02::1]'],
   ...['255.255.255.255', '240.0.0.1', '198.18.0.1', '192.0.2.1', '[2001:db8::1]'],
   // IPv4 within IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo
@@ -42,7 +42,7 @@ describe('added through the API', () => {
     service.write.refused('POST /webhooks', { url, events: ['*'] }, 'INVALID_REQUEST', 'url');
 
   test.each(FORBIDDEN)('%s is refused', async (host) => {
-    // Not every resolver knows a name with a dot at its end.
+    // Some resolvers do not accept a name that ends with a dot.
     expect(await refused(`https://${host}/hook`)).toMatch(/not public|cannot be resolved/);
     expect(await refused(`http://${host}:8080/hook`)).toMatch(/Without TLS|cannot be resolved/);
   });
@@ -65,7 +65,7 @@ describe('added through the API', () => {
     expect(message).not.toContain('password@');
   });
 
-  test('a public address is taken, in the usual spelling', async () => {
+  test('a public address is accepted and stored in its usual spelling', async () => {
     const added = await service.write.ok(
       'POST /webhooks',
       { url: ' HTTPS://0x5DB8D70E:443/Hook?a=1 ', events: ['license.*'] },
@@ -82,7 +82,7 @@ describe('added through the API', () => {
   });
 });
 
-test('a name is judged by what it resolves to at each connection, and a literal too', async () => {
+test('each connection checks the addresses that a name resolves to, and addresses written as numbers', async () => {
   const receiver = await startReceiver();
   const { port } = receiver;
   const never = new AbortController().signal;
@@ -94,11 +94,11 @@ test('a name is judged by what it resolves to at each connection, and a literal 
         failure: 'ADDRESS_REFUSED',
         status: undefined,
       });
-  // Another network than the one that is named.
+  // The allowed network does not contain the address.
   expect(await attempt(['10.0.0.0/8'], `http://localhost:${port}/`)).toMatchObject({
     failure: 'ADDRESS_REFUSED',
   });
-  // http: reaches this machine alone, whatever is named.
+  // Plain http reaches this machine only, even if other networks are allowed.
   expect(await attempt(['10.0.0.0/8'], 'http://10.0.0.1/')).toMatchObject({ failure: 'ADDRESS_REFUSED' });
   expect(receiver.received).toEqual([]);
   receiver.answer = (response) => response.writeHead(204).end();
@@ -111,7 +111,7 @@ test('a name is judged by what it resolves to at each connection, and a literal 
   await receiver.stop();
 });
 
-test('which addresses are allowed', () => {
+test('networks that may be allowed', () => {
   const { allows } = createAddressRules(['192.168.7.0/24', '127.0.0.1', 'fd00::/8']);
   const https = [
     '192.168.7.9',

@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createAddressRules } from '../../src/webhooks/addresses';
 import { ATTEMPT_LIMIT_MS, createPost, type PostResult } from '../../src/webhooks/post';
-import { afterFailure, PAUSES_MS } from '../../src/webhooks/schedule';
+import { scheduleRetry, RETRY_DELAYS_MS } from '../../src/webhooks/retry-schedule';
 import { table } from '../../src/store/engine/database';
 import { createAuthority } from '../support/certificates';
 import { startManaged, type Managed, type Thing } from '../support/manage';
@@ -12,7 +12,7 @@ import { eventually, freePort } from '../support/processes';
 import { DATABASE_KINDS, givePlan, newPlace, rows } from '../support/service';
 import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver';
 
-/** Deliveries to receivers that fail in every way: what is tried again when, in which order, and what stops a receiver. */
+/** Deliveries to receivers that fail in every way: when a delivery is retried, in which order, and what disables a receiver. */
 
 const NETWORKS = ['127.0.0.0/8', '::1'];
 const never = new AbortController().signal;
@@ -42,11 +42,11 @@ describe('one attempt', () => {
     receiver.received.length = 0;
     receiver.answer = (response) => response.writeHead(status, { Location: receiver.url }).end('said');
     expect(await attempt()).toMatchObject({ status, failure });
-    // No redirect is followed.
+    // Redirects are not followed.
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('of megabytes only the beginning is read; what follows the status does not matter', async () => {
+  test('only the beginning of a long answer is read, and a body that breaks off does not matter', async () => {
     let written = 0;
     receiver.answer = (response) => {
       response.writeHead(200);
@@ -68,7 +68,7 @@ describe('one attempt', () => {
     expect(await attempt()).toMatchObject({ status: 200, failure: undefined, answer: 'half of it' });
   });
 
-  test('a closed connection, a closed port, no HTTP, and headers without an end', async () => {
+  test('a closed connection, a closed port, an answer that is not HTTP, and endless headers each fail with a code', async () => {
     receiver.answer = (response) => response.destroy();
     expect(await attempt()).toMatchObject({ failure: 'NOT_CONNECTED', status: undefined });
     expect(await attempt(`http://127.0.0.1:${await freePort()}/`)).toMatchObject({
@@ -99,7 +99,7 @@ describe('one attempt', () => {
       expect(await asked(text)).toBeUndefined();
   });
 
-  test('over TLS: a certificate that is not valid, or for another name, is refused', async () => {
+  test('over TLS, a certificate that is invalid or for another name is refused', async () => {
     const [own, foreign] = [createAuthority(), createAuthority()];
     const ca = readFileSync(own.ca, 'utf8');
     const trusting = createPost(createAddressRules(NETWORKS), ca);
@@ -123,7 +123,7 @@ test('the schedule: ten attempts within about 76 hours, then the receiver is dis
   const after = (failures: number, posted: Partial<PostResult> = {}, random = 0.5, attemptedBefore = now) => {
     const webhook = { enabledAt };
     const row = { type: 'license.issued', failures, attemptedBefore };
-    const { outcome, disabled } = afterFailure(
+    const { outcome, disabled } = scheduleRetry(
       webhook,
       row,
       { status: 500, retryAfter: 0, ...posted },
@@ -134,21 +134,21 @@ test('the schedule: ten attempts within about 76 hours, then the receiver is dis
   };
   const waits = Array.from({ length: 9 }, (_, failures) => after(failures).wait / 1000);
   expect(waits).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
-  expect(PAUSES_MS.reduce((sum, one) => sum + one, 0) / 3_600_000).toBeCloseTo(75.58, 1);
+  expect(RETRY_DELAYS_MS.reduce((sum, one) => sum + one, 0) / 3_600_000).toBeCloseTo(75.58, 1);
   expect([after(0, {}, 0).wait, after(0, {}, 1).wait]).toEqual([4_000, 6_000]);
   expect(after(9)).toEqual({ wait: 0, failures: 10, disabled: 'failing' });
   expect(after(0, { status: 410 })).toMatchObject({ disabled: 'gone' });
-  // Retry-After is a least time, and no longer than a day.
+  // Retry-After is a minimum, and at most one day.
   expect(after(0, { retryAfter: 60_000 }).wait).toBe(60_000);
   expect(after(1, { retryAfter: 60_000 }).wait).toBe(300_000);
   expect(after(0, { retryAfter: 1e12 }).wait).toBe(86_400_000);
-  // The first attempt may come in the second in which the receiver was added; the schedule goes on.
+  // A receiver's first attempt can be in the same second in which the receiver was enabled. The schedule continues.
   expect(after(1, {}, 0.5, enabledAt)).toMatchObject({ wait: 300_000, failures: 2 });
-  // Enabled since the attempt before: the schedule begins anew.
+  // The receiver was enabled after the previous attempt, so the schedule starts again.
   expect(after(9, {}, 0.5, new Date('2026-10-31'))).toMatchObject({ wait: 5_000, failures: 1 });
-  // Also when it was enabled in the second in which the last attempt gave up.
+  // The schedule also starts again if the receiver was enabled in the second in which the last attempt failed for good.
   const givenUp = { type: 'license.issued', failures: 10, attemptedBefore: enabledAt, failedAt: enabledAt };
-  expect(afterFailure({ enabledAt }, givenUp, { status: 500, retryAfter: 0 }, now).outcome.failures).toBe(1);
+  expect(scheduleRetry({ enabledAt }, givenUp, { status: 500, retryAfter: 0 }, now).outcome.failures).toBe(1);
 });
 
 describe.each(DATABASE_KINDS)('on %s', (kind) => {
@@ -175,7 +175,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       await service.write.ok(`DELETE /webhooks/${old}`, undefined, 204);
     await service.db(table(service.db, 'outbox')).delete();
     receiver.received.length = other.received.length = 0;
-    // The library that verifies judges timestamps by its own clock.
+    // The library that verifies signatures compares timestamps with its own clock.
     service.clock.now = new Date();
     const added = await service.write.ok('POST /webhooks', { url: receiver.url, events: ['license.*'] }, 201);
     id = added.id as number;
@@ -188,7 +188,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await other.stop();
   });
 
-  // Through the service: another process notices a new receiver within two seconds.
+  // Created through the service, because another process notices a new receiver only within two seconds.
   const give = async () =>
     (await service.write.ok('POST /licenses', { plan_id: planId }, 201)) as { id: number };
   const setLimit = (licenseId: number, limit: number) =>
@@ -206,7 +206,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
   const suspended = (licenseId: number) => service.write.ok(`POST /licenses/${licenseId}/suspend`);
   const states = (all: Thing[]) => all.map(({ state }) => state as string);
 
-  test('a failed one is sent again with the same webhook-id, and holds the later ones of its licence alone', async () => {
+  test('a failed delivery is sent again with the same webhook-id, and delays only later ones of its licence', async () => {
     const [first, second] = [await give(), await give()];
     await settled((all) => expect(states(all)).toEqual(['delivered', 'delivered']));
     receiver.received.length = 0;
@@ -230,7 +230,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     expect(ofFirst[0]!.text).toBe(ofFirst[1]!.text);
   });
 
-  test('a receiver that hangs, for all it is told of, does not delay the others', async () => {
+  test('a receiver that hangs for every event does not delay the others', async () => {
     receiver.answer = () => undefined;
     const added = await service.write.ok(
       'POST /webhooks',
@@ -241,14 +241,14 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     for (let i = 0; i < 20; i++) await give();
     await eventually(() => expect(other.received).toHaveLength(20));
     await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(8));
-    // No more at a time: the ninth comes only once the first was given up.
+    // At most eight attempts run at a time: the ninth starts only after the first has timed out.
     const [first, ninth] = [receiver.received[0]!, receiver.received[8]];
     expect((ninth?.at ?? Infinity) - first.at).toBeGreaterThan(0.9 * ATTEMPT_LIMIT_MS);
     await service.write.ok(`DELETE /webhooks/${id}`, undefined, 204);
     receiver.answer = undefined;
   });
 
-  test('410 disables at once; what waits is kept, and goes in order when it is enabled again', async () => {
+  test('410 disables at once; waiting deliveries are kept, and sent in order when the receiver is enabled again', async () => {
     const license = await give();
     await settled((all) => expect(states(all)).toEqual(['delivered']));
     receiver.answer = (response) => response.writeHead(410).end();
@@ -260,7 +260,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         disabled_reason: 'gone',
       }),
     );
-    // What happens meanwhile waits too.
+    // Events of a disabled receiver wait too.
     await setLimit(license.id, 9);
     expect(states(await deliveries())).toEqual(['waiting', 'waiting', 'waiting', 'delivered']);
     const waiting = await service.write.all(`/webhooks/${id}/deliveries?state=waiting`);
@@ -273,7 +273,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     expect(receiver.received.map(({ data }) => data.license!.revision)).toEqual([2, 3, 4]);
   });
 
-  test('what waits for its next attempt goes at once when the receiver is enabled, or gets another address', async () => {
+  test('a delivery that waits for its next attempt is sent at once when the receiver is enabled or its address changes', async () => {
     const license = await give();
     await settled((all) => expect(states(all)).toEqual(['delivered']));
     const putOff = async (change: object) => {
@@ -293,7 +293,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await settled((all) => expect(new Set(states(all))).toEqual(new Set(['delivered'])));
   });
 
-  test('a first that is due behind many of its lane is found', async () => {
+  test('the first delivery of a lane is found, although later ones of the lane were due earlier', async () => {
     const license = await give();
     await settled((all) => expect(states(all)).toEqual(['delivered']));
     await service.write.ok(`PATCH /webhooks/${id}`, { enabled: false });
@@ -358,7 +358,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     expect(service.logLines.join()).not.toContain('whsec_');
   });
 
-  test('a long queue behind one failing delivery is not met by each search', async () => {
+  test('a search does not read the whole queue behind one failing delivery', async () => {
     const license = await give();
     await settled((all) => expect(states(all)).toEqual(['delivered']));
     receiver.answer = (response, { data }) =>

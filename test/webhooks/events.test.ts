@@ -1,7 +1,7 @@
 /* oxlint-disable typescript/no-unsafe-assignment -- answers are JSON of any form */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { startEndsWatch } from '../../src/webhooks/ends';
+import { startExpiryWatcher } from '../../src/webhooks/expiry-events';
 import { customerDigest } from '../../src/store/customer-digest';
 import { table } from '../../src/store/engine/database';
 import { WEBHOOK_TYPES } from '../../src/licensing/webhook-events';
@@ -11,7 +11,7 @@ import { eventually } from '../support/processes';
 import { DATABASE_KINDS, givePlan, newPlace, PREFIX, rows } from '../support/service';
 import { startReceiver, type Received, type WebhookReceiver } from '../support/webhook-receiver';
 
-/** What receivers are told of, by each change through the API of customers and of the operator. */
+/** The events that receivers get for each change through the API of customers and of the operator. */
 
 const DAY = 86_400_000;
 
@@ -21,7 +21,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
   let planId: number;
   beforeAll(async () => {
     receiver = await startReceiver();
-    // The library's receiver refuses timestamps that are not of these minutes.
+    // The receiver's library refuses timestamps that are more than a few minutes off the real time.
     service = await startManaged(
       { ...(await newPlace(kind)), LICENSING_WEBHOOK_NETWORKS: '127.0.0.0/8' },
       new Date(),
@@ -40,10 +40,10 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await receiver.stop();
   });
 
-  /** Each delivery once, in the order of their first arrival: a claim that ends too early repeats one. */
+  /** Returns each delivery once, in the order of first arrival. A claim that expires early repeats a delivery. */
   const delivered = () =>
     [...new Map([...receiver.received].reverse().map((one) => [one.id, one])).values()].reverse();
-  /** Waits for events of these types, as often as they are named. @returns all of a test's, whatever came beside them */
+  /** Waits for events of these types, each as often as it is named. @returns all deliveries of the test */
   const untilReceived = (...types: string[]) =>
     eventually(() => {
       const got = delivered().map(({ type }) => type);
@@ -55,7 +55,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       expect(missing).toEqual([]);
       return delivered();
     });
-  /** Before the clock is moved: a claim would end by that. */
+  /** Waits until the queue is empty. Call it before you move the clock, because that would end a claim. */
   const untilDelivered = () =>
     eventually(async () => {
       const waiting = service.db(table(service.db, 'outbox')).whereNotNull('next_attempt_at');
@@ -124,7 +124,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       ...['active', 'suspended', 'active', 'active', 'active', 'active', 'active', 'cancelled'],
     ]);
     expect(got[1]!.data.reason).toBe('Not paid');
-    // As of the limit's revision, the metadata had not changed yet.
+    // The payload shows the licence as of the limit's revision, before the metadata changed.
     const changed = got.filter(({ type }) => type === 'license.changed').map(({ data }) => data.license!);
     expect(changed.map((one) => [one.activation_limit, one.metadata])).toEqual([
       [5, { shop: 'a' }],
@@ -135,7 +135,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     expect(new Set(got.map(({ id }) => id)).size).toBe(got.length);
   });
 
-  test("customers' calls: added, removed, the limit once an hour, a refused download once; never an address", async () => {
+  test("customers' calls: activations, the limit once an hour, a refused download once; never an address", async () => {
     const { id, license_key: key } = (await issue()) as { id: number; license_key: string };
     for (const site of ['a.example', 'b.example', 'c.example', 'c.example'])
       await post('/licenses/activate', { license_key: key, identifier: site, name: `Site ${site}` });
@@ -168,7 +168,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     const texts = got.map(({ text }) => text).join();
     expect(texts).not.toMatch(/127\.0\.0\.1|::1/);
     expect(texts).not.toContain(key);
-    // The next hour tells again.
+    // An hour later, it is reported again.
     service.clock.now = new Date(service.clock.now.getTime() + 3_600_000);
     await fetch(`${service.url}${PREFIX}/downloads/42?dlid=${key}`);
     await untilReceived('download.refused', 'download.refused');
@@ -196,7 +196,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     );
   });
 
-  test('an erasure reaches waiting and sent deliveries, and is told by the id alone', async () => {
+  test('an erasure clears waiting and sent deliveries, and is reported with the id only', async () => {
     const customer = `erased${kind.toLowerCase()}@example.com`;
     const { id, license_key: key } = (await issue({ customer, reference: `${customer} 7` })) as {
       id: number;
@@ -220,7 +220,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     const stored = JSON.stringify(await rows(service.db, 'outbox'));
     expect(stored).not.toContain(customer);
     expect(stored).not.toContain('private.example');
-    // What waited still comes, in its order.
+    // Waiting deliveries still arrive, in order.
     service.clock.now = new Date(service.clock.now.getTime() + 10_000);
     await untilReceived('activation.added', 'license.suspended', 'license.changed');
     const ofLicense = delivered().filter(({ data }) => data.license?.id === id);
@@ -233,7 +233,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     service.clock.now = new Date();
   });
 
-  test('a licence that ends, or ends in 14 days, is told of once; after a time without any instance too', async () => {
+  test('a licence that ends, or ends in 14 days, is reported once, also after a time without any instance', async () => {
     const { id: ending } = await issue({ expires_at: new Date(Date.now() + 40 * DAY).toISOString() });
     const { id: renewed } = await issue({ expires_at: new Date(Date.now() + 41 * DAY).toISOString() });
     const { id: suspended } = await issue({ expires_at: new Date(Date.now() + 40 * DAY).toISOString() });
@@ -248,7 +248,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       const now = new Date(Date.now() + days * DAY);
       service.clock.now = now;
       const stops = Array.from({ length: instances }, () =>
-        startEndsWatch(service.db, pino({ level: 'silent' }), () => now),
+        startExpiryWatcher(service.db, pino({ level: 'silent' }), () => now),
       );
       await eventually(async () => {
         const [webhook] = await rows<{ swept_at: string }>(service.db, 'webhooks');
@@ -259,7 +259,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await at(25, 1);
     await untilDelivered();
     expect(ends()).toEqual([]);
-    // Several instances, and several times.
+    // Several instances, and several sweeps, report it once.
     await at(26.5, 2);
     await untilDelivered();
     await at(26.6, 2);
@@ -286,7 +286,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await eventually(() => expect(ends()).toHaveLength(3));
     expect(delivered().at(-1)!.data).toMatchObject({ license: { id: subscribed }, renews: true });
     receiver.received.length = 0;
-    // Subscribed to only after that end.
+    // The receiver subscribes only after this licence has ended.
     await issue({ expires_at: new Date(Date.now() + 48 * DAY).toISOString() });
     const [{ id }] = (await rows<{ id: number }>(service.db, 'webhooks')) as [{ id: number }];
     await service.write.ok(`PATCH /webhooks/${id}`, { events: ['license.suspended'] });
@@ -298,7 +298,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     service.clock.now = new Date();
   });
 
-  test('only what is subscribed to is queued', async () => {
+  test('only events that a receiver subscribes to are queued', async () => {
     const other = await startReceiver();
     const { id } = await service.write.ok(
       'POST /webhooks',

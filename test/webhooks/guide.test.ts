@@ -13,7 +13,7 @@ import {
 import { operator } from '../support/operator';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** docs/webhooks.md from top to bottom: its receivers are examples/webhooks, and its commands run. */
+/** Runs docs/webhooks.md from top to bottom, with the receivers of examples/webhooks. */
 
 const ROOT = join(__dirname, '../..');
 const GUIDE = readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8');
@@ -41,7 +41,7 @@ afterAll(async () => {
   for (const receiver of receivers) await endProcess(receiver);
 });
 
-/** Runs a command of the guide. @returns what it printed */
+/** Runs a command of the guide. @returns its output */
 async function sh(command: string): Promise<string> {
   const [, ...args] = command.split(' ').map((one) => one.replaceAll("'", ''));
   const { code, stdout, stderr } = await operator(settings).run(args);
@@ -64,7 +64,7 @@ describe.each([
   ['receive.php', 'php'],
   ['receive.cjs', 'js'],
 ])('%s', (name, language) => {
-  test('is on the page, takes what the service sends, and nothing else', async () => {
+  test('is on the page, accepts the deliveries of the service, and refuses forged ones', async () => {
     const script = readFileSync(join(EXAMPLES, name), 'utf8');
     expect(GUIDE).toContain(`\`\`\`${language}\n${script}\`\`\``);
     expect(script.trimEnd().split('\n').length).toBeLessThanOrEqual(15);

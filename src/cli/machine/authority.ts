@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { environment } from '../../settings/config';
 import { readText, writeText } from '../../setup/files';
-import { STATE } from '../../setup/journal';
+import { SETUP_STATE_DIR } from '../../setup/journal';
 import { authorities, fileName } from '../arguments';
 
 /** Keeps the authorities of `--ca`, because the doctor of later runs needs them again, for example after an upgrade. */
@@ -21,7 +21,7 @@ export function caFile(text: string): string {
 export async function keepAuthority(
   ca: string | undefined,
   { NODE_EXTRA_CA_CERTS: nodes }: NodeJS.ProcessEnv = environment(),
-  state = STATE,
+  state = SETUP_STATE_DIR,
 ): Promise<void> {
   const file = ca ?? (nodes && isAuthority(nodes) ? nodes : undefined);
   if (file === undefined) return;
@@ -46,7 +46,7 @@ function isAuthority(file: string): boolean {
 export async function withAuthority<T>(
   url: string,
   run: (options: string[]) => Promise<T>,
-  state = STATE,
+  state = SETUP_STATE_DIR,
 ): Promise<T> {
   const known = readText(join(state, FILE));
   if (known === undefined || !url.startsWith('https:')) return run([]);

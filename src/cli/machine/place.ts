@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { packageRoot } from '../../settings/config';
 import { OperatorError } from '../../licensing/operator-error';
 import { readText } from '../../setup/files';
-import { isAskedToStop, putOffInterrupts } from '../../process/interrupts';
+import { isStopRequested, deferSignals } from '../../process/interrupts';
 import { holdLock } from '../../setup/lock';
-import { run } from '../../setup/machine';
+import { runProgram } from '../../setup/machine';
 import { unitVariable } from '../../setup/units';
 import type { Output } from '../command';
 
 /** The paths of an installation, which are those of docs/production.md for an installation by hand. */
 
 /** The program: a folder, or a link to the tree of the running version. The unit names this path. */
-export const HOME = '/opt/licensing-gateway';
+export const CURRENT_LINK = '/opt/licensing-gateway';
 /** The folder next to it, for the trees of other versions. */
-export const TREES = '/opt';
+export const TREES_DIR = '/opt';
 /** The settings of an installation that has a tree for each version. */
 export const SETTINGS = '/etc/licensing-gateway.env';
 export const DATA = '/var/lib/licensing';
@@ -44,7 +44,7 @@ export function hasOwnNode(tree: string): boolean {
 }
 
 /** Returns a command line that runs the command of a tree. */
-export function lineIn(tree: string, args: string[]): string[] {
+export function commandLineOf(tree: string, args: string[]): string[] {
   return hasOwnNode(tree)
     ? [join(tree, COMMAND_SCRIPT), ...args]
     : [process.execPath, join(tree, COMMAND_FILE), ...args];
@@ -59,14 +59,14 @@ export function requireRoot(command: string): void {
 }
 
 /** The tree that runs now, with links resolved. */
-export const ownTree = realpathSync(packageRoot);
+export const runningTree = realpathSync(packageRoot);
 
 /** Returns the tree that HOME leads to; undefined if nothing exists there. */
-export function treeAtHome(): string | undefined {
-  return existsSync(HOME) ? realpathSync(HOME) : undefined;
+export function currentTree(): string | undefined {
+  return existsSync(CURRENT_LINK) ? realpathSync(CURRENT_LINK) : undefined;
 }
 
-export function versionOf(tree: string): string | undefined {
+export function versionOfTree(tree: string): string | undefined {
   const text = readText(join(tree, 'package.json'));
   const { name, version } = JSON.parse(text ?? '{}') as { name?: string; version?: string };
   return name === 'licensing-gateway' ? version : undefined;
@@ -75,12 +75,14 @@ export function versionOf(tree: string): string | undefined {
 /** Returns the name of the .deb package that owns a tree; undefined without one, or without dpkg. */
 export async function packageOwning(tree: string): Promise<string | undefined> {
   // Search by the package's own path too, because a link may lead from there to another disk.
-  const paths = tree === treeAtHome() && tree !== HOME ? [tree, HOME] : [tree];
+  const paths = tree === currentTree() && tree !== CURRENT_LINK ? [tree, CURRENT_LINK] : [tree];
   for (const path of paths) {
-    const { code, stdout } = await run(['dpkg-query', '--search', join(path, 'package.json')]).catch(() => ({
-      code: 1,
-      stdout: '',
-    }));
+    const { code, stdout } = await runProgram(['dpkg-query', '--search', join(path, 'package.json')]).catch(
+      () => ({
+        code: 1,
+        stdout: '',
+      }),
+    );
     if (code === 0) return /^([^:,\s]+)/.exec(stdout)?.[1];
   }
   return undefined;
@@ -91,12 +93,12 @@ export async function packageOwning(tree: string): Promise<string | undefined> {
  * @param who the command's name in the message to other commands
  * @throws OperatorError; nothing is changed then
  */
-export async function beAlone(who: string, output: Output): Promise<void> {
-  putOffInterrupts(() => output.note('A stop was asked for: it ends where nothing is left half done.'));
+export async function lockMachineChanges(who: string, output: Output): Promise<void> {
+  deferSignals(() => output.note('A stop was asked for: it ends where nothing is left half done.'));
   await holdLock(who, new Date());
   // Ignore root's umask, because the web server, systemd and the service's user read the new files.
   process.umask(0o022);
-  const { stdout } = await run([
+  const { stdout } = await runProgram([
     'dpkg-query',
     '--show',
     '--showformat',
@@ -111,8 +113,8 @@ export async function beAlone(who: string, output: Output): Promise<void> {
 }
 
 /** Ends the command if a stop was requested. @param left the text about the work so far @throws OperatorError */
-export function stopHere(left: string): void {
-  if (isAskedToStop()) throw new OperatorError(`Stopped. ${left}`);
+export function throwIfStopRequested(left: string): void {
+  if (isStopRequested()) throw new OperatorError(`Stopped. ${left}`);
 }
 
 /** Returns the unit that a package installed; undefined if setup writes its own. */
@@ -124,5 +126,5 @@ export function packagedUnit(): string | undefined {
 export async function settingsOfUnit(unitText: string): Promise<string> {
   const known = await unitVariable('licensing@1', 'LICENSING_ENV_FILE').catch(() => undefined);
   const written = /^Environment="?LICENSING_ENV_FILE=([^"\s]+)/m.exec(unitText)?.[1];
-  return known ?? written ?? join(HOME, '.env');
+  return known ?? written ?? join(CURRENT_LINK, '.env');
 }

@@ -2,54 +2,54 @@ import { existsSync, readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
-import { note } from '../../setup/journal';
+import { appendToJournal } from '../../setup/journal';
 import {
   COMMAND,
   commandIn,
   hasOwnNode,
-  HOME,
-  ownTree,
+  CURRENT_LINK,
+  runningTree,
   packagedUnit,
   packageOwning,
   SETTINGS,
-  treeAtHome,
-  versionOf,
+  currentTree,
+  versionOfTree,
 } from './place';
-import type { Change } from './step';
-import { copyTree, freeTree, isForAll, isLink, replaceLink } from './trees';
+import type { PlannedChange } from './step';
+import { copyTree, newTreePath, isForAll, isLink, replaceLink } from './trees';
 
 /** A step of setup: the program's folder, the link to it, and the command. */
 
-export async function program(): Promise<Change[]> {
-  const there = treeAtHome();
-  const changes: Change[] = [];
-  if (there !== ownTree) {
+export async function planProgram(): Promise<PlannedChange[]> {
+  const there = currentTree();
+  const changes: PlannedChange[] = [];
+  if (there !== runningTree) {
     // A package that was removed leaves its settings behind.
-    if (there !== undefined && versionOf(there) === undefined)
+    if (there !== undefined && versionOfTree(there) === undefined)
       throw new OperatorError(
-        `${HOME} is there already, without the program. Keep its settings (.env), and move the folder away: mv ${HOME}/.env ${SETTINGS}; rmdir ${HOME}`,
+        `${CURRENT_LINK} is there already, without the program. Keep its settings (.env), and move the folder away: mv ${CURRENT_LINK}/.env ${SETTINGS}; rmdir ${CURRENT_LINK}`,
       );
     if (there !== undefined)
       throw new OperatorError(
-        `${HOME} is there already, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}. This is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
-          `To change the version: ${commandIn(ownTree)} upgrade ${ownTree}`,
+        `${CURRENT_LINK} is there already, and leads to version ${versionOfTree(there) ?? 'unknown'} in ${there}. This is version ${versionOfTree(runningTree) ?? ''} in ${runningTree}. ` +
+          `To change the version: ${commandIn(runningTree)} upgrade ${runningTree}`,
       );
-    const tree = isForAll(ownTree) ? ownTree : freeTree(versionOf(ownTree) ?? 'new');
-    if (tree !== ownTree)
+    const tree = isForAll(runningTree) ? runningTree : newTreePath(versionOfTree(runningTree) ?? 'new');
+    if (tree !== runningTree)
       changes.push({
-        words: `copy ${ownTree}, where the service's user may not look, to ${tree}`,
+        words: `copy ${runningTree}, where the service's user may not look, to ${tree}`,
         make: async () => {
           // Record the tree before copying, because the copy takes a while.
-          await note({ kind: 'tree', path: tree });
-          await copyTree(ownTree, tree);
+          await appendToJournal({ kind: 'tree', path: tree });
+          await copyTree(runningTree, tree);
           return undefined;
         },
       });
-    changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(HOME, tree));
-  } else changes.push(...settingsOutside(HOME, false));
+    changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(CURRENT_LINK, tree));
+  } else changes.push(...settingsOutside(CURRENT_LINK, false));
   requireNode();
-  const command = join(HOME, relative(ownTree, commandIn(ownTree)));
-  const isPackaged = await packageOwning(ownTree);
+  const command = join(CURRENT_LINK, relative(runningTree, commandIn(runningTree)));
+  const isPackaged = await packageOwning(runningTree);
   if (isPackaged === undefined && !(isLink(COMMAND) && readlinkSync(COMMAND) === command)) {
     if (existsSync(COMMAND) && !isLink(COMMAND))
       throw new OperatorError(`${COMMAND} is there already, and is something else. Move it away.`);
@@ -62,7 +62,7 @@ export async function program(): Promise<Change[]> {
  * Returns the changes that move the settings outside of a version's tree, which the next version replaces.
  * @param isTree false: only for settings that exist already, such as those of an archive before the package
  */
-function settingsOutside(tree: string, isTree: boolean): Change[] {
+function settingsOutside(tree: string, isTree: boolean): PlannedChange[] {
   const path = join(tree, '.env');
   if (existsSync(path) || !(isTree || existsSync(SETTINGS))) return [];
   return [
@@ -79,13 +79,13 @@ function settingsOutside(tree: string, isTree: boolean): Change[] {
 
 /** Requires the machine's Node, which runs a checkout, at a path that the service's user can reach. */
 function requireNode(): void {
-  if (hasOwnNode(ownTree) || isForAll(process.execPath)) return;
+  if (hasOwnNode(runningTree) || isForAll(process.execPath)) return;
   throw new OperatorError(
     `Node is in ${process.execPath}, where the service's user may not look. Install one for all users, such as /usr/bin/node (https://nodejs.org/en/download).`,
   );
 }
 
-function link(path: string, to: string): Change {
+function link(path: string, to: string): PlannedChange {
   const before = isLink(path) ? readlinkSync(path) : null;
   return {
     words: `the link ${path}, to ${to}`,

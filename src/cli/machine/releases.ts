@@ -11,9 +11,9 @@ import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { writeText } from '../../setup/files';
-import { lastLines, run, runWell } from '../../setup/machine';
-import { commandIn, HOME, lineIn, SETTINGS, TREES, versionOf } from './place';
-import { copyTree, freeTree, isLink, replaceLink } from './trees';
+import { lastLines, runProgram, runOrThrow } from '../../setup/machine';
+import { commandIn, CURRENT_LINK, commandLineOf, SETTINGS, TREES_DIR, versionOfTree } from './place';
+import { copyTree, newTreePath, isLink, replaceLink } from './trees';
 
 /** Places and packs the trees and packages of versions, for `upgrade` and its rollback. */
 
@@ -27,7 +27,7 @@ export interface NewTree {
 /**
  * Places a tree. @param given an archive or a built tree's folder @param live the running tree @throws OperatorError
  */
-export async function placeTree(given: string, live: string): Promise<NewTree> {
+export async function installTree(given: string, live: string): Promise<NewTree> {
   const path = resolve(given);
   if (!existsSync(path))
     throw new OperatorError(`There is no ${path}.`, { code: 'INVALID_REQUEST', field: 'file' });
@@ -39,14 +39,14 @@ export async function placeTree(given: string, live: string): Promise<NewTree> {
       `${path} is the program that runs. Name the folder of the new version beside it.`,
     );
   // The tree is already next to the live one, as docs/upgrade.md builds it.
-  if (dirname(tree) === TREES && !isLink(path)) return { path: tree, version, isCopy: false };
-  const to = freeTree(version);
+  if (dirname(tree) === TREES_DIR && !isLink(path)) return { path: tree, version, isCopy: false };
+  const to = newTreePath(version);
   await copyTree(tree, to);
   return { path: to, version, isCopy: true };
 }
 
 function requireTree(tree: string, given: string): string {
-  const version = versionOf(tree);
+  const version = versionOfTree(tree);
   if (version === undefined || !existsSync(commandIn(tree)))
     throw new OperatorError(
       `${given} does not hold a built version of this program: package.json and dist/src/cli.js are expected at its top.`,
@@ -57,7 +57,7 @@ function requireTree(tree: string, given: string): string {
 
 /** Unpacks an archive on the file system of the trees, so that one rename moves it. */
 async function unpack(archive: string): Promise<NewTree> {
-  const folder = await mkdtemp(join(TREES, `.${basename(HOME)}-`));
+  const folder = await mkdtemp(join(TREES_DIR, `.${basename(CURRENT_LINK)}-`));
   try {
     const line = [
       'tar',
@@ -69,7 +69,7 @@ async function unpack(archive: string): Promise<NewTree> {
       '--directory',
       folder,
     ];
-    const { code, stderr } = await run(line);
+    const { code, stderr } = await runProgram(line);
     const [top, ...more] = readdirSync(folder);
     if (code !== 0 || top === undefined || more.length > 0)
       throw new OperatorError(
@@ -78,8 +78,8 @@ async function unpack(archive: string): Promise<NewTree> {
       );
     const tree = join(folder, top);
     const version = requireTree(tree, archive);
-    await runWell(['chmod', '-R', 'go=rX', tree]);
-    const to = freeTree(version);
+    await runOrThrow(['chmod', '-R', 'go=rX', tree]);
+    const to = newTreePath(version);
     await rename(tree, to);
     return { path: to, version, isCopy: true };
   } finally {
@@ -89,11 +89,13 @@ async function unpack(archive: string): Promise<NewTree> {
 
 /** Checks that a tree was built for this machine and has its Node. @throws OperatorError */
 export async function requireRunnable({ path, version }: NewTree): Promise<void> {
-  const { code, stdout, stderr } = await run(lineIn(path, ['--version'])).catch((error: unknown) => ({
-    code: 1,
-    stdout: '',
-    stderr: (error as Error).message,
-  }));
+  const { code, stdout, stderr } = await runProgram(commandLineOf(path, ['--version'])).catch(
+    (error: unknown) => ({
+      code: 1,
+      stdout: '',
+      stderr: (error as Error).message,
+    }),
+  );
   if (code !== 0 || stdout.trim() !== version)
     throw new OperatorError(
       `The new version does not run on this machine: ${lastLines(stderr) || stdout.trim()}`,
@@ -104,7 +106,7 @@ export async function requireRunnable({ path, version }: NewTree): Promise<void>
  * Moves the settings outside of the trees, so that they are not deleted with an old tree. Later changes then apply to
  * both versions.
  */
-export async function carrySettings(from: string, to: string): Promise<void> {
+export async function moveSettingsToEtc(from: string, to: string): Promise<void> {
   const [before, after] = [join(from, '.env'), join(to, '.env')];
   if (lstatSync(before, { throwIfNoEntry: false }) === undefined) return;
   if (!isLink(before) && !existsSync(SETTINGS)) {
@@ -126,18 +128,18 @@ async function copyWithRights(from: string, to: string): Promise<void> {
  * Makes HOME a link to a tree. A running instance loads its files by the tree's own path, so it never finds those of
  * another version.
  */
-export async function leadHomeTo(tree: string): Promise<void> {
-  if (existsSync(HOME) && !isLink(HOME)) {
-    const moved = freeTree(versionOf(HOME) ?? 'old');
-    await rename(HOME, moved);
-    await replaceLink(HOME, moved);
+export async function switchCurrentLink(tree: string): Promise<void> {
+  if (existsSync(CURRENT_LINK) && !isLink(CURRENT_LINK)) {
+    const moved = newTreePath(versionOfTree(CURRENT_LINK) ?? 'old');
+    await rename(CURRENT_LINK, moved);
+    await replaceLink(CURRENT_LINK, moved);
   }
-  await replaceLink(HOME, tree);
+  await replaceLink(CURRENT_LINK, tree);
 }
 
 /** Returns the path of the live tree after HOME has become a link. */
 export function futurePath(live: string): string {
-  return live === HOME ? freeTree(versionOf(HOME) ?? 'old') : live;
+  return live === CURRENT_LINK ? newTreePath(versionOfTree(CURRENT_LINK) ?? 'old') : live;
 }
 
 export interface Package {
@@ -147,7 +149,7 @@ export interface Package {
 
 /** Reads a package. @throws OperatorError if it is not a .deb of this program */
 export async function readPackage(file: string): Promise<Package> {
-  const { code, stdout, stderr } = await run([
+  const { code, stdout, stderr } = await runProgram([
     'dpkg-deb',
     '--show',
     '--showformat',
@@ -172,7 +174,7 @@ export async function repack(name: string, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const root = await mkdtemp(join(folder, '.pack-'));
   try {
-    const listed = (await runWell(['dpkg-query', '--listfiles', name])).split('\n');
+    const listed = (await runOrThrow(['dpkg-query', '--listfiles', name])).split('\n');
     const paths = listed.filter((path) => /^\/./.test(path) && lstatSync(path, { throwIfNoEntry: false }));
     const list = join(root, 'list');
     await writeFile(list, paths.map((path) => `${path.slice(1)}\n`).join(''));
@@ -180,8 +182,8 @@ export async function repack(name: string, folder: string): Promise<string> {
     await mkdir(join(tree, 'DEBIAN'), { recursive: true, mode: 0o755 });
     const copy =
       'tar --create --no-recursion --directory=/ --files-from="$1" | tar --extract --directory="$2"';
-    await runWell(['sh', '-c', copy, 'sh', list, tree]);
-    const status = await runWell(['dpkg-query', '--status', name]);
+    await runOrThrow(['sh', '-c', copy, 'sh', list, tree]);
+    const status = await runOrThrow(['dpkg-query', '--status', name]);
     const control = status.replace(/^Status:.*\n/m, '').replace(/^Conffiles:\n(?: .*\n)*/m, '');
     await writeFile(join(tree, 'DEBIAN/control'), control.replace(/\n*$/, '\n'));
     for (const part of ['preinst', 'postinst', 'prerm', 'postrm', 'conffiles', 'md5sums', 'triggers']) {
@@ -190,7 +192,7 @@ export async function repack(name: string, folder: string): Promise<string> {
     }
     const version = /^Version: (.*)$/m.exec(status)?.[1] ?? '0';
     const deb = join(folder, `${name}_${version.replace(/[^\w.+~-]/g, '_')}.deb`);
-    await runWell(['dpkg-deb', '--build', '--root-owner-group', '-Zgzip', '-z1', tree, deb]);
+    await runOrThrow(['dpkg-deb', '--build', '--root-owner-group', '-Zgzip', '-z1', tree, deb]);
     return deb;
   } finally {
     await rm(root, { recursive: true, force: true });

@@ -4,25 +4,25 @@ import { dirname, join } from 'node:path';
 import { buildConfig, readEnvFile, withSecretFiles, type Config, type Settings } from '../../settings/config';
 import { groupName } from '../../doctor/nginx-user';
 import { OperatorError } from '../../licensing/operator-error';
-import { lookAt } from '../../packages/replace-file';
+import { inspectTarget } from '../../packages/replace-file';
 import { isWithin } from '../../process/units';
 import { giveRights, hasRights, idOf, ownerIds } from '../../setup/files';
-import { asUser, run, runWell, succeeds } from '../../setup/machine';
-import { whatToJoin } from '../../setup/readers';
+import { asUser, runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
+import { groupsToJoin } from '../../setup/readers';
 import { databaseFiles } from '../../setup/database';
-import { DATA, HOME, lineIn, ownTree, SETTINGS, USER } from './place';
-import type { Change, Setup } from './step';
+import { DATA, CURRENT_LINK, commandLineOf, runningTree, SETTINGS, USER } from './place';
+import type { PlannedChange, Setup } from './step';
 import { isLink } from './trees';
 
 /** Steps of setup: the service's user, its settings and tables, and the permissions that this user needs. */
 
-export function account(): Promise<Change[]> {
+export function planServiceUser(): Promise<PlannedChange[]> {
   if (idOf(USER, '/etc/passwd') !== undefined) return Promise.resolve([]);
   return Promise.resolve([
     {
       words: `the system's user ${USER}, who cannot log in, and a group of this name`,
       make: async () => {
-        await runWell([
+        await runOrThrow([
           'useradd',
           '--system',
           '--user-group',
@@ -40,9 +40,9 @@ export function account(): Promise<Change[]> {
 }
 
 /** Returns the settings file to read before the program's link exists. */
-export function settingsNow({ envFile }: Setup): string {
-  if (existsSync(envFile) || !isWithin(envFile, [HOME])) return envFile;
-  return [join(ownTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
+export function currentSettingsFile({ envFile }: Setup): string {
+  if (existsSync(envFile) || !isWithin(envFile, [CURRENT_LINK])) return envFile;
+  return [join(runningTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
 }
 
 /** Returns the settings that `init` must add. Existing settings remain unchanged. */
@@ -50,7 +50,7 @@ function wanted(setup: Setup): NodeJS.ProcessEnv {
   const { webServer, url } = setup;
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LICENSING_ENV_FILE: settingsNow(setup),
+    LICENSING_ENV_FILE: currentSettingsFile(setup),
     LICENSING_PACKAGES_DIR: join(DATA, 'packages'),
     LICENSING_PUBLIC_URL: url.href.replace(/\/$/, ''),
     ...(webServer.kind === 'nginx' && { LICENSING_ACCEL_LOCATION: '/_licensing_packages/' }),
@@ -65,8 +65,8 @@ export function configOf(setup: Setup): Config {
   return buildConfig({ ...xml, ...(planned as Settings), ...kept }, dirname(file), file);
 }
 
-export async function settings(setup: Setup): Promise<Change[]> {
-  const line = lineIn(ownTree, ['init', '--joomla-root', setup.joomlaRoot, '--json']);
+export async function planSettings(setup: Setup): Promise<PlannedChange[]> {
+  const line = commandLineOf(runningTree, ['init', '--joomla-root', setup.joomlaRoot, '--json']);
   const env = wanted(setup);
   const { added, pending, database } = JSON.parse(await initWell([...line, '--dry-run'], env)) as {
     added: string[];
@@ -89,15 +89,15 @@ export async function settings(setup: Setup): Promise<Change[]> {
 }
 
 async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const { code, stdout, stderr } = await run(line, { env });
+  const { code, stdout, stderr } = await runProgram(line, { env });
   if (code === 0) return stdout;
   const { error } = JSON.parse(stdout || '{}') as { error?: { message: string } };
   throw new OperatorError(error?.message ?? stderr.trim());
 }
 
-export async function rights(setup: Setup): Promise<Change[]> {
+export async function planPermissions(setup: Setup): Promise<PlannedChange[]> {
   const { envFile, webServer } = setup;
-  if (existsSync(envFile)) await lookAt(envFile);
+  if (existsSync(envFile)) await inspectTarget(envFile);
   const wantedRights: [string, string, string, number][] = [
     [envFile, USER, USER, 0o600],
     [DATA, USER, webServer.group, 0o750],
@@ -106,7 +106,7 @@ export async function rights(setup: Setup): Promise<Change[]> {
   ];
   const isNew = idOf(USER, '/etc/passwd') === undefined;
   for (const path of sqliteFiles(setup)) if (isRoots(path)) wantedRights.push([path, USER, USER, 0o600]);
-  const changes = wantedRights.flatMap(([path, user, group, mode]): Change[] => {
+  const changes = wantedRights.flatMap(([path, user, group, mode]): PlannedChange[] => {
     // Leave a link alone: it leads to another disk, whose permissions the administrator sets.
     if (path !== envFile && isLink(path)) return [];
     if (!isNew && existsSync(path) && hasRights(path, { mode, owner: ownerIds(user, group) })) return [];
@@ -134,16 +134,16 @@ function isRoots(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.uid === 0;
 }
 
-export async function siteReader(setup: Setup): Promise<Change[]> {
+export async function siteReader(setup: Setup): Promise<PlannedChange[]> {
   const file = join(realpathSync(setup.joomlaRoot), 'configuration.php');
   const { group } = setup.webServer;
   const isThere = idOf(USER, '/etc/passwd') !== undefined;
-  const mayRead = (as: string) => succeeds(asUser(USER, as, ['test', '-r', file]));
+  const mayRead = (as: string) => exitsWithZero(asUser(USER, as, ['test', '-r', file]));
   // Check as "sudo -u licensing", which runs the command without the unit's group.
   if (isThere && (await mayRead(USER))) return [];
   const uid = isThere ? idOf(USER, '/etc/passwd') : undefined;
-  const own = isThere ? (await runWell(['id', '--groups', USER])).trim().split(' ').map(Number) : [];
-  const { groups, closed } = whatToJoin(file, uid, own);
+  const own = isThere ? (await runOrThrow(['id', '--groups', USER])).trim().split(' ').map(Number) : [];
+  const { groups, closed } = groupsToJoin(file, uid, own);
   // Access control lists may allow more than the modes show.
   if (closed !== undefined && isThere && (await mayRead(group))) return [];
   if (closed !== undefined)
@@ -158,7 +158,7 @@ export async function siteReader(setup: Setup): Promise<Change[]> {
   return names.map((name) => ({
     words: `${USER} joins the group ${name}, which may read ${file}`,
     make: async () => {
-      await runWell(['usermod', '--append', '--groups', name, USER]);
+      await runOrThrow(['usermod', '--append', '--groups', name, USER]);
       return { kind: 'member', user: USER, group: name };
     },
   }));

@@ -1,21 +1,21 @@
 import type { Rights } from '../../setup/files';
-import type { Made } from '../../setup/journal';
+import type { JournalEntry } from '../../setup/journal';
 import type { Output } from '../command';
 import type { WebServer } from './web-servers';
 
 /** The types that the steps of setup share. */
 
-export interface Step {
+export interface SetupStep {
   title: string;
   /** Lists the necessary changes; none if all is in order. @throws OperatorError if a change is impossible */
-  look(): Promise<Change[]>;
+  look(): Promise<PlannedChange[]>;
 }
 
-export interface Change {
+export interface PlannedChange {
   /** the description of the change */
   words: string;
   /** Makes the change. @returns the record for the journal; undefined for data, and for changes that remain */
-  make(): Promise<Made | undefined>;
+  make(): Promise<JournalEntry | undefined>;
 }
 
 export interface Setup {
@@ -33,4 +33,4 @@ export interface Setup {
 }
 
 /** The permissions of files for people and for the web server, which belong to root. */
-export const PUBLIC: Rights = { mode: 0o644, owner: [0, 0] };
+export const WORLD_READABLE: Rights = { mode: 0o644, owner: [0, 0] };

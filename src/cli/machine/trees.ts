@@ -3,9 +3,9 @@ import { cp, rename, rm, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
-import { runWell } from '../../setup/machine';
-import { whatToJoin } from '../../setup/readers';
-import { HOME, TREES } from './place';
+import { runOrThrow } from '../../setup/machine';
+import { groupsToJoin } from '../../setup/readers';
+import { CURRENT_LINK, TREES_DIR } from './place';
 
 /** The folders of the program's versions, and the links that lead to them. */
 
@@ -24,7 +24,7 @@ export async function replaceLink(path: string, to: string): Promise<void> {
 /** Reports whether every user can read a path, and also the unit, which hides homes and has its own /tmp. */
 export function isForAll(path: string): boolean {
   if (isWithin(path, [...HOMES, '/tmp', '/var/tmp'])) return false;
-  const { groups, closed } = whatToJoin(
+  const { groups, closed } = groupsToJoin(
     statSync(path).isDirectory() ? join(path, 'package.json') : path,
     undefined,
     [],
@@ -33,9 +33,9 @@ export function isForAll(path: string): boolean {
 }
 
 /** Returns an unused folder for a version's tree. A version that is installed again gets another one. */
-export function freeTree(version: string): string {
+export function newTreePath(version: string): string {
   for (let number = 1; ; number++) {
-    const path = join(TREES, `${basename(HOME)}-${version}${number === 1 ? '' : `.${number}`}`);
+    const path = join(TREES_DIR, `${basename(CURRENT_LINK)}-${version}${number === 1 ? '' : `.${number}`}`);
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
   }
 }
@@ -50,8 +50,8 @@ export async function copyTree(from: string, to: string): Promise<void> {
       verbatimSymlinks: true,
       filter: (source) => !left.includes(source),
     });
-    await runWell(['chown', '-R', 'root:root', to]);
-    await runWell(['chmod', '-R', 'go=rX', to]);
+    await runOrThrow(['chown', '-R', 'root:root', to]);
+    await runOrThrow(['chmod', '-R', 'go=rX', to]);
   } catch (error) {
     await rm(to, { recursive: true, force: true });
     throw new OperatorError(`${from} was not copied to ${to}: ${(error as Error).message}`);

@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readText } from '../../setup/files';
-import { type Made } from '../../setup/journal';
-import { run, runWell, succeeds } from '../../setup/machine';
+import { type JournalEntry } from '../../setup/journal';
+import { runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
 import { isLink, replaceLink } from './trees';
 
 /** Describes and undoes the changes of setup. */
 
-export function describeUndo(made: Made): string {
+export function describeUndo(made: JournalEntry): string {
   switch (made.kind) {
     case 'link':
       return made.before === null
@@ -36,7 +36,7 @@ export function describeUndo(made: Made): string {
 }
 
 /** Undoes a change. @returns remarks about things that were left, because they were changed since */
-export async function undo(made: Made): Promise<string[]> {
+export async function undo(made: JournalEntry): Promise<string[]> {
   switch (made.kind) {
     case 'link':
       if (!isLink(made.path) || readlinkSync(made.path) !== made.to) return left(made.path);
@@ -49,7 +49,7 @@ export async function undo(made: Made): Promise<string[]> {
       await rm(made.path, { recursive: true, force: true });
       return [];
     case 'member':
-      await run(['gpasswd', '--delete', made.user, made.group]);
+      await runProgram(['gpasswd', '--delete', made.user, made.group]);
       return [];
     case 'door':
       await rm(made.path, { force: true });
@@ -60,20 +60,20 @@ export async function undo(made: Made): Promise<string[]> {
       if (there !== undefined && there !== made.text) return left(made.path);
       await rm(made.path, { force: true });
       await removeEmpty(dirname(made.path));
-      if (made.kind === 'unit-file') await runWell(['systemctl', 'daemon-reload']);
+      if (made.kind === 'unit-file') await runOrThrow(['systemctl', 'daemon-reload']);
       return [];
     }
     case 'instances':
-      await run(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
+      await runProgram(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
       return [];
     case 'modules':
-      if (!(await succeeds(['a2dismod', '--quiet', '--force', ...made.names]))) return [];
-      if (await succeeds(['apache2ctl', '-t'])) return [];
-      await succeeds(['a2enmod', '--quiet', ...made.names]);
+      if (!(await exitsWithZero(['a2dismod', '--quiet', '--force', ...made.names]))) return [];
+      if (await exitsWithZero(['apache2ctl', '-t'])) return [];
+      await exitsWithZero(['a2enmod', '--quiet', ...made.names]);
       return [`Apache's modules ${made.names.join(', ')} stay: something else uses them by now.`];
     case 'site': {
       const remarks = await disconnectSite(made.site);
-      if (await succeeds(made.reload)) return remarks;
+      if (await exitsWithZero(made.reload)) return remarks;
       return [
         ...remarks,
         `"${made.reload.join(' ')}" failed: until it succeeds, the web server goes on with the lines.`,

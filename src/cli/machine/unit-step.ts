@@ -5,32 +5,41 @@ import { dirname, join } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
 import { readText, writeText } from '../../setup/files';
-import { note, writtenBefore, type Made } from '../../setup/journal';
-import { runWell } from '../../setup/machine';
+import { appendToJournal, lastWrittenText, type JournalEntry } from '../../setup/journal';
+import { runOrThrow } from '../../setup/machine';
 import {
   readInstances,
-  restartInTurns,
+  rollingRestart,
   unitProperty,
   unitVariable,
   waitUntilReady,
   type Instance,
 } from '../../setup/units';
 import { askReadiness } from '../health';
-import { DROP_IN, hasOwnNode, HOME, ownTree, packagedUnit, SERVICE_SCRIPT, UNIT, UNIT_FILE } from './place';
+import {
+  DROP_IN,
+  hasOwnNode,
+  CURRENT_LINK,
+  runningTree,
+  packagedUnit,
+  SERVICE_SCRIPT,
+  UNIT,
+  UNIT_FILE,
+} from './place';
 import { configOf } from './settings-step';
-import { PUBLIC, type Change, type Setup } from './step';
+import { WORLD_READABLE, type PlannedChange, type Setup } from './step';
 
 /** A step of setup: the systemd unit and its instances. */
 
-export async function unit(setup: Setup): Promise<Change[]> {
-  const changes: Change[] = [];
-  const shipped = readText(join(ownTree, 'deploy', UNIT));
+export async function planUnit(setup: Setup): Promise<PlannedChange[]> {
+  const changes: PlannedChange[] = [];
+  const shipped = readText(join(runningTree, 'deploy', UNIT));
   const packaged = packagedUnit();
-  if (shipped === undefined) throw new OperatorError(`${ownTree}/deploy has no ${UNIT}.`);
+  if (shipped === undefined) throw new OperatorError(`${runningTree}/deploy has no ${UNIT}.`);
   if (packaged === undefined) {
     const there = readText(UNIT_FILE);
-    if (there !== undefined && there !== shipped && there !== writtenBefore(UNIT_FILE))
-      setup.output.note(`${UNIT_FILE} differs from ${HOME}/deploy/${UNIT}, and stays as it is.`);
+    if (there !== undefined && there !== shipped && there !== lastWrittenText(UNIT_FILE))
+      setup.output.note(`${UNIT_FILE} differs from ${CURRENT_LINK}/deploy/${UNIT}, and stays as it is.`);
     else if (there !== shipped) changes.push(unitFile(setup, UNIT_FILE, shipped));
   }
   const text = packaged === undefined ? shipped : (readText(packaged) ?? '');
@@ -40,7 +49,7 @@ export async function unit(setup: Setup): Promise<Change[]> {
   return changes;
 }
 
-function unitFile(setup: Setup, path: string, text: string): Change {
+function unitFile(setup: Setup, path: string, text: string): PlannedChange {
   const said = text
     .split('\n')
     .filter((line) => /^[A-Z]\w*=./.test(line))
@@ -50,8 +59,8 @@ function unitFile(setup: Setup, path: string, text: string): Change {
     words: path === DROP_IN ? `${path}: ${said}` : path,
     make: async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-      await writeText(path, text, PUBLIC);
-      await runWell(['systemctl', 'daemon-reload']);
+      await writeText(path, text, WORLD_READABLE);
+      await runOrThrow(['systemctl', 'daemon-reload']);
       return { kind: 'unit-file', path, text };
     },
   };
@@ -66,11 +75,11 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
   const own = readText(DROP_IN) ?? '';
   const lines: string[] = [];
   if (value('Group') !== webServer.group) lines.push(`Group=${webServer.group}`);
-  const script = join(HOME, SERVICE_SCRIPT);
-  const hasScript = existsSync(join(ownTree, SERVICE_SCRIPT));
+  const script = join(CURRENT_LINK, SERVICE_SCRIPT);
+  const hasScript = existsSync(join(runningTree, SERVICE_SCRIPT));
   const start = hasScript ? script : `${process.execPath} dist/src/main.js`;
   if (value('ExecStart') !== start) lines.push('ExecStart=', `ExecStart=${start}`);
-  if (hasScript && !hasOwnNode(ownTree) && !FOUND_BY_SYSTEMD.includes(process.execPath))
+  if (hasScript && !hasOwnNode(runningTree) && !FOUND_BY_SYSTEMD.includes(process.execPath))
     lines.push(`Environment=LICENSING_NODE=${process.execPath}`);
   if (isWithin(realpathSync(joomlaRoot), HOMES)) {
     // Ask systemd only about a known unit, because it reports "no" for an unknown one.
@@ -112,7 +121,7 @@ export async function isReady(name: string): Promise<boolean> {
   );
 }
 
-export async function instances(setup: Setup): Promise<Change[]> {
+export async function planInstances(setup: Setup): Promise<PlannedChange[]> {
   const { count, there } = await wantedInstances(setup);
   const wantedNames = Array.from({ length: count }, (_, i) => `licensing@${i + 1}`);
   const names = wantedNames.filter(
@@ -128,7 +137,7 @@ export async function instances(setup: Setup): Promise<Change[]> {
           {
             words: `${old.join(', ')} restart in turns`,
             make: async () => {
-              await restartInTurns(old, isReady);
+              await rollingRestart(old, isReady);
               setup.stale.instances = false;
               return undefined;
             },
@@ -140,12 +149,12 @@ export async function instances(setup: Setup): Promise<Change[]> {
       : [
           {
             words: `${names.join(', ')}: start now and with the machine`,
-            make: async (): Promise<Made> => {
+            make: async (): Promise<JournalEntry> => {
               // Record only new instances, not those that existed before setup.
-              const made: Made = { kind: 'instances', names };
-              await note(made);
+              const made: JournalEntry = { kind: 'instances', names };
+              await appendToJournal(made);
               for (const name of names) {
-                await runWell(['systemctl', 'enable', '--now', '--quiet', name]);
+                await runOrThrow(['systemctl', 'enable', '--now', '--quiet', name]);
                 await waitUntilReady(name, isReady);
               }
               return made;
@@ -158,7 +167,7 @@ export async function instances(setup: Setup): Promise<Change[]> {
           {
             words: `${tooMany.join(', ')}: stop, and no longer start with the machine`,
             make: async () => {
-              await runWell(['systemctl', 'disable', '--now', '--quiet', ...tooMany]);
+              await runOrThrow(['systemctl', 'disable', '--now', '--quiet', ...tooMany]);
               return undefined;
             },
           },

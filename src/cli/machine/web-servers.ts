@@ -1,9 +1,9 @@
 import { readNginxUser } from '../../doctor/nginx-user';
 import { OperatorError } from '../../licensing/operator-error';
 import { connectApache } from '../../setup/apache-site';
-import { run, runWell, succeeds } from '../../setup/machine';
+import { runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { connectNginx } from '../../setup/nginx-site';
-import { siteOf, type SiteEdits } from '../../setup/site';
+import { serverSiteOf, type SiteEdits } from '../../setup/site';
 import { NGINX_FILES } from './place';
 
 /** The web server that serves the site's address. */
@@ -51,8 +51,8 @@ function reloadOf(unit: string): string[] {
 }
 
 async function findNginx(url: URL): Promise<WebServer | undefined> {
-  if (!(await succeeds(['systemctl', 'is-active', '--quiet', 'nginx']))) return undefined;
-  const { stderr } = await run(['nginx', '-V']);
+  if (!(await exitsWithZero(['systemctl', 'is-active', '--quiet', 'nginx']))) return undefined;
+  const { stderr } = await runProgram(['nginx', '-V']);
   const main = /--conf-path=(\S+)/.exec(stderr)?.[1] ?? '/etc/nginx/nginx.conf';
   const user = await readNginxUser(main);
   if (user === undefined)
@@ -68,7 +68,7 @@ async function findNginx(url: URL): Promise<WebServer | undefined> {
     reload: reloadOf('nginx'),
     file: '',
     modules: { missing: [], enable: undefined },
-    plan: () => Promise.resolve(connectNginx(main, NGINX_FILES, siteOf(url))),
+    plan: () => Promise.resolve(connectNginx(main, NGINX_FILES, serverSiteOf(url))),
   };
 }
 
@@ -85,11 +85,11 @@ const MODULES = [
 
 async function findApache(url: URL): Promise<WebServer | undefined> {
   for (const unit of ['apache2', 'httpd']) {
-    if (!(await succeeds(['systemctl', 'is-active', '--quiet', unit]))) continue;
+    if (!(await exitsWithZero(['systemctl', 'is-active', '--quiet', unit]))) continue;
     const control = unit === 'apache2' ? 'apache2ctl' : 'httpd';
-    const settings = await runWell([control, '-t', '-D', 'DUMP_RUN_CFG']);
+    const settings = await runOrThrow([control, '-t', '-D', 'DUMP_RUN_CFG']);
     const root = /^ServerRoot: "(.*)"$/m.exec(settings)?.[1] ?? '/etc/apache2';
-    const loaded = await runWell([control, '-M']);
+    const loaded = await runOrThrow([control, '-M']);
     const file = `${root}/licensing.conf`;
     return {
       kind: 'apache',
@@ -101,10 +101,10 @@ async function findApache(url: URL): Promise<WebServer | undefined> {
       file,
       modules: {
         missing: MODULES.filter((name) => !loaded.includes(` ${name}_module`)),
-        enable: (await succeeds(['which', 'a2enmod'])) ? 'a2enmod' : undefined,
+        enable: (await exitsWithZero(['which', 'a2enmod'])) ? 'a2enmod' : undefined,
       },
       plan: async () =>
-        connectApache(await runWell([control, '-t', '-D', 'DUMP_VHOSTS']), root, file, siteOf(url)),
+        connectApache(await runOrThrow([control, '-t', '-D', 'DUMP_VHOSTS']), root, file, serverSiteOf(url)),
     };
   }
   return undefined;

@@ -3,20 +3,26 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { giveRights, idOf, ownerIds, readText, writeText } from '../../setup/files';
-import { forget, note, STATE, writtenBefore, type Made } from '../../setup/journal';
-import { lastLines, run, runWell } from '../../setup/machine';
-import { connectSite, describeEdits, requireSound } from '../../setup/web-server';
+import {
+  removeFromJournal,
+  appendToJournal,
+  SETUP_STATE_DIR,
+  lastWrittenText,
+  type JournalEntry,
+} from '../../setup/journal';
+import { lastLines, runProgram, runOrThrow } from '../../setup/machine';
+import { connectSite, describeEdits, requireValidConfig } from '../../setup/web-server';
 import { apacheFile } from '../apache-file';
 import { nginxFiles } from '../nginx';
 import { NGINX_FILES, NGINX_LOG } from './place';
-import { configOf, settingsNow } from './settings-step';
-import { PUBLIC, type Change, type Setup } from './step';
+import { configOf, currentSettingsFile } from './settings-step';
+import { WORLD_READABLE, type PlannedChange, type Setup } from './step';
 import { wantedInstances } from './unit-step';
 import type { WebServer } from './web-servers';
 
 /** A step of setup: the web server's files for the service, and the site's own file that includes them. */
 
-export async function webFiles(setup: Setup): Promise<Change[]> {
+export async function webFiles(setup: Setup): Promise<PlannedChange[]> {
   const { webServer, url, output } = setup;
   const { count } = await wantedInstances(setup);
   const config = configOf(setup);
@@ -24,22 +30,22 @@ export async function webFiles(setup: Setup): Promise<Change[]> {
     webServer.kind === 'nginx'
       ? (
           await nginxFiles(
-            existsSync(settingsNow(setup)) ? config : { ...config, formerly: [] },
+            existsSync(currentSettingsFile(setup)) ? config : { ...config, formerly: [] },
             { serverName: url.hostname, folder: NGINX_FILES, instances: count, formerly: undefined },
             output,
           )
         ).map(({ name, text }) => ({ path: join(NGINX_FILES, name), text }))
       : [{ path: webServer.file, text: await apacheFile(config, count) }];
-  const changes = files.flatMap(({ path, text }): Change[] => {
+  const changes = files.flatMap(({ path, text }): PlannedChange[] => {
     const there = readText(path);
     if (there === text) return [];
-    if (there !== undefined && there !== writtenBefore(path)) {
+    if (there !== undefined && there !== lastWrittenText(path)) {
       if (readText(`${path}.new`) === text) return [];
       return [
         {
           words: `${path} was changed by hand and stays; the new one beside it: ${path}.new`,
           make: async () => {
-            await writeText(`${path}.new`, text, PUBLIC);
+            await writeText(`${path}.new`, text, WORLD_READABLE);
             return undefined;
           },
         },
@@ -50,7 +56,7 @@ export async function webFiles(setup: Setup): Promise<Change[]> {
         words: path,
         make: async () => {
           await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-          await writeText(path, text, PUBLIC);
+          await writeText(path, text, WORLD_READABLE);
           return { kind: 'file', path, text };
         },
       },
@@ -59,7 +65,7 @@ export async function webFiles(setup: Setup): Promise<Change[]> {
   // Replace only files that setup wrote, because files that were changed by hand remain unchanged.
   const before = files.flatMap(({ path }) => {
     const text = readText(path);
-    return text === undefined || text !== writtenBefore(path) ? [] : [{ path, text }];
+    return text === undefined || text !== lastWrittenText(path) ? [] : [{ path, text }];
   });
   const replaced = before.length > 0 && changes.length > 0;
   return [
@@ -71,27 +77,27 @@ export async function webFiles(setup: Setup): Promise<Change[]> {
 }
 
 /** Reloads the web server. @param before the earlier files, to restore if it refuses the new ones */
-function reload(webServer: WebServer, before: { path: string; text: string }[]): Change {
+function reload(webServer: WebServer, before: { path: string; text: string }[]): PlannedChange {
   return {
     words: `${webServer.name} tries its files, and reads them again`,
     make: async () => {
-      const { code, stderr } = await run(webServer.test);
+      const { code, stderr } = await runProgram(webServer.test);
       if (code !== 0) {
         for (const { path, text } of before) {
-          await writeText(path, text, PUBLIC);
-          await note({ kind: 'file', path, text });
+          await writeText(path, text, WORLD_READABLE);
+          await appendToJournal({ kind: 'file', path, text });
         }
         throw new OperatorError(
           `"${webServer.test.join(' ')}" refused the new files, so those from before were put back:\n${lastLines(stderr)}`,
         );
       }
-      await runWell(webServer.reload);
+      await runOrThrow(webServer.reload);
       return undefined;
     },
   };
 }
 
-function modules({ modules: { missing, enable }, name }: WebServer): Change[] {
+function modules({ modules: { missing, enable }, name }: WebServer): PlannedChange[] {
   if (missing.length === 0) return [];
   if (enable === undefined)
     throw new OperatorError(
@@ -101,7 +107,7 @@ function modules({ modules: { missing, enable }, name }: WebServer): Change[] {
     {
       words: `modules of Apache: ${missing.join(', ')}`,
       make: async () => {
-        await runWell([enable, '--quiet', ...missing]);
+        await runOrThrow([enable, '--quiet', ...missing]);
         return { kind: 'modules', names: missing };
       },
     },
@@ -109,7 +115,7 @@ function modules({ modules: { missing, enable }, name }: WebServer): Change[] {
 }
 
 /** Creates the access log before nginx does, which would let every user of the machine read it. */
-function accessLog({ kind, user }: WebServer): Change[] {
+function accessLog({ kind, user }: WebServer): PlannedChange[] {
   if (kind !== 'nginx' || existsSync(NGINX_LOG)) return [];
   return [
     {
@@ -124,28 +130,28 @@ function accessLog({ kind, user }: WebServer): Change[] {
   ];
 }
 
-export async function siteFile(setup: Setup): Promise<Change[]> {
+export async function siteFile(setup: Setup): Promise<PlannedChange[]> {
   const { webServer } = setup;
   const edits = await webServer.plan();
   setup.byHand = edits.byHand;
   const words = describeEdits(edits);
   if (words.length === 0) return [];
-  await requireSound(webServer.test);
+  await requireValidConfig(webServer.test);
   return [
     {
-      words: `${words.join('\n')}\n(a copy is kept in ${STATE}/copies; ${webServer.name} tries it, and reads it)`,
+      words: `${words.join('\n')}\n(a copy is kept in ${SETUP_STATE_DIR}/copies; ${webServer.name} tries it, and reads it)`,
       make: async () => {
-        let made: Made | undefined;
+        let made: JournalEntry | undefined;
         try {
-          await connectSite(edits, webServer.test, join(STATE, 'copies'), (site) =>
-            note((made = { kind: 'site', site, reload: webServer.reload })),
+          await connectSite(edits, webServer.test, join(SETUP_STATE_DIR, 'copies'), (site) =>
+            appendToJournal((made = { kind: 'site', site, reload: webServer.reload })),
           );
         } catch (error) {
           // The files have their earlier content again.
-          if (made !== undefined) await forget(made);
+          if (made !== undefined) await removeFromJournal(made);
           throw error;
         }
-        await runWell(webServer.reload);
+        await runOrThrow(webServer.reload);
         return undefined;
       },
     },

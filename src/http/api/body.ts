@@ -3,7 +3,7 @@ import type { Context as KoaContext } from 'koa';
 import type { Context, Middleware } from '../context';
 import { bodyError } from '../faults';
 import { refuseEncoded } from '../read-body';
-import { ManageError } from '../../operations/kit/failures';
+import { OperationError } from '../../operations/kit/failures';
 
 const LIMIT = '1mb';
 
@@ -24,7 +24,7 @@ const createReadBody = () =>
     },
   }) as Middleware;
 
-/** Reads a request's body as a JSON object; an empty one if it has no body. @throws ManageError, InvalidRequestError */
+/** Reads a request's body as a JSON object; an empty one if it has no body. @throws OperationError, InvalidRequestError */
 export async function readJsonBody(ctx: Context): Promise<object> {
   if (!hasBody(ctx)) return {};
   refuseEncoded(ctx);
@@ -40,14 +40,14 @@ export function hasBody({ headers }: Context): boolean {
 }
 
 /** Returns the refusal of a body whose content type is not expected. */
-export function unsupported(ctx: Context, types: readonly string[]): ManageError {
+export function unsupported(ctx: Context, types: readonly string[]): OperationError {
   drain(ctx);
-  return new ManageError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${types.join(' or ')}.`);
+  return new OperationError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${types.join(' or ')}.`);
 }
 
 function discard(ctx: KoaContext): never {
   drain(ctx);
-  throw new ManageError('PAYLOAD_TOO_LARGE', 'The body must not be larger than 1 MiB.');
+  throw new OperationError('PAYLOAD_TOO_LARGE', 'The body must not be larger than 1 MiB.');
 }
 
 /** Discards the rest of the body, because it would block the next request on this connection. */

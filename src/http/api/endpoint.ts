@@ -1,11 +1,11 @@
 import type Router from '@koa/router';
-import type { Authenticate, Credentials, Refused } from '../../access/authenticate';
+import type { Authenticate, Credentials, AuthRefusal } from '../../access/authenticate';
 import { callerKey, type Caller } from '../../access/caller';
-import type { Written } from '../../access/idempotency';
+import type { StoredResponse } from '../../access/idempotency';
 import type { Db } from '../../licensing/licensing';
 import { sendJson } from '../answers';
-import type { Context, Middleware, State } from '../context';
-import { clientGone, inTime } from '../faults';
+import type { Context, Middleware, RequestState } from '../context';
+import { clientGone, withDeadline } from '../faults';
 import { OPERATOR_LANGUAGES, type OperatorLanguage } from '../../texts/operators/languages';
 import type { Limiter } from '../limits/rate-limit';
 import { isSameOrigin } from '../same-origin';
@@ -13,10 +13,15 @@ import { readSessionCookie } from '../session-cookies';
 import { TICKET_HEADER } from '../ticket-header';
 import { readJsonBody } from './body';
 import { receiveUpload } from './upload';
-import { ManageError, toFailure, type Failure } from '../../operations/kit/failures';
+import { OperationError, toErrorResponse, type ErrorResponse } from '../../operations/kit/failures';
 import type { FileAnswer, Operation } from '../../operations/kit/operation';
 import { OPERATIONS } from '../../operations/operations';
-import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';
+import {
+  perform,
+  requirePermission,
+  type OperationInput,
+  type OperationRequest,
+} from '../../operations/kit/perform';
 import type { ManageSettings } from '../../operations/settings';
 
 interface ManageDependencies {
@@ -28,7 +33,7 @@ interface ManageDependencies {
 }
 
 /** Adds the operator's API to the router, below `/manage`. */
-export function mountManage(router: Router<State>, dependencies: ManageDependencies): void {
+export function mountOperatorApi(router: Router<RequestState>, dependencies: ManageDependencies): void {
   const paths = new Map<string, Map<string, Operation>>();
   for (const operation of OPERATIONS) {
     const { method, path } = operation;
@@ -50,12 +55,12 @@ function endpoint(
   return async (ctx) => {
     ctx.state.endpoint = 'manage';
     ctx.state.route = path;
-    const given: Given = { query: {}, body: {} };
+    const given: OperationInput = { query: {}, body: {} };
     try {
       const caller = await authenticate(ctx, path, dependencies);
       const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
       if (operation === undefined) throw noOperation(ctx, methods);
-      requireRight(caller, operation, dependencies.now());
+      requirePermission(caller, operation, dependencies.now());
       // Read the body before the deadline starts, because the deadline limits only the work.
       const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
       const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
@@ -72,19 +77,19 @@ function endpoint(
         },
       };
       const work = perform(operation, request, given, dependencies);
-      const written = await (operation.hasDeadline ? inTime(ctx, work) : work);
+      const written = await (operation.hasDeadline ? withDeadline(ctx, work) : work);
       if (operation.sendsFile === undefined) send(ctx, written);
       else sendFile(ctx, operation.sendsFile, (written.body as { data: FileAnswer }).data);
     } catch (error) {
-      const failure = toFailure(error, { ...given.query, ...given.body });
+      const failure = toErrorResponse(error, { ...given.query, ...given.body });
       if (failure === undefined) throw error;
-      sendFailure(ctx, failure);
+      sendErrorResponse(ctx, failure);
     }
   };
 }
 
 /** Returns the parts of the request that an operation may use in addition to its values. */
-export function requestOf(ctx: Context): Pick<Request, 'receive' | 'language' | 'gone'> {
+export function requestOf(ctx: Context): Pick<OperationRequest, 'receive' | 'language' | 'gone'> {
   return {
     receive: (types, rules, others) => receiveUpload(ctx, types, rules, others),
     language: acceptedLanguage(ctx),
@@ -101,7 +106,7 @@ function asText(sent: object | undefined): string {
   try {
     return JSON.stringify(sent ?? {});
   } catch {
-    throw new ManageError('INVALID_REQUEST', 'The body is nested too deeply.');
+    throw new OperationError('INVALID_REQUEST', 'The body is nested too deeply.');
   }
 }
 
@@ -110,7 +115,7 @@ function hasJson({ method }: Operation): boolean {
   return method !== 'get';
 }
 
-/** Identifies the caller. @throws ManageError for a wrong credential, another site's page, or too many requests */
+/** Identifies the caller. @throws OperationError for a wrong credential, another site's page, or too many requests */
 async function authenticate(
   ctx: Context,
   path: string,
@@ -122,24 +127,24 @@ async function authenticate(
     'refused' in caller
       ? await limiter('manage_failures', ctx.state.client.limitKey)
       : await limiter('manage', callerKey(caller));
-  if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many requests.', { retryAfter });
+  if (!allowed) throw new OperationError('RATE_LIMITED', 'Too many requests.', { retryAfter });
   if (!('refused' in caller)) {
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
     // Prevent CSRF: a page of another site can make the browser send the session cookie.
     if (caller.session !== undefined && !isRead && !isSameOrigin(ctx))
-      throw new ManageError(
+      throw new OperationError(
         'FORBIDDEN',
         'With a session, calls that change something must come from its own pages.',
       );
     return caller;
   }
   if (caller.refused === 'FORBIDDEN')
-    throw new ManageError('FORBIDDEN', 'The groups of this account may not manage licences.');
+    throw new OperationError('FORBIDDEN', 'The groups of this account may not manage licences.');
   throw unauthorized(ctx);
 }
 
 /** Identifies the caller by a ticket of the component in Joomla, valid for one call only, or by other credentials. */
-async function callerOf(ctx: Context, path: string, who: Authenticate): Promise<Caller | Refused> {
+async function callerOf(ctx: Context, path: string, who: Authenticate): Promise<Caller | AuthRefusal> {
   const ticket = ctx.get(TICKET_HEADER);
   if (ticket === '') return who(credentialsOf(ctx));
   if (path !== '/overview' || ctx.method !== 'GET') return { refused: 'UNAUTHORIZED' };
@@ -157,36 +162,36 @@ function credentialsOf(ctx: Context): Credentials {
   };
 }
 
-function unauthorized(ctx: Context): ManageError {
+function unauthorized(ctx: Context): OperationError {
   ctx.set('WWW-Authenticate', 'Bearer');
-  return new ManageError('UNAUTHORIZED', 'A valid token is needed: "Authorization: Bearer ...".');
+  return new OperationError('UNAUTHORIZED', 'A valid token is needed: "Authorization: Bearer ...".');
 }
 
-function noOperation(ctx: Context, methods: Map<string, Operation>): ManageError {
-  if (methods.size === 0) return new ManageError('NOT_FOUND', 'There is nothing at this address.');
+function noOperation(ctx: Context, methods: Map<string, Operation>): OperationError {
+  if (methods.size === 0) return new OperationError('NOT_FOUND', 'There is nothing at this address.');
   const allowed = [...methods.keys()].flatMap((method) =>
     method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
   );
   ctx.set('Allow', allowed.join(', '));
-  return new ManageError('METHOD_NOT_ALLOWED', 'This address does not answer that method.');
+  return new OperationError('METHOD_NOT_ALLOWED', 'This address does not answer that method.');
 }
 
-/** Reads the Idempotency-Key header. @throws ManageError */
+/** Reads the Idempotency-Key header. @throws OperationError */
 function idempotencyKeyOf(ctx: Context): string | undefined {
   const key = ctx.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  throw new ManageError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
+  throw new OperationError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
 }
 
 /** Answers a refusal in the form of the operator's API. */
-export function sendFailure(ctx: Context, { status, error, retryAfter }: Failure): void {
+export function sendErrorResponse(ctx: Context, { status, error, retryAfter }: ErrorResponse): void {
   ctx.state.code = error.code;
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   sendJson(ctx, status, { error });
 }
 
-function send(ctx: Context, { status, body }: Written): void {
+function send(ctx: Context, { status, body }: StoredResponse): void {
   if (body !== undefined && 'error' in body)
     ctx.state.code = (body as { error: { code: string } }).error.code;
   if (body === undefined || status === 204) ctx.status = status;

@@ -5,7 +5,7 @@ import type { Context } from '../context';
 import { refuseEncoded } from '../read-body';
 import { allowSlowBody } from '../server';
 import { hasBody, unsupported } from './body';
-import { invalid, ManageError } from '../../operations/kit/failures';
+import { invalid, OperationError } from '../../operations/kit/failures';
 import type { Upload, UploadRules } from '../../operations/kit/upload';
 
 /** Receives an upload: a body that is only the file, or a form with the part `file`, next to which it may have more. */
@@ -20,7 +20,7 @@ const MAX_FIELDS_BYTES = 2 * MAX_FIELD_BYTES;
 
 /**
  * Receives an upload: the whole body, or no file without a body. If it throws, nothing of the upload remains.
- * @param others names of further parts of a form that are files @throws ManageError
+ * @param others names of further parts of a form that are files @throws OperationError
  */
 export async function receiveUpload<F>(
   ctx: Context,
@@ -80,9 +80,9 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>, others: strin
         files.set(name, { stream, taken });
       });
       form.on('fieldsLimit', () =>
-        reject(new ManageError('INVALID_REQUEST', 'The form has too many parts.')),
+        reject(new OperationError('INVALID_REQUEST', 'The form has too many parts.')),
       );
-      form.on('error', () => reject(new ManageError('INVALID_REQUEST', 'The form cannot be read.')));
+      form.on('error', () => reject(new OperationError('INVALID_REQUEST', 'The form cannot be read.')));
       form.on('finish', () => resolve());
       req.once('close', () => {
         if (!req.readableEnded) reject(new CodedError('CLIENT_GONE'));
@@ -113,10 +113,10 @@ function openForm(ctx: Context, others: number): InstanceType<typeof Busboy> {
       limits: { files: others + 2, fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES },
     });
   } catch {
-    throw new ManageError('INVALID_REQUEST', 'The form has no boundary.');
+    throw new OperationError('INVALID_REQUEST', 'The form has no boundary.');
   }
 }
 
-function tooLarge(limit: number): ManageError {
-  return new ManageError('PAYLOAD_TOO_LARGE', `The file must not be larger than ${limit} bytes.`);
+function tooLarge(limit: number): OperationError {
+  return new OperationError('PAYLOAD_TOO_LARGE', `The file must not be larger than ${limit} bytes.`);
 }

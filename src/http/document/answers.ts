@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox';
-import { exactly, oneOf, Text, Time } from '../../operations/kit/schemas';
+import { strictObject, enumOf, Text, Time } from '../../operations/kit/schemas';
 import type { Components, Json } from './components';
 
 /** The answers in the OpenAPI document. */
@@ -128,10 +128,10 @@ const MANAGE_CODES = [
 ];
 
 /** The body of a refusal of the operator's API. */
-const ManageError = exactly(
+const ManageError = strictObject(
   {
-    error: exactly({
-      code: oneOf(MANAGE_CODES),
+    error: strictObject({
+      code: enumOf(MANAGE_CODES),
       message: Type.String({ description: 'For people.' }),
       field: Type.Optional(Type.String({ description: 'The field that is wrong.' })),
     }),
@@ -187,12 +187,12 @@ const CODES = {
   503: ['SERVICE_UNAVAILABLE'],
 } as const;
 
-export type CustomerCode = (typeof CODES)[keyof typeof CODES][number];
+export type DocumentedCode = (typeof CODES)[keyof typeof CODES][number];
 
-const Refusal = exactly(
+const Refusal = strictObject(
   {
-    error: exactly({
-      code: oneOf([...new Set(Object.values(CODES).flat())]),
+    error: strictObject({
+      code: enumOf([...new Set(Object.values(CODES).flat())]),
       message: Text,
       activation_limit: Type.Optional(
         Type.Integer({ minimum: 0, description: 'Only with ACTIVATION_LIMIT_REACHED.' }),
@@ -221,7 +221,7 @@ const CUSTOMER_FAILURES: Record<number, { description: string; headers?: Json | 
 export function customerFailure(
   components: Components,
   status: number,
-  codes: readonly CustomerCode[],
+  codes: readonly DocumentedCode[],
   texts?: readonly string[],
 ): Json {
   const { description, headers } = CUSTOMER_FAILURES[status] as (typeof CUSTOMER_FAILURES)[number];

@@ -2,9 +2,17 @@ import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../licensing/api';
 import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../../licensing/core/columns';
-import { exactly, oneOf, orNull, Text, TextOrNull, Time, TimeOrNull } from '../../operations/kit/schemas';
-import { STATUSES } from '../../operations/kit/things';
-import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type CustomerCode } from './answers';
+import {
+  strictObject,
+  enumOf,
+  nullable,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+} from '../../operations/kit/schemas';
+import { STATUSES } from '../../operations/kit/response-schemas';
+import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type DocumentedCode } from './answers';
 import type { Components, Json } from './components';
 import { PAGE_FILES } from './page-files';
 
@@ -16,7 +24,7 @@ import { PAGE_FILES } from './page-files';
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
 
 const textField = (description: string, options: object = {}) =>
-  Type.Optional(orNull(Type.String({ description, ...options })));
+  Type.Optional(nullable(Type.String({ description, ...options })));
 
 const keyFields = {
   license_key: textField('The licence key.', { examples: [KEY] }),
@@ -54,7 +62,7 @@ const signedFields = {
 };
 
 const token = Type.Optional(
-  orNull(
+  nullable(
     Type.String({
       ...JWS,
       description: 'The answer as a signed JWS, only where `signed` was sent. null: there is no signing key.',
@@ -66,13 +74,14 @@ const licenseFields = {
   license_key: Text,
   product: Text,
   plan: Text,
-  activation_type: oneOf(ACTIVATION_TYPES),
+  activation_type: enumOf(ACTIVATION_TYPES),
   activation_limit: Type.Integer({ minimum: 0, description: '0: unlimited.' }),
   activations_used: Type.Integer({ minimum: 0 }),
-  expires_at: orNull(Type.String({ ...Time, description: 'null: never.' })),
+  expires_at: nullable(Type.String({ ...Time, description: 'null: never.' })),
 };
 
-const dataOf = (title: string, properties: TProperties) => exactly({ data: exactly(properties, { title }) });
+const dataOf = (title: string, properties: TProperties) =>
+  strictObject({ data: strictObject(properties, { title }) });
 
 const Activated = dataOf('ActivatedLicense', {
   status: Type.Literal('active'),
@@ -83,7 +92,7 @@ const Activated = dataOf('ActivatedLicense', {
 
 const Validated = dataOf('ValidatedLicense', {
   valid: Type.Boolean({ description: 'The licence is active, and covers `product_id` where that was sent.' }),
-  status: oneOf(STATUSES),
+  status: enumOf(STATUSES),
   ...licenseFields,
   identifier_activated: Type.Boolean({ description: 'True when no identifier was sent.' }),
   product_covered: Type.Optional(Type.Boolean({ description: 'Only where `product_id` was sent.' })),
@@ -102,10 +111,10 @@ const LicenseFile = dataOf('LicenseFile', {
   expires_at: Type.String({ ...Time, description: 'Until then it counts, and the activation is held.' }),
 });
 
-const KeySet = exactly(
+const KeySet = strictObject(
   {
     keys: Type.Array(
-      exactly({
+      strictObject({
         kty: Type.Literal('OKP'),
         crv: Type.Literal('Ed25519'),
         x: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
@@ -120,8 +129,8 @@ const KeySet = exactly(
 
 const Update = Type.Union(
   [
-    exactly({ update_available: Type.Literal(false) }),
-    exactly({
+    strictObject({ update_available: Type.Literal(false) }),
+    strictObject({
       update_available: Type.Literal(true),
       name: Type.String({ description: "The product's." }),
       version: Text,
@@ -152,13 +161,13 @@ const Check = dataOf('DownloadCheck', {
   }),
   message: Text,
   expires_at: TimeOrNull,
-  version: orNull(
+  version: nullable(
     Type.String({ description: 'What was asked for, else what the download gives, else the latest.' }),
   ),
-  entitled_version: orNull(Type.String({ description: 'The latest that this licence may have.' })),
+  entitled_version: nullable(Type.String({ description: 'The latest that this licence may have.' })),
   renew_url: TextOrNull,
   support_url: TextOrNull,
-  latest: orNull(Type.String({ description: "The product's latest version, whoever asks." })),
+  latest: nullable(Type.String({ description: "The product's latest version, whoever asks." })),
   upgrade_url: Type.Optional(
     Type.String({
       description:
@@ -186,14 +195,14 @@ function operation(call: Call, rest: Json): Json {
 }
 
 /** Failures that any call can have. */
-const COMMON: Record<number, CustomerCode> = {
+const COMMON: Record<number, DocumentedCode> = {
   405: 'METHOD_NOT_ALLOWED',
   429: 'RATE_LIMITED',
   500: 'INTERNAL_ERROR',
   503: 'SERVICE_UNAVAILABLE',
 };
 
-type Codes = Record<number, CustomerCode[]>;
+type Codes = Record<number, DocumentedCode[]>;
 
 function failures(components: Components, codes: Codes): Json {
   const own = Object.entries(codes).map(([status, list]) => [
@@ -386,7 +395,7 @@ const contentRange = HEADERS.required('Content-Range', 'Which bytes these are, o
   pattern: '^bytes (?:\\d+-\\d+|\\*)/\\d+$',
 });
 
-const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
+const ofDownload: Record<number, { codes: DocumentedCode[]; texts: string[] }> = {
   400: { codes: ['INVALID_REQUEST'], texts: [KEY_REQUIRED, PRODUCT_ID_REQUIRED] },
   ...Object.fromEntries(
     (
@@ -403,7 +412,7 @@ const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
         ],
         [404, ['DOWNLOAD_NOT_FOUND', 'FILE_NOT_FOUND']],
         ...Object.entries(COMMON).map(([status, code]) => [Number(status), [code]] as const),
-      ] as [number, CustomerCode[]][]
+      ] as [number, DocumentedCode[]][]
     ).map(([status, codes]) => [status, { codes, texts: codes.map((code) => API_TEXTS[code]) }]),
   ),
 };
@@ -580,7 +589,11 @@ export function customerPaths(components: Components): Record<string, Json> {
         {
           parameters: [PRODUCT_ID],
           responses: {
-            200: jsonAnswer(components, 'The version, or that there is none.', exactly({ data: Update })),
+            200: jsonAnswer(
+              components,
+              'The version, or that there is none.',
+              strictObject({ data: Update }),
+            ),
             ...failures(components, { 400: ['INVALID_REQUEST'] }),
           },
         },

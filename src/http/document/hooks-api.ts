@@ -1,5 +1,5 @@
 import { MESSAGE_RESULTS } from '../../orders/inbox';
-import { exactly, Id, oneOf, orNull, TextOrNull } from '../../operations/kit/schemas';
+import { strictObject, Id, enumOf, nullable, TextOrNull } from '../../operations/kit/schemas';
 import { jsonAnswer, manageFailure, manageFailures, textContent } from './answers';
 import type { Components, Json } from './components';
 
@@ -9,14 +9,14 @@ const TAG = "Shops' messages";
 
 export const HOOK_TAGS = [TAG];
 
-const Received = exactly(
+const Received = strictObject(
   {
-    data: exactly(
+    data: strictObject(
       {
-        result: oneOf(MESSAGE_RESULTS),
+        result: enumOf(MESSAGE_RESULTS),
         reason: TextOrNull,
-        order_id: orNull(Id),
-        state: orNull(oneOf(['done', 'waiting', 'failed'])),
+        order_id: nullable(Id),
+        state: nullable(enumOf(['done', 'waiting', 'failed'])),
       },
       { title: 'ReceivedMessage' },
     ),

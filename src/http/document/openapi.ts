@@ -101,8 +101,8 @@ function describe(operation: Operation, operationId: string, tag: string, compon
 }
 
 /** Describes, for a document's reader, whether a session must sign in again. */
-function againOf({ asksAgain, goesOnWith }: Operation): string | undefined {
-  if (!asksAgain && goesOnWith === undefined) return undefined;
+function againOf({ needsRecentSignIn, noRecentSignInWith: goesOnWith }: Operation): string | undefined {
+  if (!needsRecentSignIn && goesOnWith === undefined) return undefined;
   const except = goesOnWith === undefined ? '' : `, except with ${goesOnWith}`;
   return `A session must be of the last hour${except}, else 403 \`SIGN_IN_AGAIN\`.`;
 }

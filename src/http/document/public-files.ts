@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type Router from '@koa/router';
-import type { State } from '../context';
-import { compress, once, serveFile, typeOf } from '../static-file';
+import type { RequestState } from '../context';
+import { compress, memoizeSuccess, serveFile, typeOf } from '../static-file';
 import { buildDocument } from './openapi';
 import { PAGE_FILES } from './page-files';
 
@@ -23,17 +23,17 @@ const PAGE_HEADERS = {
 };
 
 /** Adds `openapi.json`, `docs` and `docs/FILE` to the router. */
-export function mountDocument(router: Router<State>, { version, pageFolder }: DocumentSettings): void {
-  const openapi = once(() => compress('application/json', JSON.stringify(buildDocument(version))));
+export function mountDocument(router: Router<RequestState>, { version, pageFolder }: DocumentSettings): void {
+  const openapi = memoizeSuccess(() => compress('application/json', JSON.stringify(buildDocument(version))));
   router.all('/openapi.json', serveFile(openapi, 'document'));
-  const page = once(() => compress('text/html', pageIn('docs/')));
-  const pageInside = once(() => compress('text/html', pageIn('')));
+  const page = memoizeSuccess(() => compress('text/html', pageIn('docs/')));
+  const pageInside = memoizeSuccess(() => compress('text/html', pageIn('')));
   router.all(
     '/docs',
     serveFile((ctx) => (ctx.path.endsWith('/') ? pageInside() : page()), 'document', PAGE_HEADERS),
   );
   for (const name of PAGE_FILES) {
-    const read = once(async () => compress(typeOf(name), await readFile(join(pageFolder, name))));
+    const read = memoizeSuccess(async () => compress(typeOf(name), await readFile(join(pageFolder, name))));
     router.all(`/docs/${name}`, serveFile(read, 'document'));
   }
 }

@@ -1,11 +1,17 @@
-import { answeredInTime } from '../../process/redis';
+import { withTimeout } from '../../process/redis';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { createStanding } from './away';
-import { countInDatabase, type Asked, type Count, type Outcome, type Taken } from './download-counts';
-import type { Counted } from './memory-counters';
+import { createCircuitBreaker } from './circuit-breaker';
 import {
-  allowance,
+  countInDatabase,
+  type DownloadAttempt,
+  type Count,
+  type DownloadOutcome,
+  type Reservation,
+} from './download-limiter';
+import type { WindowCount } from './memory-counters';
+import {
+  toRateLimitResult,
   BUCKET_NAMES,
   createMemoryLimiter,
   windowOf,
@@ -15,16 +21,16 @@ import {
 } from './rate-limit';
 
 /** The maximum time that a request waits for its count. Its next query to the same database would take as long. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 /** The maximum number of remembered clients over their limit, which are refused without a query. */
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 /** The maximum number of a client's requests that one statement counts. */
-const MOST_TOGETHER = 1_000;
+const MAX_BATCH_SIZE = 1_000;
 
 /** The counts of a bucket. */
 interface BucketCounts {
-  add: (key: string, points: number) => Promise<Counted>;
-  read: (key: string) => Promise<Counted | undefined>;
+  add: (key: string, points: number) => Promise<WindowCount>;
+  read: (key: string) => Promise<WindowCount | undefined>;
 }
 
 /** Counts that all processes share (store/limit-counts.ts). */
@@ -48,14 +54,14 @@ export function createDatabaseLimiter(
   const stores = Object.fromEntries(
     BUCKET_NAMES.map((bucket) => [bucket, shared.open(bucket, () => windowOf(bucket, settings))]),
   ) as Record<Bucket, BucketCounts>;
-  const standing = createStanding(onChange);
+  const standing = createCircuitBreaker(onChange);
   standing.watch(() => stores.api.add(digest('probe'), 1));
   const over = rememberFull();
 
   const orInMemory = async <T>(ask: () => Promise<T>, inMemory: () => Promise<T>): Promise<T> => {
     if (standing.isAway()) return inMemory();
     try {
-      return await answeredInTime(ask(), PATIENCE_MS * timeoutFactor);
+      return await withTimeout(ask(), TIMEOUT_MS * timeoutFactor);
     } catch (error) {
       standing.setAway(error);
       return inMemory();
@@ -66,7 +72,7 @@ export function createDatabaseLimiter(
     BUCKET_NAMES.map((bucket) => [bucket, createLanes(stores[bucket].add)]),
   ) as Record<Bucket, ReturnType<typeof createLanes>>;
 
-  async function count(bucket: Bucket, client: string, points: 0 | 1): Promise<Counted> {
+  async function count(bucket: Bucket, client: string, points: 0 | 1): Promise<WindowCount> {
     const key = digest(client);
     if (points === 1) return lanes[bucket](key);
     return (await stores[bucket].read(key)) ?? { count: 0, endsIn: windowOf(bucket, settings) * 1000 };
@@ -76,12 +82,13 @@ export function createDatabaseLimiter(
     const limit = settings.limits[bucket];
     const name = `${bucket}:${client}`;
     const known = over.find(name, limit);
-    if (known !== undefined) return { ...allowance(known, limit, points), allowed: false, first: false };
+    if (known !== undefined)
+      return { ...toRateLimitResult(known, limit, points), allowed: false, first: false };
     return orInMemory(
       async () => {
         const counted = await count(bucket, client, points);
         if (counted.count > limit) over.add(name, counted);
-        return allowance(counted, limit, points);
+        return toRateLimitResult(counted, limit, points);
       },
       () => memory(bucket, client, points),
     );
@@ -91,7 +98,7 @@ export function createDatabaseLimiter(
     () => ({ limit: settings.limits.download, window: settings.window }),
     (asked, names, change) => changeStored(shared, asked, names, change),
   );
-  async function take(asked: Asked): Promise<Taken> {
+  async function take(asked: DownloadAttempt): Promise<Reservation> {
     for (const full of REMEMBERED) {
       const known = over.find(nameOf(asked, full), settings.limits.download);
       if (known !== undefined) return { full, endsIn: known.endsIn, first: false };
@@ -104,12 +111,12 @@ export function createDatabaseLimiter(
   }
   return Object.assign(limiter, {
     downloads: {
-      take: (asked: Asked) =>
+      take: (asked: DownloadAttempt) =>
         orInMemory(
           () => take(asked),
           () => memory.downloads.take(asked),
         ),
-      settle: (asked: Asked, outcome: Outcome) =>
+      settle: (asked: DownloadAttempt, outcome: DownloadOutcome) =>
         orInMemory(
           () => inDatabase.settle(asked, outcome),
           () => memory.downloads.settle(asked, outcome),
@@ -126,7 +133,7 @@ const UNKNOWN: Bucket = 'download';
 /** Full counts of downloads, which reopen only at the end of their window. */
 const REMEMBERED = ['unknown', 'refused'] as const;
 
-function nameOf({ client, key = '' }: Asked, full: (typeof REMEMBERED)[number]): string {
+function nameOf({ client, key = '' }: DownloadAttempt, full: (typeof REMEMBERED)[number]): string {
   return full === 'unknown' ? `${UNKNOWN}:${client}` : `refused:${key}:${client}`;
 }
 
@@ -140,7 +147,7 @@ function digest(who: string): string {
 /** Runs a step on the stored counts of an address and of a key at this address. */
 function changeStored<T>(
   shared: SharedCounts,
-  { client, key = '' }: Asked,
+  { client, key = '' }: DownloadAttempt,
   names: string[],
   change: (count: Count) => T,
 ): Promise<T> {
@@ -155,16 +162,16 @@ function changeStored<T>(
 }
 
 /** Returns a counter that collects a client's requests while a statement runs. The next one counts them in order. */
-function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<Counted> {
+function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<WindowCount> {
   interface Waiting {
-    resolve: (counted: Counted) => void;
+    resolve: (counted: WindowCount) => void;
     reject: (error: unknown) => void;
   }
   const lanes = new Map<string, Waiting[]>();
 
   async function run(key: string): Promise<void> {
     for (const lane = lanes.get(key) ?? []; lane.length > 0;) {
-      const together = lane.splice(0, MOST_TOGETHER);
+      const together = lane.splice(0, MAX_BATCH_SIZE);
       try {
         const { count, endsIn } = await addPoints(key, together.length);
         together.forEach(({ resolve }, i) => resolve({ count: count - together.length + 1 + i, endsIn }));
@@ -188,15 +195,15 @@ function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<C
 
 /** Remembers the clients over their limit until their window ends. */
 function rememberFull() {
-  const full = new LRUCache<string, number>({ max: MOST_REMEMBERED });
+  const full = new LRUCache<string, number>({ max: MAX_REMEMBERED });
   return {
-    find(name: string, limit: number): Counted | undefined {
+    find(name: string, limit: number): WindowCount | undefined {
       const count = full.get(name);
       // Ask again if the limit was raised in the meantime.
       if (count === undefined || count <= limit) return undefined;
       return { count, endsIn: full.getRemainingTTL(name) };
     },
-    add(name: string, { count, endsIn }: Counted): void {
+    add(name: string, { count, endsIn }: WindowCount): void {
       // Skip a window that has ended, because an entry with a `ttl` of 0 never expires.
       if (endsIn > 0) full.set(name, count, { ttl: endsIn });
     },

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { foldedDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
-import type { Asked, Outcome } from './download-counts';
-import type { Allowance, Limiter } from './rate-limit';
+import type { DownloadAttempt, DownloadOutcome } from './download-limiter';
+import type { RateLimitResult, Limiter } from './rate-limit';
 import { readDownload } from '../requests';
-import { createTurns, turnInTime } from './turns';
+import { createKeyedSemaphore, permitInTime } from './keyed-semaphore';
 
 /** The share of a limit that one process may have in doubt: a quarter, so that other processes have room too. */
 const SHARE_IN_DOUBT = 4;
 /** The maximum number of an address's requests that wait for a turn. */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 /** The pause between attempts while requests in doubt fill the limit, and the part of the deadline for attempts. */
 const ASK_AGAIN_MS = 10;
 const SHARE_OF_DEADLINE = 1 / 2;
@@ -20,21 +20,23 @@ const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQU
 /** The codes of the service's own faults, which prove nothing about the client. */
 const FAULTS: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
 
-type Refuse = (ctx: Context, allowance: Allowance) => void;
+type Refuse = (ctx: Context, allowance: RateLimitResult) => void;
 
 /**
  * Returns middleware that counts downloads and checks by outcome: guesses by address, others by key and address
  * (docs/api-errors.md, "Limits").
  */
 export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Refuse) {
-  const takeTurn = createTurns(MOST_WAITING, () => Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)));
+  const takeTurn = createKeyedSemaphore(MAX_WAITING, () =>
+    Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)),
+  );
   return async (ctx: Context, work: () => Promise<void>): Promise<void> => {
     const { limitKey: client } = ctx.state.client;
-    const endTurn = await turnInTime(ctx, takeTurn(client));
+    const endTurn = await permitInTime(ctx, takeTurn(client));
     if (endTurn === undefined) return refuse(ctx, { allowed: false, retryAfter: 1, first: false });
     let settling: Promise<unknown> | undefined;
     try {
-      const asked: Asked = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
+      const asked: DownloadAttempt = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
       const end = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
       let taken = await downloads.take(asked);
       // Requests in doubt are decided within ms, unless the database hangs.
@@ -48,7 +50,7 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
           retryAfter: Math.max(1, Math.ceil(taken.endsIn / 1000)),
           first: taken.first,
         });
-      let outcome: Outcome = { is: 'open' };
+      let outcome: DownloadOutcome = { is: 'open' };
       try {
         await work();
         outcome = outcomeOf(ctx);
@@ -72,7 +74,7 @@ function keyOf(ctx: Context): string | undefined {
   return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest);
 }
 
-function outcomeOf({ state: { code, granted, keyIsKnown = false } }: Context): Outcome {
+function outcomeOf({ state: { code, granted, keyIsKnown = false } }: Context): DownloadOutcome {
   if (code !== undefined) {
     if (FAULTS.has(code)) return { is: 'open' };
     return { is: GUESSES.has(code) && !keyIsKnown ? 'unknown' : 'refused' };

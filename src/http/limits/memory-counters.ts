@@ -1,13 +1,13 @@
 /** Fixed-window rate limiting in this process's memory. A window begins with the client's first request. */
 
-export interface Counted {
+export interface WindowCount {
   count: number;
   /** the milliseconds until the window ends */
   endsIn: number;
 }
 
 /** The maximum of counters. 1,000,000 take 63 MB, and 510 MB with rate-limiter-flexible, which has no maximum. */
-const MOST_COUNTERS = 200_000;
+const MAX_COUNTERS = 200_000;
 
 /**
  * Counts clients in windows of `window` ms. When full, drops the oldest hundredth of the windows, and counts new
@@ -16,8 +16,8 @@ const MOST_COUNTERS = 200_000;
  */
 export function createMemoryCounters(
   window: number,
-  most = MOST_COUNTERS,
-): (client: string, points?: -1 | 0 | 1) => Counted {
+  most = MAX_COUNTERS,
+): (client: string, points?: -1 | 0 | 1) => WindowCount {
   /** The windows by client. All have the same length, so insertion order is the order in which they end. */
   const counters = new Map<string, { count: number; endsAt: number }>();
   let crowdedUntil = 0;

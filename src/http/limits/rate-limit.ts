@@ -1,18 +1,18 @@
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js';
-import { createMemoryCounters, type Counted } from './memory-counters';
-import { batchScripts } from './batched-scripts';
+import { createMemoryCounters, type WindowCount } from './memory-counters';
+import { batchScripts } from './redis-script-batcher';
 import {
   countInMemory,
   countInRedis,
-  type Asked,
-  type DownloadCounts,
-  type Outcome,
-} from './download-counts';
+  type DownloadAttempt,
+  type DownloadLimiter,
+  type DownloadOutcome,
+} from './download-limiter';
 import type { RedisConnection } from './redis';
 
 /**
  * The name of a rate limit. Activate, deactivate, validate and updates share `api`. `download` counts unknown keys
- * (download-counts.ts) and the requests of customers' pages with a key or link. The operator's API counts callers by
+ * (download-limiter.ts) and the requests of customers' pages with a key or link. The operator's API counts callers by
  * `callerKey` (manage), and refused credentials by network (manage_failures). Receivers of shops' messages count by
  * name (hooks), and wrong signatures by network (hook_failures). Public pages and customers' pages count by network
  * (pages), the latter also by session (my_sessions).
@@ -51,9 +51,9 @@ export function windowOf(bucket: Bucket, { window }: Readonly<RateLimits>): numb
 }
 
 /** The maximum number of clients whose failures are counted in memory. */
-const MOST_FAILING = 20_000;
+const MAX_FAILING = 20_000;
 /** The maximum number of networks whose page views are counted in memory. */
-const MOST_VISITORS = 20_000;
+const MAX_VISITORS = 20_000;
 
 export interface RateLimits {
   /** the maximum of requests in each window */
@@ -62,7 +62,7 @@ export interface RateLimits {
   window: number;
 }
 
-export interface Allowance {
+export interface RateLimitResult {
   allowed: boolean;
   /** the seconds until the window ends */
   retryAfter: number;
@@ -72,9 +72,9 @@ export interface Allowance {
 
 /** Counts a request; with 0 `points`, only reports whether one more is allowed. Never fails, never waits long. */
 export interface Limiter {
-  (bucket: Bucket, client: string, points?: 0 | 1): Promise<Allowance>;
+  (bucket: Bucket, client: string, points?: 0 | 1): Promise<RateLimitResult>;
   /** the limits of downloads, which never fail and never wait long either */
-  downloads: DownloadCounts;
+  downloads: DownloadLimiter;
   /** the maximum of unknown keys of an address, and of refusals of a key there, in a window */
   downloadLimit: () => number;
 }
@@ -86,8 +86,8 @@ export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
   const counters = {
     customers: createMemoryCounters(window * 1000),
     minute: createMemoryCounters(MINUTE * 1000),
-    failures: createMemoryCounters(MINUTE * 1000, MOST_FAILING),
-    pages: createMemoryCounters(MINUTE * 1000, MOST_VISITORS),
+    failures: createMemoryCounters(MINUTE * 1000, MAX_FAILING),
+    pages: createMemoryCounters(MINUTE * 1000, MAX_VISITORS),
     keys: createMemoryCounters(window * 1000),
   };
   const countOf = (bucket: Bucket, client: string, points: 0 | 1) => {
@@ -100,7 +100,7 @@ export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
     return counters[BUCKETS[bucket]](`${bucket}:${client}`, points);
   };
   const limiter = (bucket: Bucket, client: string, points: 0 | 1 = 1) =>
-    Promise.resolve(allowance(countOf(bucket, client, points), settings.limits[bucket], points));
+    Promise.resolve(toRateLimitResult(countOf(bucket, client, points), settings.limits[bucket], points));
   const unknown = (client: string, points: 0 | 1) => countOf('download', client, points);
   const ofKeys: typeof counters.keys = (name, points) => counters.keys(name, points);
   return Object.assign(limiter, {
@@ -150,7 +150,11 @@ export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisC
     return orInMemory(
       bucket === 'download' ? client : `${limiters[bucket].keyPrefix}:${client}`,
       async () =>
-        allowance(await count(limiters[bucket], nameOf(bucket, client), points), limits[bucket], points),
+        toRateLimitResult(
+          await count(limiters[bucket], nameOf(bucket, client), points),
+          limits[bucket],
+          points,
+        ),
       () => memory(bucket, client, points),
     );
   };
@@ -161,13 +165,13 @@ export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisC
   );
   return Object.assign(limiter, {
     downloads: {
-      take: (asked: Asked) =>
+      take: (asked: DownloadAttempt) =>
         orInMemory(
           asked.client,
           () => inRedis.take(asked),
           () => memory.downloads.take(asked),
         ),
-      settle: (asked: Asked, outcome: Outcome) =>
+      settle: (asked: DownloadAttempt, outcome: DownloadOutcome) =>
         orInMemory(
           asked.client,
           () => inRedis.settle(asked, outcome),
@@ -184,12 +188,16 @@ function nameOf(bucket: Bucket, client: string): string {
 }
 
 /** Counts by penalty(), which unlike consume() returns a count above the limit. @throws Redis's or a time-out error */
-async function count(limiter: RateLimiterRedis, client: string, points = 1): Promise<Counted> {
+async function count(limiter: RateLimiterRedis, client: string, points = 1): Promise<WindowCount> {
   const { consumedPoints, msBeforeNext } = await limiter.penalty(client, points);
   return { count: consumedPoints, endsIn: msBeforeNext };
 }
 
-export function allowance({ count, endsIn }: Counted, limit: number, points: 0 | 1): Allowance {
+export function toRateLimitResult(
+  { count, endsIn }: WindowCount,
+  limit: number,
+  points: 0 | 1,
+): RateLimitResult {
   return {
     allowed: count - points < limit,
     retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),

@@ -1,23 +1,23 @@
 import type { Cluster, Redis } from 'ioredis';
 import { openRedis } from '../../process/redis';
-import { createStanding, type Standing } from './away';
+import { createCircuitBreaker, type CircuitBreaker } from './circuit-breaker';
 
 /** A connection to Redis with a circuit breaker. Redis may be away at any time: check isAway() and have a fallback. */
-export interface RedisConnection extends Standing {
+export interface RedisConnection extends CircuitBreaker {
   client: Redis | Cluster;
-  /** Resolves when Redis is ready, is known to be away, or START_PATIENCE_MS has passed. */
+  /** Resolves when Redis is ready, is known to be away, or START_TIMEOUT_MS has passed. */
   started: Promise<void>;
   /** the maximum milliseconds that one request waits for Redis, even when Redis hangs */
-  patience: number;
+  timeoutMs: number;
   close(): void;
 }
 
-const PATIENCE_MS = 150;
+const TIMEOUT_MS = 150;
 /** The milliseconds of silence after which a connection is replaced. */
 const SOCKET_TIMEOUT_MS = 400;
 const CONNECT_TIMEOUT_MS = 400;
 /** The maximum time that the service's start waits for Redis, so that the first requests find it connected. */
-const START_PATIENCE_MS = 1_000;
+const START_TIMEOUT_MS = 1_000;
 
 /** Connects to one server or to a cluster's nodes. `onChange` is called when Redis goes away and when it returns. */
 export function connectRedis(
@@ -26,18 +26,18 @@ export function connectRedis(
   timeoutFactor = 1,
 ): RedisConnection {
   const client = openClient(urls, timeoutFactor);
-  const standing = createStanding(onChange);
+  const standing = createCircuitBreaker(onChange);
 
   client.on('error', (error) => standing.setAway(error));
   const started = new Promise<void>((resolve) => {
     client.once('ready', resolve).once('error', () => resolve());
-    setTimeout(resolve, START_PATIENCE_MS * timeoutFactor).unref();
+    setTimeout(resolve, START_TIMEOUT_MS * timeoutFactor).unref();
   });
   return {
     client,
     started,
     ...standing,
-    patience: PATIENCE_MS * timeoutFactor,
+    timeoutMs: TIMEOUT_MS * timeoutFactor,
     close() {
       standing.stop();
       client.disconnect();

@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ManageError, toFailure, type Failure } from '../../operations/kit/failures';
+import { OperationError, toErrorResponse, type ErrorResponse } from '../../operations/kit/failures';
 import type { Operation } from '../../operations/kit/operation';
-import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';
+import {
+  perform,
+  requirePermission,
+  type OperationInput,
+  type OperationRequest,
+} from '../../operations/kit/perform';
 import type { Upload, UploadRules } from '../../operations/kit/upload';
 import { requestOf } from '../api/endpoint';
 import { formState, toFormFailure, type FormState } from './form-state';
-import type { Answer, OperatorCall, PageCall } from './page';
+import type { PageResponse, OperatorCall, PageCall } from './page';
 
 export type { BodyOf, DataOf } from '../../operations/kit/operation';
 
@@ -28,7 +33,7 @@ interface Wanted<Body> {
 /**
  * Performs an operation (idempotency): once for each form shown, so that a double click or a reload changes nothing.
  * @returns the `data` of its answer
- * @throws ManageError, and errors of the domain
+ * @throws OperationError, and errors of the domain
  */
 export async function act<Query, Body, Data>(
   call: OperatorCall,
@@ -47,15 +52,15 @@ export async function actWithStatus<Query, Body, Data>(
   { path = {}, query = new URLSearchParams(), body, received, amend = (fields) => fields }: Wanted<Body> = {},
 ): Promise<{ status: number; data: Data }> {
   const { ctx, caller } = call;
-  requireRight(caller, operation, call.at);
+  requirePermission(caller, operation, call.at);
   const once = onceOf(sent, call.query);
-  const given: Given = { query: {}, body: {} };
-  let refused: Failure | undefined;
+  const given: OperationInput = { query: {}, body: {} };
+  let refused: ErrorResponse | undefined;
   const fields = Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined));
   const name = `${operation.method.toUpperCase()} ${operation.path}`;
   const address = JSON.stringify([name, path, String(query)]);
   const { receive, ...about } = requestOf(ctx);
-  const request: Request = {
+  const request: OperationRequest = {
     ...about,
     caller,
     path: Object.fromEntries(Object.entries(path).map(([part, value]) => [part, String(value)])),
@@ -72,7 +77,7 @@ export async function actWithStatus<Query, Body, Data>(
         ? undefined
         : { key: `pages ${once} ${name}`, address },
     checkAgain: () => Promise.resolve(),
-    onRefused: (failure: Failure) => void (refused = failure),
+    onRefused: (failure: ErrorResponse) => void (refused = failure),
   };
   const work = () => perform(operation, request, given, call);
   const { status, body: answer } = await afterTheFirst(work).finally(() => {
@@ -82,8 +87,8 @@ export async function actWithStatus<Query, Body, Data>(
   });
   if (refused !== undefined) throw new RefusedError(refused);
   if (answer !== undefined && 'error' in answer) {
-    const { code, message, field } = (answer as { error: Failure['error'] }).error;
-    throw new ManageError(code, message, { field });
+    const { code, message, field } = (answer as { error: ErrorResponse['error'] }).error;
+    throw new OperationError(code, message, { field });
   }
   return { status, data: (answer as { data: Data } | undefined)?.data as Data };
 }
@@ -98,25 +103,25 @@ async function afterTheFirst<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (!isUnderWay(toFailure(error, {})) || performance.now() > end) throw error;
+      if (!isUnderWay(toErrorResponse(error, {})) || performance.now() > end) throw error;
     }
 }
 
 /** Reports whether a form was refused only because an earlier submission is still in progress. */
-function isUnderWay(refused: Failure | undefined): boolean {
+function isUnderWay(refused: ErrorResponse | undefined): boolean {
   return refused?.error.code === 'CONFLICT' && refused.retryAfter !== undefined;
 }
 
 /** A failure that was already converted to a refusal. */
 class RefusedError extends Error {
-  constructor(readonly failure: Failure) {
+  constructor(readonly failure: ErrorResponse) {
     super(failure.error.message);
   }
 }
 
 /** Returns the refusal that an error represents; undefined if it is a fault. */
-export function refusalOf(error: unknown, sent: URLSearchParams): Failure | undefined {
-  return error instanceof RefusedError ? error.failure : toFailure(error, Object.fromEntries(sent));
+export function refusalOf(error: unknown, sent: URLSearchParams): ErrorResponse | undefined {
+  return error instanceof RefusedError ? error.failure : toErrorResponse(error, Object.fromEntries(sent));
 }
 
 /**
@@ -126,10 +131,10 @@ export function refusalOf(error: unknown, sent: URLSearchParams): Failure | unde
 export async function attempt(
   { view: { t }, query }: PageCall,
   sent: URLSearchParams,
-  work: () => Promise<Answer>,
-  show: (form: FormState) => Promise<Answer> | Answer,
-  explain: (refused: Failure) => string | undefined = () => undefined,
-): Promise<Answer> {
+  work: () => Promise<PageResponse>,
+  show: (form: FormState) => Promise<PageResponse> | PageResponse,
+  explain: (refused: ErrorResponse) => string | undefined = () => undefined,
+): Promise<PageResponse> {
   try {
     return await work();
   } catch (error) {
@@ -155,11 +160,11 @@ function onceOf(sent: URLSearchParams, query: URLSearchParams): string | undefin
  * Runs the work of a form that deletes. A second submission finds nothing to delete, and leads to the same page.
  * @param to the path of that page
  */
-export async function unlessGone(to: string, work: () => Promise<Answer>): Promise<Answer> {
+export async function unlessGone(to: string, work: () => Promise<PageResponse>): Promise<PageResponse> {
   try {
     return await work();
   } catch (error) {
-    if (toFailure(error, {})?.status !== 404) throw error;
+    if (toErrorResponse(error, {})?.status !== 404) throw error;
     return { to };
   }
 }

@@ -1,32 +1,32 @@
-import { ManageError } from '../../operations/kit/failures';
+import { OperationError } from '../../operations/kit/failures';
 import type { Context, Middleware } from '../context';
 import { isCoded } from '../../base/errors';
-import { inTime } from '../faults';
+import { withDeadline } from '../faults';
 import { isSameOrigin } from '../same-origin';
-import type { TakeTurn } from '../limits/turns';
+import type { AcquirePermit } from '../limits/keyed-semaphore';
 import { refusalOf } from './act';
 import { callOf, pathBelow } from './call';
-import { ErrorPage, troubleOf } from './error-page';
+import { ErrorPage, errorPageProps } from './error-page';
 import { setPageHeaders } from './headers';
-import { countView, noTurn, refuseView, turnOfSession } from './limits';
-import type { Answer, PageCall, PagesDependencies, Route } from './page';
-import { FORM_LIMIT, noForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
+import { limitPageViews, noPermit, sendTooManyRequests, acquireSessionPermit } from './limits';
+import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
+import { FORM_LIMIT, emptyForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
 import { send } from './send';
 
 /** The steps of a request for a page, and the answer when one of them refuses. */
 
 /** The step-up authentication of an operator's form: a sign-in within the last hour. */
 export interface Confirm<Call extends PageCall> {
-  recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | Answer>;
+  recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | PageResponse>;
   /** returns the form again, together with a sign-in */
-  ask: (sent: URLSearchParams) => Answer;
+  ask: (sent: URLSearchParams) => PageResponse;
 }
 
 /** Returns the handler of a route: it identifies the visitor and applies the limits before it reads the form. */
 export function answerPage<Call extends PageCall>(
   route: Route<Call>,
-  enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
-  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: TakeTurn },
+  enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
+  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: AcquirePermit },
   /** only for operators' pages */
   confirm: Confirm<Call> | undefined,
 ): Middleware {
@@ -36,16 +36,16 @@ export function answerPage<Call extends PageCall>(
     setPageHeaders(ctx);
     const isCustomer = /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
     const isPost = ctx.method === 'POST';
-    let endTurn = noTurn;
+    let endTurn = noPermit;
     let call: PageCall;
     try {
       // Count before building any part of a page, because a refusal must cost far less than a page.
-      if (confirm === undefined) await countView(ctx, dependencies.limiter);
-      if (isCustomer) endTurn = await turnOfSession(ctx, dependencies.limiter, takeTurn);
+      if (confirm === undefined) await limitPageViews(ctx, dependencies.limiter);
+      if (isCustomer) endTurn = await acquireSessionPermit(ctx, dependencies.limiter, takeTurn);
       call = callOf(ctx, dependencies);
     } catch (error) {
       endTurn();
-      refuseView(ctx, error);
+      sendTooManyRequests(ctx, error);
       return;
     }
     let sent: URLSearchParams | undefined;
@@ -53,15 +53,17 @@ export function answerPage<Call extends PageCall>(
       const handle = isPost ? route.post : route.get;
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
-      if (isPost && !route.checksOrigin && !isSameOrigin(ctx))
-        throw new ManageError('FORBIDDEN', 'Another origin.');
+      if (isPost && !route.handlesCsrfItself && !isSameOrigin(ctx))
+        throw new OperationError('FORBIDDEN', 'Another origin.');
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
         await send(call, entered);
         return;
       }
       const form =
-        isPost && !route.upload ? await readForm(ctx, confirm ? OPERATOR_FORM_LIMIT : FORM_LIMIT) : noForm();
+        isPost && !route.upload
+          ? await readForm(ctx, confirm ? OPERATOR_FORM_LIMIT : FORM_LIMIT)
+          : emptyForm();
       sent = form;
       const confirmed = isPost && confirm ? await confirm.recent(entered, route, form) : entered;
       if (!('ctx' in confirmed)) {
@@ -69,11 +71,11 @@ export function answerPage<Call extends PageCall>(
         return;
       }
       const work = Promise.resolve(handle(confirmed, form));
-      const answer = await (route.hasDeadline === false || route.upload ? work : inTime(ctx, work));
+      const answer = await (route.hasDeadline === false || route.upload ? work : withDeadline(ctx, work));
       if ('csv' in answer) {
         // Keep the turn, because the rows are read while the file is sent.
         ctx.res.once('close', endTurn);
-        endTurn = noTurn;
+        endTurn = noPermit;
       }
       await send(confirmed, answer);
     } catch (error) {
@@ -104,15 +106,15 @@ async function refuse<Call extends PageCall>(
   const { ctx } = call;
   if (isCoded(error, 'CLIENT_GONE')) throw error;
   if (isCoded(error, 'OVER_LIMIT')) {
-    refuseView(ctx, error);
+    sendTooManyRequests(ctx, error);
     return;
   }
-  const failure = refusalOf(error, sent ?? noForm());
-  const trouble = troubleOf(failure, error);
+  const failure = refusalOf(error, sent ?? emptyForm());
+  const trouble = errorPageProps(failure, error);
   if (failure === undefined) ctx.state.fault = error;
   ctx.state.code = trouble.code;
   if (confirm && failure?.error.code === 'SIGN_IN_AGAIN') {
-    await send(call, confirm.ask(sent ?? noForm()));
+    await send(call, confirm.ask(sent ?? emptyForm()));
     return;
   }
   if (failure?.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));
@@ -128,7 +130,7 @@ async function refuse<Call extends PageCall>(
 /** Reads a form that the operator can send again, because the database cannot identify the operator now. */
 async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
   try {
-    await countView(call.ctx, call.limiter);
+    await limitPageViews(call.ctx, call.limiter);
     return await readForm(call.ctx, FORM_LIMIT);
   } catch (error) {
     if (isCoded(error, 'CLIENT_GONE')) throw error;
@@ -136,8 +138,8 @@ async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
   }
 }
 
-function notFoundOrMethod(ctx: Context, route: Route<never>): ManageError {
+function notFoundOrMethod(ctx: Context, route: Route<never>): OperationError {
   const allowed = [...(route.get ? ['GET', 'HEAD'] : []), ...(route.post ? ['POST'] : [])];
   ctx.set('Allow', allowed.join(', '));
-  return new ManageError('METHOD_NOT_ALLOWED', '');
+  return new OperationError('METHOD_NOT_ALLOWED', '');
 }

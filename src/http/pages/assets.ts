@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Router from '@koa/router';
-import type { State } from '../context';
+import type { RequestState } from '../context';
 import { etagOf, serveFile, typeOf, type StaticFile } from '../static-file';
 
 /** Serves the style and script of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs). */
 
-export type AssetName = 'licensing.css' | 'licensing.js';
+import type { AssetName } from './view';
 
 /** Returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css`. */
 export type AssetAddress = (name: AssetName) => string;
@@ -21,7 +21,7 @@ const HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
  * @param folder `dist/pages`
  * @throws Error if the folder was not built
  */
-export function mountAssets(router: Router<State>, folder: string): AssetAddress {
+export function mountAssets(router: Router<RequestState>, folder: string): AssetAddress {
   const names = readManifest(folder);
   const files = new Map(
     Object.entries(names).map(([name, served]) => [served, readAsset(folder, name)] as const),

@@ -7,7 +7,7 @@ import {
 } from '../../texts/customers/languages';
 import { OPERATOR_LANGUAGES } from '../../texts/operators/languages';
 import type { Texts } from '../../texts/operators/texts';
-import { THEMES, type Said, type Theme } from './view';
+import { THEMES, type FlashMessage, type Theme } from './view';
 
 /** Cookies besides the session: theme, language, flash message, and the page to open after signing in. */
 
@@ -16,7 +16,7 @@ const LANGUAGE = 'licensing_language';
 const SAID = 'licensing_said';
 const NEXT = 'licensing_next';
 const YEAR_MS = 365 * DAY_MS;
-const LONGEST_SAID = 2_000;
+const MAX_FLASH_LENGTH = 2_000;
 
 export function themeOf(ctx: Context): Theme {
   const chosen = ctx.cookies.get(THEME);
@@ -39,7 +39,7 @@ export function askedLanguageOf(ctx: Context, isCustomer: boolean): CustomerLang
 }
 
 /** Keeps the choices of the footer. @param base the path of all pages */
-export function keepChoices(ctx: Context, sent: URLSearchParams, base: string): void {
+export function savePreferences(ctx: Context, sent: URLSearchParams, base: string): void {
   const options = {
     path: base,
     maxAge: YEAR_MS,
@@ -54,24 +54,24 @@ export function keepChoices(ctx: Context, sent: URLSearchParams, base: string): 
 }
 
 /** Keeps a flash message for the next page. */
-export function keepSaid(ctx: Context, { code, values, remarks = [] }: Said, base: string): void {
+export function setFlash(ctx: Context, { code, values, remarks = [] }: FlashMessage, base: string): void {
   const cut = (texts: string[]) => texts.map((value) => value.slice(0, 200));
   // Drop remarks that do not fit, because the browser would refuse a cookie that is too long.
   const asText = (kept: string[][]) =>
     Buffer.from(JSON.stringify([code, ...cut(values), ...kept.map(cut)])).toString('base64url');
   const fitting = [...remarks];
-  while (fitting.length > 0 && asText(fitting).length > LONGEST_SAID) fitting.pop();
+  while (fitting.length > 0 && asText(fitting).length > MAX_FLASH_LENGTH) fitting.pop();
   const text = asText(fitting);
   ctx.cookies.set(SAID, text, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
 }
 
 /** Returns the flash message of the previous action, and deletes it. */
-export function takeSaid(ctx: Context, { said, kit }: Texts, base: string): Said | undefined {
+export function takeFlash(ctx: Context, { said, kit }: Texts, base: string): FlashMessage | undefined {
   const text = ctx.cookies.get(SAID);
   // Ignore an empty cookie, which nginx passes on if the browser sent none.
   if (!text) return undefined;
   ctx.cookies.set(SAID, null, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
-  if (text.length > LONGEST_SAID) return undefined;
+  if (text.length > MAX_FLASH_LENGTH) return undefined;
   try {
     const [code, ...rest] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
     const areTexts = (list: unknown[]): list is string[] => list.every((one) => typeof one === 'string');
@@ -79,7 +79,7 @@ export function takeSaid(ctx: Context, { said, kit }: Texts, base: string): Said
     const values = rest.filter((one) => !Array.isArray(one));
     const isOurs = typeof code === 'string' && (Object.hasOwn(said, code) || Object.hasOwn(kit.said, code));
     return isOurs && areTexts(values) && remarks.every(areTexts)
-      ? { code: code as Said['code'], values, remarks }
+      ? { code: code as FlashMessage['code'], values, remarks }
       : undefined;
   } catch {
     return undefined;
@@ -90,17 +90,17 @@ export function takeSaid(ctx: Context, { said, kit }: Texts, base: string): Said
 const NEXT_MS = 15 * 60 * 1000;
 
 /** Keeps the page that requires a sign-in, for a one-time link that opens in this browser. @param next '/' for none */
-export function keepNext(ctx: Context, next: string, base: string): void {
+export function saveReturnPath(ctx: Context, next: string, base: string): void {
   const options = { path: base, sameSite: 'strict', httpOnly: true, overwrite: true } as const;
   if (next !== '/') ctx.cookies.set(NEXT, encodeURIComponent(next), { ...options, maxAge: NEXT_MS });
   else if (ctx.cookies.get(NEXT)) ctx.cookies.set(NEXT, null, options);
 }
 
 /** Returns the kept page as the browser sent it, so check it, and deletes the cookie. */
-export function takeNext(ctx: Context, base: string): string {
+export function takeReturnPath(ctx: Context, base: string): string {
   const kept = ctx.cookies.get(NEXT);
   if (!kept) return '/';
-  keepNext(ctx, '/', base);
+  saveReturnPath(ctx, '/', base);
   try {
     return decodeURIComponent(kept);
   } catch {

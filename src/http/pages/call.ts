@@ -1,4 +1,4 @@
-import { pictureMark } from '../../packages/pictures';
+import { pictureFingerprint } from '../../packages/pictures';
 import type { Context } from '../context';
 import { pagesBase } from '../prefix';
 import { languageOf, themeOf } from './browser-choices';
@@ -37,7 +37,7 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
     },
     shopName: settings.shopName,
     // Give each picture its own address, because browsers cache a picture for an hour.
-    logo: settings.shopLogo && to('/my/logo', { v: pictureMark(settings.shopLogo) }),
+    logo: settings.shopLogo && to('/my/logo', { v: pictureFingerprint(settings.shopLogo) }),
     said: undefined,
   };
   return {

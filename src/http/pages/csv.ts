@@ -1,4 +1,9 @@
-/** Writes tables as CSV (RFC 4180), in UTF-8 with the byte order mark that Excel needs. */
+import type { Texts } from '../../texts/operators/texts';
+
+/**
+ * Writes tables as CSV (RFC 4180) for people: in UTF-8 with the byte order mark that Excel needs, with the separator that
+ * Excel expects in the page's language, and headings in that language. The API has the stable names.
+ */
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -10,9 +15,15 @@ export type Cell = string | number | boolean | null | undefined;
 const FORMULA =
   /(^|[;\t\r\n\v\f\u0085\u2028\u2029])([\s"\p{Default_Ignorable_Code_Point}]*)(?=[=+\-@＝＋－＠])/gu;
 
+/** The fields that have a heading in each language. */
+export type CsvField = keyof Texts['csv']['headings'];
+
+/** A row's cells by field. The compiler refuses a field without a heading. */
+type Cells<Fields> = { [Name in keyof Fields]: Name extends CsvField ? Cell : never };
+
 /** Writes a line. Texts are quoted, and formulas get an apostrophe, because customers type some of the texts. */
-export function csvLine(cells: Cell[]): string {
-  return `${cells.map((cell) => (typeof cell === 'string' ? quoted(cell) : String(cell ?? ''))).join(',')}\r\n`;
+export function csvLine(cells: Cell[], separator: string): string {
+  return `${cells.map((cell) => (typeof cell === 'string' ? quoted(cell) : String(cell ?? ''))).join(separator)}\r\n`;
 }
 
 function quoted(text: string): string {
@@ -26,10 +37,10 @@ function quoted(text: string): string {
  * @param load reads the page after a cursor; undefined for the first page
  * @param names the field names; by default those of the first row, so that a list without rows is an empty file
  */
-export async function* csvRows<Item>(
+export async function* csvRows<Item, Fields extends Cells<Fields>>(
   load: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
-  toFields: (item: Item) => Record<string, Cell>,
-  names?: string[],
+  toFields: (item: Item) => Fields,
+  names?: CsvField[],
 ): AsyncIterable<Cell[]> {
   let after: string | undefined;
   let isFirst = true;
@@ -42,16 +53,16 @@ export async function* csvRows<Item>(
     for (const fields of items.map(toFields)) {
       if (isFirst) yield Object.keys(fields);
       isFirst = false;
-      yield Object.values(fields);
+      yield Object.values<Cell>(fields);
     }
     after = next ?? undefined;
   } while (after !== undefined);
 }
 
 /** Yields the rows of a list that is already loaded. */
-export function csvOf<Item>(
+export function csvOf<Item, Fields extends Cells<Fields>>(
   items: Item[],
-  toFields: (item: Item) => Record<string, Cell>,
+  toFields: (item: Item) => Fields,
 ): AsyncIterable<Cell[]> {
   return csvRows(() => Promise.resolve({ items, next: null }), toFields);
 }
@@ -64,7 +75,16 @@ export function csvNameOf(title: string): string {
   return `${plain.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}.csv`;
 }
 
-export async function* csvFile(rows: AsyncIterable<Cell[]>): AsyncIterable<string> {
+/** Yields the lines of a file. The first row has names of fields. */
+export async function* csvFile(
+  rows: AsyncIterable<Cell[]>,
+  { separator, headings }: Texts['csv'],
+): AsyncIterable<string> {
   yield '\uFEFF';
-  for await (const row of rows) yield csvLine(row);
+  let isFirst = true;
+  for await (const row of rows) {
+    const cells = isFirst ? row.map((name) => headings[name as CsvField] ?? name) : row;
+    yield csvLine(cells, separator);
+    isFirst = false;
+  }
 }

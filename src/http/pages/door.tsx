@@ -2,9 +2,9 @@ import { getDomain } from 'tldts';
 import { openOperatorSession } from '../../access/sessions';
 import type { DoorRefusal } from '../../access/door';
 import { readSessionCookie, setSessionCookie } from '../session-cookies';
-import { takeNext } from './browser-choices';
+import { takeReturnPath } from './browser-choices';
 import { showFirst } from './operator/first-page';
-import type { Answer, PageCall, Route } from './page';
+import type { PageResponse, PageCall, Route } from './page';
 import { nextOf } from './sign-in/next';
 import { countFailure } from './sign-in/by-token';
 import { NarrowPage } from './sign-in/pages';
@@ -13,9 +13,11 @@ import { useView } from './view';
 /** Sign-in through Joomla (SSO): its component posts a ticket of the signed-in user here (access/door.ts). */
 
 /** The route of the component. Without LICENSING_JOOMLA_ROOT, it answers 404. */
-export const doorRoutes: Route<PageCall>[] = [{ path: '/enter-joomla', checksOrigin: true, post: enter }];
+export const doorRoutes: Route<PageCall>[] = [
+  { path: '/enter-joomla', handlesCsrfItself: true, post: enter },
+];
 
-async function enter(call: PageCall, sent: URLSearchParams): Promise<Answer> {
+async function enter(call: PageCall, sent: URLSearchParams): Promise<PageResponse> {
   const { ctx, db, at, authenticate, settings, view } = call;
   const from = originsOf(settings.config).find((origin) => origin === ctx.headers.origin);
   if (from === undefined) return refuse('ORIGIN');
@@ -29,7 +31,7 @@ async function enter(call: PageCall, sent: URLSearchParams): Promise<Answer> {
   if ('refused' in opened) return refuse('GROUP');
   setSessionCookie(ctx, 'operator', opened.cookie, call.isTrusted);
   if (isSameSite(from, ctx.state.origin))
-    return { to: nextOf(new URLSearchParams({ next: takeNext(ctx, view.to('')) })) };
+    return { to: nextOf(new URLSearchParams({ next: takeReturnPath(ctx, view.to('')) })) };
   // Show the page now: after a redirect, a browser that came from another site would not send the cookie.
   const { session } = opened;
   view.operator = { name: caller.name, scope: caller.scope, byDoor: true };
@@ -50,7 +52,7 @@ function isSameSite(one: string, other: string | undefined): boolean {
   return a.protocol === b.protocol && siteOf(a) === siteOf(b);
 }
 
-function refuse(reason: DoorRefusal | 'ORIGIN'): Answer {
+function refuse(reason: DoorRefusal | 'ORIGIN'): PageResponse {
   return { page: <NotIn reason={reason} />, status: 403 };
 }
 

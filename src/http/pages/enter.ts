@@ -1,15 +1,15 @@
 import { callerKey } from '../../access/caller';
-import { isFresh, readSession, type CustomerSession } from '../../access/sessions';
+import { isRecentSignIn, readSession, type CustomerSession } from '../../access/sessions';
 import { readPerson } from '../../mail/customer-profile';
-import { ManageError } from '../../operations/kit/failures';
+import { OperationError } from '../../operations/kit/failures';
 import { readSessionCookie } from '../session-cookies';
 import { askedLanguageOf } from './browser-choices';
 import { spokenIn } from './call';
-import { countView } from './limits';
+import { limitPageViews } from './limits';
 import { readCustomer } from './my/customer';
 import {
   scopeOf,
-  type Answer,
+  type PageResponse,
   type CustomerCall,
   type OperatorCall,
   type PageCall,
@@ -28,7 +28,7 @@ export function enterOpen(call: PageCall): Promise<PageCall> {
 export async function enterAsOperator(
   call: PageCall,
   route: Route<OperatorCall>,
-): Promise<OperatorCall | Answer> {
+): Promise<OperatorCall | PageResponse> {
   const { ctx, db, at, authenticate, limiter, view } = call;
   const cookie = readSessionCookie(ctx, 'operator');
   const session =
@@ -39,21 +39,21 @@ export async function enterAsOperator(
   // Return after the sign-in only to a page that can be shown by GET.
   const next = isGet || route.get !== undefined ? `${view.path}${isGet ? ctx.search : ''}` : '/';
   if (session === undefined || session === 'ended') {
-    await countView(ctx, limiter);
+    await limitPageViews(ctx, limiter);
     return { to: signInAddress(next, session === 'ended' ? 'ended' : undefined) };
   }
   const { caller } = session;
   const { allowed, retryAfter } = await limiter('manage', callerKey(caller));
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  if (!allowed) throw new OperationError('RATE_LIMITED', '', { retryAfter });
   view.operator = { name: caller.name, scope: caller.scope, byDoor: caller.byDoor };
   if (scopeOf(route, ctx.method) === 'write' && caller.scope !== 'write')
-    throw new ManageError('FORBIDDEN', '');
+    throw new OperationError('FORBIDDEN', '');
   // Keep a form that was sent: its page asks for the sign-in itself.
-  if (isGet && route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
+  if (isGet && route.isSecret && !isRecentSignIn(session, at)) return { to: signInAddress(next, 'again') };
   return { ...call, session, caller };
 }
 
-export async function enterAsCustomer(call: PageCall): Promise<CustomerCall | Answer> {
+export async function enterAsCustomer(call: PageCall): Promise<CustomerCall | PageResponse> {
   const session = await readCustomer(call);
   if (session === undefined || session === 'ended')
     return { to: session === 'ended' ? '/my?why=ended' : '/my' };

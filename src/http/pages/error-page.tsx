@@ -1,5 +1,5 @@
-import { faultCode } from '../faults';
-import type { Failure } from '../../operations/kit/failures';
+import { unexpectedErrorCode } from '../faults';
+import type { ErrorResponse } from '../../operations/kit/failures';
 import { formState } from './form-state';
 import { CustomerPage } from './kit/customer-page';
 import { Form, Submit } from './kit/fields';
@@ -8,15 +8,15 @@ import { useView } from './view';
 
 /** The page for a failed request of an operator or a customer. */
 
-export interface Trouble {
+export interface ErrorPageProps {
   status: number;
   /** the code for the log */
   code: string;
 }
 
-export function troubleOf(failure: Failure | undefined, error: unknown): Trouble {
+export function errorPageProps(failure: ErrorResponse | undefined, error: unknown): ErrorPageProps {
   if (failure !== undefined) return { status: failure.status, code: failure.error.code };
-  const code = faultCode(error);
+  const code = unexpectedErrorCode(error);
   return { status: code === 'SERVICE_UNAVAILABLE' ? 503 : 500, code };
 }
 
@@ -26,7 +26,7 @@ export function ErrorPage({
   isCustomer,
   sent,
 }: {
-  trouble: Trouble;
+  trouble: ErrorPageProps;
   requestId: string;
   isCustomer: boolean;
   /** an operator's form; undefined if no form was sent */

@@ -1,18 +1,18 @@
-import type { Failure } from '../../operations/kit/failures';
+import type { ErrorResponse } from '../../operations/kit/failures';
 import { attempt, unlessGone } from './act';
 import { formState, type FormState } from './form-state';
-import type { Answer, OperatorCall, PageCall, Route } from './page';
+import type { PageResponse, OperatorCall, PageCall, Route } from './page';
 
 /** A page with a form: how to show it and what it does. */
 interface Form<Call extends PageCall, Thing> extends Omit<Route<Call>, 'path' | 'post'> {
-  /** finds the subject of the form @throws ManageError (404) if it does not exist */
+  /** finds the subject of the form @throws OperationError (404) if it does not exist */
   find?: (call: Call) => Promise<Thing> | Thing;
   /** returns the page, at first, and again with the submitted values and the mistake */
-  show: (call: Call, form: FormState, thing: Thing) => Promise<Answer> | Answer;
+  show: (call: Call, form: FormState, thing: Thing) => Promise<PageResponse> | PageResponse;
   /** does the work of the form; `sent` is empty for an upload, which the operation reads itself */
-  work: (call: Call, sent: URLSearchParams, thing: Thing) => Promise<Answer> | Answer;
+  work: (call: Call, sent: URLSearchParams, thing: Thing) => Promise<PageResponse> | PageResponse;
   /** returns the page's own sentence for a refusal; undefined for the usual one */
-  explain?: (call: Call, refused: Failure, sent: URLSearchParams, thing: Thing) => string | undefined;
+  explain?: (call: Call, refused: ErrorResponse, sent: URLSearchParams, thing: Thing) => string | undefined;
   /** for a form that deletes: the page to which a second submission leads, which finds nothing to delete */
   gone?: string;
 }
@@ -26,7 +26,7 @@ export function formRoute<Thing = undefined, Call extends PageCall = OperatorCal
   { find, show, work, explain, gone, ...route }: Form<Call, Thing>,
 ): Route<Call> {
   const findThing = async (call: Call) => (await find?.(call)) as Thing;
-  const post = async (call: Call, sent: URLSearchParams): Promise<Answer> => {
+  const post = async (call: Call, sent: URLSearchParams): Promise<PageResponse> => {
     const thing = await findThing(call);
     return attempt(
       call,

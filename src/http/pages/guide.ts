@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type Router from '@koa/router';
 import { API_PATH } from '../../licensing/api';
-import type { State } from '../context';
-import { compress, once, serveFile, typeOf, type StaticFile } from '../static-file';
+import type { RequestState } from '../context';
+import { compress, memoizeSuccess, serveFile, typeOf, type StaticFile } from '../static-file';
 import { setPageHeaders } from './headers';
 
 /** The documentation's site, which `npm run docs` writes into `docs-site`: help for the operator's pages. */
@@ -18,7 +18,7 @@ const AT = '/pages/guide/';
  * Serves the site at `pages/guide/`, if it was built. It contains nothing about this installation, so it is public.
  * @param folder `docs-site`; undefined if there is no site
  */
-export function mountGuide(router: Router<State>, folder: string | undefined): GuideAddress {
+export function mountGuide(router: Router<RequestState>, folder: string | undefined): GuideAddress {
   const files = new Map(folder === undefined ? [] : filesIn(folder));
   if (files.size > 0) {
     const serve = serveFile((ctx) => files.get(ctx.path.slice(`${API_PATH}${AT}`.length))?.(), 'pages');
@@ -44,6 +44,6 @@ function filesIn(folder: string): [name: string, load: () => Promise<StaticFile>
     .map((entry) => {
       const path = join(entry.parentPath, entry.name);
       const name = relative(folder, path);
-      return [name, once(async () => compress(typeOf(name) || 'text/plain', await readFile(path)))];
+      return [name, memoizeSuccess(async () => compress(typeOf(name) || 'text/plain', await readFile(path)))];
     });
 }

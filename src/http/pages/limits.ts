@@ -5,16 +5,16 @@ import { CodedError, isCoded } from '../../base/errors';
 import { CUSTOMERS } from '../../texts/customers/languages';
 import type { Limiter } from '../limits/rate-limit';
 import { readSessionCookie } from '../session-cookies';
-import { turnInTime, type TakeTurn } from '../limits/turns';
+import { permitInTime, type AcquirePermit } from '../limits/keyed-semaphore';
 import { languageOf } from './browser-choices';
 import { isOfCustomers } from './call';
 
 /** Rate limits of the pages. They apply before a page is built, because a refusal must cost far less than a page. */
 
-export const noTurn = (): void => undefined;
+export const noPermit = (): void => undefined;
 
 /** Counts a view of a public page by network, before all other work. @throws OVER_LIMIT */
-export async function countView(ctx: Context, limiter: Limiter): Promise<void> {
+export async function limitPageViews(ctx: Context, limiter: Limiter): Promise<void> {
   const { allowed, retryAfter } = await limiter('pages', ctx.state.client.limitKey);
   if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
 }
@@ -24,12 +24,16 @@ export async function countView(ctx: Context, limiter: Limiter): Promise<void> {
  * @returns a function that ends the turn
  * @throws OVER_LIMIT, CLIENT_GONE
  */
-export async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: TakeTurn): Promise<() => void> {
+export async function acquireSessionPermit(
+  ctx: Context,
+  limiter: Limiter,
+  takeTurn: AcquirePermit,
+): Promise<() => void> {
   const session = secretDigest(readSessionCookie(ctx, 'customer') ?? '');
-  if (session === undefined) return noTurn;
+  if (session === undefined) return noPermit;
   const { allowed, retryAfter } = await limiter('my_sessions', session);
   if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
-  const endTurn = await turnInTime(ctx, takeTurn(session));
+  const endTurn = await permitInTime(ctx, takeTurn(session));
   if (endTurn === undefined) throw new CodedError('OVER_LIMIT', '', 1);
   if (!ctx.req.socket.destroyed) return endTurn;
   endTurn();
@@ -37,7 +41,7 @@ export async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: Ta
 }
 
 /** Answers with plain text, because a page takes a hundred times as long. @throws any other error */
-export function refuseView(ctx: Context, error: unknown): void {
+export function sendTooManyRequests(ctx: Context, error: unknown): void {
   if (!isCoded(error, 'OVER_LIMIT')) throw error;
   ctx.state.code = 'RATE_LIMITED';
   ctx.set('Retry-After', String(error.facts));

@@ -1,6 +1,6 @@
 import type Router from '@koa/router';
 import type { Picture } from '../../packages/pictures';
-import type { State } from '../context';
+import type { RequestState } from '../context';
 import { compress, serveFile, type StaticFile } from '../static-file';
 
 /** Headers of the picture. An SVG may contain a script, which must not run as the site if its own address is opened. */
@@ -10,7 +10,10 @@ const HEADERS = {
 };
 
 /** Adds `pages/my/logo`, the seller's current picture, to the router; 404 without a picture. */
-export function mountLogo(router: Router<State>, settings: { readonly shopLogo: Picture | undefined }): void {
+export function mountLogo(
+  router: Router<RequestState>,
+  settings: { readonly shopLogo: Picture | undefined },
+): void {
   let known: { of: Picture; file: Promise<StaticFile> } | undefined;
   const load = () => {
     const { shopLogo: picture } = settings;

@@ -1,24 +1,24 @@
 import type Router from '@koa/router';
 import { notFound } from '../../operations/kit/failures';
-import type { State } from '../context';
-import { createTurns } from '../limits/turns';
+import type { RequestState } from '../context';
+import { createKeyedSemaphore } from '../limits/keyed-semaphore';
 import { answerPage, type Confirm } from './answer-page';
 import { doorRoutes } from './door';
 import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
-import type { Answer, PageCall, PagesDependencies, Route } from './page';
-import { askToSignInAgain, signedInLately } from './sign-in/again';
+import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
+import { askToSignInAgain, ensureRecentSignIn } from './sign-in/again';
 import { signInRoutes } from './sign-in/routes';
 
 /** The addresses of all pages and their access rules. `answer-page.tsx` has the steps of a request. */
 
 /** Adds all pages to the router, below `/pages`. */
-export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
-  const takeTurn = createTurns(MOST_WAITING);
+export function mountPages(router: Router<RequestState>, dependencies: PagesDependencies): void {
+  const takeTurn = createKeyedSemaphore(MAX_WAITING);
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
-    enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
+    enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
     confirm?: Confirm<Call>,
   ) => {
     for (const route of routes) {
@@ -32,7 +32,7 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
   mount(hasDoor ? doorRoutes : doorRoutes.map(({ path }) => ({ path, ...LEADS_NOWHERE })), enterOpen);
   mount(myRoutes.open, enterOpen);
   mount(myRoutes.signedIn, enterAsCustomer);
-  mount(operatorRoutes, enterAsOperator, { recent: signedInLately, ask: askToSignInAgain });
+  mount(operatorRoutes, enterAsOperator, { recent: ensureRecentSignIn, ask: askToSignInAgain });
   mount([NOWHERE], enterOpen);
 }
 
@@ -45,4 +45,4 @@ const NOWHERE: Route<PageCall> = { path: '{/*rest}', get: nowhere };
 const LEADS_NOWHERE = { get: nowhere, post: nowhere, checksOrigin: true } as const;
 
 /** The number of a session's requests that may wait for the previous one: one more click than a person makes. */
-const MOST_WAITING = 4;
+const MAX_WAITING = 4;

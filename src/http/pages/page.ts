@@ -1,9 +1,9 @@
 import type { Child } from 'hono/jsx';
 import type { Authenticate } from '../../access/authenticate';
 import type { Caller } from '../../access/caller';
-import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
+import type { CustomerLink, OperatorLink, EnqueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
-import type { AskForXml } from '../../joomla/follow-xml';
+import type { ProbeUpdateXml } from '../../joomla/regenerate-update-xml';
 import type { Db, Licensing } from '../../licensing/licensing';
 import type { Picture } from '../../packages/pictures';
 import type { ChangeMail } from '../../selfservice/changes';
@@ -14,8 +14,8 @@ import type { Limiter } from '../limits/rate-limit';
 import type { AssetAddress } from './assets';
 import type { Cell } from './csv';
 import type { GuideAddress } from './guide';
-import type { Said, View } from './view';
-import type { LastFigures } from './within';
+import type { FlashMessage, View } from './view';
+import type { LastFigures } from './load-optional';
 
 /** The types of a page. A route states what its GET shows and what its POST does. */
 
@@ -45,9 +45,9 @@ export interface PagesSettings extends ManageSettings {
   timeZone: string;
   downloads: DownloadSettings;
   /** reports whether the address of an update XML answers */
-  askForXml: AskForXml;
+  askForXml: ProbeUpdateXml;
   /** queues a mail in the caller's transaction; undefined if mail is off */
-  queueMail?: QueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
+  queueMail?: EnqueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
 }
 
 /** A request for a page. */
@@ -71,7 +71,7 @@ export interface CustomerCall extends PageCall {
   session: CustomerSession;
 }
 
-export type Answer =
+export type PageResponse =
   | { page: Child; status?: number }
   | Redirect
   /** a table as a file */
@@ -83,24 +83,24 @@ export type Answer =
 /** A redirect (303) to another page, by its path below `pages`, with a flash message. */
 export interface Redirect {
   to: string;
-  said?: Said;
+  said?: FlashMessage;
 }
 
 export interface Route<Call extends PageCall> {
   /** the path below `pages`, such as `/licenses/:id` */
   path: string;
   /** shows the page */
-  get?: (call: Call) => Promise<Answer> | Answer;
+  get?: (call: Call) => Promise<PageResponse> | PageResponse;
   /** does the work of its form; `sent` is empty for an upload, which the operation reads itself */
-  post?: (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
+  post?: (call: Call, sent: URLSearchParams) => Promise<PageResponse> | PageResponse;
   /** the scope that GET needs too; POST always needs `write`, unless this is `read` */
   scope?: 'read' | 'write' | undefined;
   /** true for a page that shows a secret or destroys: its GET also needs a sign-in within the last hour */
   isSecret?: boolean;
-  /** true if the form needs no recent sign-in: its operation has `goesOn`, or checks this itself (`goesOnWith`) */
-  goesOn?: true;
+  /** true if the form needs no recent sign-in: its operation has `needsNoRecentSignIn`, or checks this itself (`noRecentSignInWith`) */
+  needsNoRecentSignIn?: true;
   /** true if the form may come from another origin, which the route checks itself (CSRF) */
-  checksOrigin?: true;
+  handlesCsrfItself?: true;
   /** true if the form has a file */
   upload?: boolean;
   /** false if the work may take longer than a request's deadline */
@@ -113,6 +113,6 @@ export function scopeOf({ scope }: Pick<Route<never>, 'scope'>, method: string):
 }
 
 /** Redirects to another page, with a flash message about the work that was done. */
-export function done(to: string, code?: Said['code'], ...values: string[]): Redirect {
+export function done(to: string, code?: FlashMessage['code'], ...values: string[]): Redirect {
   return code === undefined ? { to } : { to, said: { code, values } };
 }

@@ -3,18 +3,18 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Child } from 'hono/jsx';
 import type { Context } from '../context';
-import { keepSaid, takeSaid } from './browser-choices';
+import { setFlash, takeFlash } from './browser-choices';
 import { csvFile } from './csv';
-import type { Answer, PageCall } from './page';
+import type { PageResponse, PageCall } from './page';
 import { ViewProvider, type View } from './view';
 
 /** Sends the answer of a route's handler. */
-export async function send(call: PageCall, answer: Answer): Promise<void> {
+export async function send(call: PageCall, answer: PageResponse): Promise<void> {
   const { ctx, view } = call;
   if ('sent' in answer) return;
   const base = view.to('');
   if ('to' in answer) {
-    if (answer.said) keepSaid(ctx, answer.said, base);
+    if (answer.said) setFlash(ctx, answer.said, base);
     ctx.status = 303;
     ctx.set('Location', view.to(answer.to));
     return;
@@ -29,10 +29,10 @@ export async function send(call: PageCall, answer: Answer): Promise<void> {
       'file' in answer && Buffer.isBuffer(answer.content) ? type : `${type}; charset=utf-8`,
     );
     ctx.status = 200;
-    ctx.body = 'file' in answer ? answer.content : rows && Readable.from(csvFile(rows));
+    ctx.body = 'file' in answer ? answer.content : rows && Readable.from(csvFile(rows, view.t.csv));
     return;
   }
-  view.said = takeSaid(ctx, view.t, base);
+  view.said = takeFlash(ctx, view.t, base);
   ctx.status = answer.status ?? 200;
   ctx.set('Content-Type', 'text/html; charset=utf-8');
   ctx.set('Vary', 'Accept-Encoding, Accept-Language, Cookie');

@@ -31,7 +31,7 @@ export interface View {
   /** the address of the seller's picture */
   logo: string | undefined;
   /** the flash message of the previous action */
-  said: Said | undefined;
+  said: FlashMessage | undefined;
   now: Date;
 }
 
@@ -43,7 +43,7 @@ export type AssetName = 'licensing.css' | 'licensing.js';
 export type Query = Record<string, string | number | undefined>;
 
 /** A flash message: a sentence by its name, with its values. */
-export interface Said {
+export interface FlashMessage {
   code: keyof (Texts['said'] & Texts['kit']['said']);
   values: string[];
   /** remarks about a package, each a code and the values of its sentence */

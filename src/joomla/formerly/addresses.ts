@@ -72,13 +72,13 @@ function isSystem(text: string): text is FormerSystem {
 }
 
 /** The kinds of responses to a request for a legacy URL. */
-export type Asked = 'xml' | 'download' | 'edd';
+export type FormerRequestKind = 'xml' | 'download' | 'edd';
 
 /** The requests for one legacy URL. */
 export interface FormerAddress {
   /** the name in logs, `ars=7` or `ars=7 download` */
   name: string;
-  asked: Asked;
+  asked: FormerRequestKind;
   productId: number;
   /**
    * A pattern for `METHOD PATH?QUERY`, ignoring case, which means the same to JavaScript, nginx and Apache. It has no
@@ -88,7 +88,7 @@ export interface FormerAddress {
 }
 
 /** The maximum number of ids in one line of a configuration. */
-const ITEMS_AT_ONCE = 200;
+const BATCH_SIZE = 200;
 
 /**
  * Returns patterns for all requests to legacy URLs, with their parameters in any order.
@@ -108,7 +108,7 @@ export function formerAddresses(
         const items = itemsOf.get(id) ?? [];
         return [
           { name, asked: 'xml', productId, pattern: arsStream(id) },
-          ...[...chunksOf(items, ITEMS_AT_ONCE)].map((part): FormerAddress => ({
+          ...[...chunksOf(items, BATCH_SIZE)].map((part): FormerAddress => ({
             name: `${name} download`,
             asked: 'download',
             productId,
@@ -185,7 +185,7 @@ function wholePath(path: string, folder: string): string {
 
 /** The parameters in which former systems send the key. Shorter values are ids of something. */
 export const KEY_PARAMETERS = '(?:dlid|download_id|license_key|license|key)';
-export const LEAST_KEY_LENGTH = 8;
+export const MIN_FORMER_KEY_LENGTH = 8;
 
 /** Returns an example of a legacy URL without a key, which the doctor requests. */
 export function exampleAddress({ system, id }: Formerly, folder: string): string {

@@ -1,5 +1,5 @@
 import { API_PATH } from '../../licensing/api';
-import { KEY_PARAMETERS, LEAST_KEY_LENGTH } from './addresses';
+import { KEY_PARAMETERS, MIN_FORMER_KEY_LENGTH } from './addresses';
 import { eddReplacements } from './edd';
 import type { FormerAnswer } from './plan';
 
@@ -68,7 +68,7 @@ function rules(
   const is = `RewriteCond "%{REQUEST_METHOD} %{REQUEST_URI}?%{QUERY_STRING}" "${pattern}" [NC]\n`;
   const says = `E=licensing_formerly:1,E=no-gzip:1,E=no-brotli:1,E=licensing_path:(formerly ${name})`;
   if (asked === 'download')
-    return `${is}RewriteCond "%{QUERY_STRING}" "^(?:(?:.*?[&;])?${KEY_PARAMETERS}=[\\x80-\\xff]*([^&\\x80-\\xff]{${LEAST_KEY_LENGTH},}))?" [NC]
+    return `${is}RewriteCond "%{QUERY_STRING}" "^(?:(?:.*?[&;])?${KEY_PARAMETERS}=[\\x80-\\xff]*([^&\\x80-\\xff]{${MIN_FORMER_KEY_LENGTH},}))?" [NC]
 RewriteRule "^" "balancer://licensing${API_PATH}/downloads/${productId}?dlid=%1" "[P,${says}]"
 `;
   if (asked === 'edd')

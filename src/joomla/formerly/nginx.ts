@@ -1,6 +1,6 @@
 import { API_PATH } from '../../licensing/api';
-import { XML_PATH } from '../update-xml/place';
-import { KEY_PARAMETERS, LEAST_KEY_LENGTH } from './addresses';
+import { XML_PATH } from '../update-xml/location';
+import { KEY_PARAMETERS, MIN_FORMER_KEY_LENGTH } from './addresses';
 import { eddReplacements } from './edd';
 import type { FormerAnswer } from './plan';
 
@@ -49,7 +49,7 @@ map $licensing_formerly $licensing_formerly_path {
 ${each(({ n, name }) => `${n} "(formerly ${name})";`)}}
 map $args $licensing_formerly_key {
     default "";
-    "~*(?:^|[&;])${KEY_PARAMETERS}=([^&]{${LEAST_KEY_LENGTH},})" $1;
+    "~*(?:^|[&;])${KEY_PARAMETERS}=([^&]{${MIN_FORMER_KEY_LENGTH},})" $1;
 }
 # Of a former address, the service gets the key alone.
 map "$licensing_formerly_to $licensing_formerly_key" $licensing_formerly_args {

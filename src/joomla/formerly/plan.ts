@@ -1,9 +1,9 @@
 import { basename, dirname } from 'node:path';
-import { requireProduct } from '../../licensing/find-or-refuse';
+import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
 import { listArsItems, type FormerPlace } from './tables';
-import { findXmlPlace, type XmlHome } from '../update-xml/place';
+import { locateUpdateXml, type XmlLocation } from '../update-xml/location';
 import { formerAddresses, nameOfFormerly, type FormerAddress, type Formerly } from './addresses';
 
 /** Plans the legacy URLs that a web server must respond to, and the responses. */
@@ -20,7 +20,7 @@ export interface FormerPlan {
 }
 
 interface PlanOptions {
-  home: XmlHome;
+  home: XmlLocation;
   /** the place of the former system's tables */
   place: FormerPlace;
   /** the sub-folder of the site, such as `/joomla`, or empty */
@@ -66,11 +66,11 @@ export async function findArsItems(
 async function xmlOf(
   db: Db,
   { asked, productId }: FormerAddress,
-  home: XmlHome,
+  home: XmlLocation,
 ): Promise<FormerAnswer['xml']> {
   const product = await requireProduct(db, productId);
   if (asked !== 'xml') return undefined;
-  const place = await findXmlPlace(db, product, home);
+  const place = await locateUpdateXml(db, product, home);
   if (place === undefined)
     throw new OperatorError(
       `Product ${productId} has no update XML that could answer. Enter the address of the site (licensing settings set public_url), give the product its element (licensing product edit), and publish a version.`,

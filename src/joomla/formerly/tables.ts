@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../base/days';
 import { isSqlite, type Db } from '../../store/engine/database';
-import { codeOf, messageOf } from '../../store/engine/errors';
-import { rawRows } from '../../store/engine/statements';
+import { driverCodeOf, messageOf } from '../../store/engine/errors';
+import { rawQuery } from '../../store/engine/statements';
 import { fromSqlTime, toSqlTime } from '../../store/engine/time';
 
 /** Reads tables of the seller's former system, without ever writing to them. */
@@ -26,7 +26,7 @@ async function readRows<Row>(
   const whole = quoted(prefix + table);
   const name = database === undefined || isSqlite(db) ? whole : `${quoted(database)}.${whole}`;
   try {
-    return await rawRows<Row>(db, sql(name), bindings);
+    return await rawQuery<Row>(db, sql(name), bindings);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
@@ -43,7 +43,7 @@ const MISSING = [
 ];
 
 function isMissing(error: unknown): boolean {
-  return MISSING.includes(codeOf(error)) || /no such (?:table|column)/.test(messageOf(error));
+  return MISSING.includes(driverCodeOf(error)) || /no such (?:table|column)/.test(messageOf(error));
 }
 
 /** Returns the downloads of an update stream of Akeeba Release System, by number. */

@@ -1,4 +1,4 @@
-import type { Answer } from '../updater/fetch';
+import type { SiteResponse } from '../updater/fetch';
 import type { Report } from './report';
 
 /** The time in milliseconds above which an answer is slow. Joomla gives up after 20 s. */
@@ -7,7 +7,7 @@ const SLOW = 5_000;
 const LONG_CACHED = 3_600;
 
 /** Checks the answer that delivered the update XML, regardless of its content. */
-export function lintDelivery({ status, redirects, took, headers }: Answer, report: Report): void {
+export function lintDelivery({ status, redirects, took, headers }: SiteResponse, report: Report): void {
   if (status !== 200)
     report(
       'error',

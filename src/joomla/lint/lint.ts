@@ -1,12 +1,12 @@
 import { isCoded } from '../../base/errors';
 import { API_PATH } from '../../licensing/api';
-import { fetchAsJoomla, XML_TIMEOUT, type Answer } from '../updater/fetch';
+import { fetchAsJoomla, XML_TIMEOUT, type SiteResponse } from '../updater/fetch';
 import { CHANGELOG_XML } from '../changelog';
 import { lintChangelog } from './changelog';
 import { lintDelivery } from './delivery';
 import { findManifest, isManifest } from '../manifest';
 import { findLack, findUnnamedChildren } from '../package-contents';
-import { lintAgainstRelease, lintLeftOut, type FindRelease } from './published';
+import { lintAgainstRelease, lintMissingVersions, type FindRelease } from './published';
 import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './report';
 import { CURRENT_JOOMLA, lintUpdate } from './update';
 import { isUntried, matchesCurrentJoomla } from '../target-platform';
@@ -43,7 +43,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
       `The update XML is below ${API_PATH}/, where everything goes to the licence service.`,
       'Host it beside the site\'s other files, and write that address into the manifest ("licensing manifest").',
     );
-  let answer: Answer;
+  let answer: SiteResponse;
   try {
     answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, ca: options.ca, timeout: XML_TIMEOUT });
   } catch (error) {
@@ -127,7 +127,7 @@ export async function lintUpdateXml(
   }
   if (listPublished)
     for (const [productId, versions] of offered)
-      lintLeftOut(await listPublished(productId), versions, report);
+      lintMissingVersions(await listPublished(productId), versions, report);
   return findings;
 }
 
@@ -179,7 +179,7 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
       );
     else report('error', 'no_update', `There is no <update> in it, but <${root.tagName}>.`, WRITE_AGAIN);
   } catch (error) {
-    if (isCoded(error, 'TOO_MUCH_XML')) report('error', 'too_much', error.message, WRITE_AGAIN);
+    if (isCoded(error, 'XML_LIMIT_EXCEEDED')) report('error', 'too_much', error.message, WRITE_AGAIN);
     else if (!isCoded(error, 'MALFORMED_XML')) throw error;
     else report('error', 'malformed', `It is not well-formed XML: ${error.message}.`, WRITE_AGAIN);
   }

@@ -3,7 +3,7 @@ import { findProduct } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
 import { findRelease, type Release } from '../../store/releases';
 import type { AskedDownload } from '../addresses';
-import { isLeftOut, listOfferedVersions } from '../update-xml/offered';
+import { isNotOffered, listOfferedVersions } from '../update-xml/plan-updates';
 import type { XmlUpdate } from '../updater/xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 
@@ -23,10 +23,10 @@ export function readPublished(db: Db): {
 }
 
 /** Reports a highest version or release that is missing from the `offered` versions. `published` is highest first. */
-export function lintLeftOut(published: string[], offered: string[], report: Report): void {
+export function lintMissingVersions(published: string[], offered: string[], report: Report): void {
   const highest = [published[0], published.find((version) => !isPrerelease(version))];
   for (const version of new Set(highest))
-    if (version !== undefined && isLeftOut(version, offered))
+    if (version !== undefined && isNotOffered(version, offered))
       report(
         'warning',
         'left_out',

@@ -9,8 +9,8 @@ import {
   MATCH_A_MINOR,
   matchesPlatform,
 } from '../target-platform';
-import { isPhpVersion } from '../update-xml/judge';
-import { DATABASES } from '../update-xml/remembered';
+import { isPhpVersion } from '../update-xml/validate-options';
+import { DATABASES } from '../update-xml/saved-options';
 import { phpTrim, stabilityOfTag, type XmlUpdate } from '../updater/xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/engine/database';
-import { codeOf } from '../../store/engine/errors';
-import { placeholders, rawRows } from '../../store/engine/statements';
+import { driverCodeOf } from '../../store/engine/errors';
+import { placeholders, rawQuery } from '../../store/engine/statements';
 
 /** Reads the Joomla tables that decide who may use the site's API, without ever writing to them. */
 
@@ -13,13 +13,13 @@ const SITE_TABLES = [
   'extensions',
   'assets',
 ] as const;
-export type SiteTable = (typeof SITE_TABLES)[number];
+export type JoomlaTable = (typeof SITE_TABLES)[number];
 
 /** Returns a table's quoted name with its database. */
-export type SiteTableName = (table: SiteTable) => string;
+export type JoomlaTableName = (table: JoomlaTable) => string;
 
 /** @param prefix the site's, such as `jos_` */
-export function siteTableNames(database: string, prefix: string): SiteTableName {
+export function siteTableNames(database: string, prefix: string): JoomlaTableName {
   const quoted = (name: string) => `\`${name.replaceAll('`', '``')}\``;
   return (table) => `${quoted(database)}.${quoted(prefix + table)}`;
 }
@@ -37,12 +37,12 @@ export interface SiteAccount {
 
 export async function findSiteAccount(
   db: Db,
-  name: SiteTableName,
+  name: JoomlaTableName,
   id: number,
 ): Promise<SiteAccount | undefined> {
   const profile = (alias: string, key: string) =>
     `LEFT JOIN ${name('user_profiles')} ${alias} ON ${alias}.user_id = u.id AND ${alias}.profile_key = '${key}'`;
-  const [account] = await rawRows<SiteAccount>(
+  const [account] = await rawQuery<SiteAccount>(
     db,
     `SELECT u.id, u.username, u.block, u.activation, u.requireReset, s.profile_value AS seed, e.profile_value AS enabled
        FROM ${name('users')} u
@@ -57,10 +57,10 @@ export async function findSiteAccount(
 /** Returns an account without its token. */
 export async function findSiteUser(
   db: Db,
-  name: SiteTableName,
+  name: JoomlaTableName,
   id: number,
 ): Promise<Pick<SiteAccount, 'id' | 'username' | 'block'> | undefined> {
-  const [user] = await rawRows<Pick<SiteAccount, 'id' | 'username' | 'block'>>(
+  const [user] = await rawQuery<Pick<SiteAccount, 'id' | 'username' | 'block'>>(
     db,
     `SELECT id, username, block FROM ${name('users')} WHERE id = ?`,
     [id],
@@ -69,8 +69,8 @@ export async function findSiteUser(
 }
 
 /** Lists the ids of an account's groups and of their parents. */
-export async function listSiteGroups(db: Db, name: SiteTableName, userId: number): Promise<number[]> {
-  const rows = await rawRows<{ id: number }>(
+export async function listSiteGroups(db: Db, name: JoomlaTableName, userId: number): Promise<number[]> {
+  const rows = await rawQuery<{ id: number }>(
     db,
     `SELECT DISTINCT parent.id
        FROM ${name('user_usergroup_map')} m
@@ -85,10 +85,10 @@ export async function listSiteGroups(db: Db, name: SiteTableName, userId: number
 /** Returns the titles of groups by id; groups that do not exist are missing. */
 export async function findGroupTitles(
   db: Db,
-  name: SiteTableName,
+  name: JoomlaTableName,
   ids: readonly number[],
 ): Promise<Map<number, string>> {
-  const rows = await rawRows<{ id: number; title: string }>(
+  const rows = await rawQuery<{ id: number; title: string }>(
     db,
     `SELECT id, title FROM ${name('usergroups')} WHERE id IN (${placeholders(ids.length)})`,
     [...ids],
@@ -105,8 +105,8 @@ export interface SitePlugin {
 }
 
 /** Lists the two plugins with the element `token`. */
-export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugin[]> {
-  return rawRows<SitePlugin>(
+export function listTokenPlugins(db: Db, name: JoomlaTableName): Promise<SitePlugin[]> {
+  return rawQuery<SitePlugin>(
     db,
     `SELECT folder, enabled, params FROM ${name('extensions')}
       WHERE type = 'plugin' AND element = 'token' AND folder IN ('user', 'api-authentication')`,
@@ -115,8 +115,8 @@ export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugi
 }
 
 /** Reports whether a component is installed and enabled. */
-export async function hasComponent(db: Db, name: SiteTableName, element: string): Promise<boolean> {
-  const rows = await rawRows<{ enabled: number }>(
+export async function hasComponent(db: Db, name: JoomlaTableName, element: string): Promise<boolean> {
+  const rows = await rawQuery<{ enabled: number }>(
     db,
     `SELECT enabled FROM ${name('extensions')} WHERE type = 'component' AND element = ?`,
     [element],
@@ -125,8 +125,8 @@ export async function hasComponent(db: Db, name: SiteTableName, element: string)
 }
 
 /** Returns the rules of the site's root asset, as JSON. */
-export async function findRootRules(db: Db, name: SiteTableName): Promise<string | undefined> {
-  const [asset] = await rawRows<{ rules: string }>(
+export async function findRootRules(db: Db, name: JoomlaTableName): Promise<string | undefined> {
+  const [asset] = await rawQuery<{ rules: string }>(
     db,
     `SELECT rules FROM ${name('assets')} WHERE id = 1`,
     [],
@@ -145,15 +145,15 @@ const UNREADABLE = new Set([
 
 /** Reports whether a table of the site does not exist, or cannot be read by this database user. */
 export function isSiteUnreadable(error: unknown): boolean {
-  return UNREADABLE.has(codeOf(error));
+  return UNREADABLE.has(driverCodeOf(error));
 }
 
 /** Lists the tables that this database user cannot read. */
-export async function findUnreadableTables(db: Db, name: SiteTableName): Promise<SiteTable[]> {
-  const unreadable: SiteTable[] = [];
+export async function findUnreadableTables(db: Db, name: JoomlaTableName): Promise<JoomlaTable[]> {
+  const unreadable: JoomlaTable[] = [];
   for (const table of SITE_TABLES)
     try {
-      await rawRows(db, `SELECT 1 FROM ${name(table)} LIMIT 1`, []);
+      await rawQuery(db, `SELECT 1 FROM ${name(table)} LIMIT 1`, []);
     } catch (error) {
       if (!isSiteUnreadable(error)) throw error;
       unreadable.push(table);

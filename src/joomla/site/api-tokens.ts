@@ -11,7 +11,7 @@ import {
   siteTableNames,
   type SiteAccount,
   type SitePlugin,
-  type SiteTableName,
+  type JoomlaTableName,
 } from './accounts';
 import type { ServerLocation } from '../../store/engine/tls';
 import { readJoomlaSite, readSiteSecret } from './configuration';
@@ -23,7 +23,7 @@ import { readJoomlaSite, readSiteSecret } from './configuration';
 
 export interface Site {
   root: string;
-  tables: SiteTableName;
+  tables: JoomlaTableName;
   /** the groups whose accounts may manage licences */
   operatorGroups: readonly number[];
 }

@@ -20,7 +20,7 @@ export interface Ticket {
 const MAX_LENGTH = 4_000;
 
 /** The maximum lifetime. The component makes tickets for a minute; the rest allows for a clock that is ahead. */
-const LONGEST_MS = 5 * 60_000;
+const MAX_AGE_MS = 5 * 60_000;
 
 /** Verifies a ticket. @returns undefined if site or purpose differ, it has expired, or its lifetime is too long */
 export function readTicket(
@@ -38,7 +38,7 @@ export function readTicket(
   if (said === undefined) return undefined;
   const { id: userId, name: login, expires, nonce } = said;
   const left = expires * 1_000 - now.getTime();
-  return left > 0 && left <= LONGEST_MS
+  return left > 0 && left <= MAX_AGE_MS
     ? { userId, login, expiresAt: new Date(expires * 1_000), nonce }
     : undefined;
 }

@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
-  lookAt,
+  inspectTarget,
   makeFolder,
   replaceFile,
   requireReplaceable,
-  type OwnFile,
+  type ProtectedFile,
 } from '../../packages/replace-file';
 import { compareVersions } from '../../licensing/versions';
 import { CHANGELOG_XML, changelogBeside } from '../changelog';
 import { descendants, ownText, parseXml } from '../xml';
-import { requirePlace } from './place';
+import { requireTarget } from './location';
 
 /** Reads and writes the files of a product's update XML, in an order that never takes back an offered version. */
 
 /** The number of rollout buckets. nginx puts each address into one, and tries its file first (nginx/upstream.conf). */
-export const BUCKETS = 100;
+export const ROLLOUT_BUCKETS = 100;
 
 export interface XmlFiles {
   /** the path of the file for all sites without a file of their own */
@@ -59,7 +59,7 @@ function upToPath(out: string, version: string): string {
  * the file for all sites is written. Versions that must no longer be offered are removed first.
  * @throws OperatorError
  */
-export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void> {
+export async function writeXmlFiles(files: XmlFiles, own: ProtectedFile[]): Promise<void> {
   const { out, xml, changelog, buckets, upTo } = files;
   const there = await readFiles(out);
   const leaving = [...there.buckets].filter(([bucket]) => !buckets.has(bucket)).reverse();
@@ -74,8 +74,8 @@ export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void>
         .filter(([, there]) => isStillOffered(there) === isLast)
         .map(([bucket]) => bucketPath(out, bucket)),
     );
-  const place = await requirePlace(out, own);
-  const log = await lookAt(changelogBeside(out));
+  const place = await requireTarget(out, own);
+  const log = await inspectTarget(changelogBeside(out));
   await requireReplaceable(log, own, CHANGELOG_XML);
   // Make it readable for the web server, and never writable for all users. The operator may restrict other readers.
   const mode = (place.there?.mode ?? 0) & 0o775 || 0o644;
@@ -88,7 +88,7 @@ export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void>
   for (const [version, text] of upTo)
     if (there.upTo.get(version) !== text) {
       await makeFolder(upToFolder(out));
-      await replaceFile(await lookAt(upToPath(out, version)), mode, (sink) => sink(text));
+      await replaceFile(await inspectTarget(upToPath(out, version)), mode, (sink) => sink(text));
     }
   await replaceFile(place, mode, (sink) => sink(xml));
   if (there.changelog !== changelog) await replaceFile(log, mode, (sink) => sink(changelog));
@@ -113,7 +113,7 @@ async function writeBuckets(
     }
     if (written.size === 0) await makeFolder(bucketFolder(out));
     if (same !== undefined && (await linkTo(same, path))) continue;
-    await replaceFile(await lookAt(path), mode, (sink) => sink(text));
+    await replaceFile(await inspectTarget(path), mode, (sink) => sink(text));
     written.set(text, path);
   }
 }
@@ -137,7 +137,7 @@ async function removeAll(paths: string[]): Promise<void> {
 }
 
 /** Removes the buckets of a file that is no longer written, because nginx would still try them first. */
-export async function removeBuckets(out: string): Promise<void> {
+export async function removeBucketFiles(out: string): Promise<void> {
   const left = await readFolder(bucketFolder(out), BUCKET_FILE);
   await removeAll(left.reverse().map(([, bucket]) => bucketPath(out, Number(bucket))));
   await removeEmpty(bucketFolder(out));
@@ -181,7 +181,7 @@ function readIfThere(path: string): Promise<string | undefined> {
  * Reports whether the files are up to date. A missing changelog does not matter: it may be missing if an operator
  * copies the update XML by hand, and sites still get their updates.
  */
-export function isAsPlanned(there: Awaited<ReturnType<typeof readFiles>>, files: XmlFiles): boolean {
+export function areFilesCurrent(there: Awaited<ReturnType<typeof readFiles>>, files: XmlFiles): boolean {
   return (
     there.xml === files.xml &&
     (there.changelog ?? files.changelog) === files.changelog &&

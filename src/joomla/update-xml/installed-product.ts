@@ -1,10 +1,10 @@
-import { requireProduct } from '../../licensing/find-or-refuse';
+import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
 import { typeOfElement, type ExtensionClient, type ExtensionType } from '../extension-types';
-import { defaultClient, readBaseUrl, refuseFolder } from './judge';
-import type { XmlHome } from './place';
-import { findRemembered } from './remembered';
+import { defaultClient, readBaseUrl, validateFolder } from './validate-options';
+import type { XmlLocation } from './location';
+import { readSavedOptions } from './saved-options';
 
 /** A product as sites have installed it: the columns of Joomla's #__extensions, and the site from which it is downloaded. */
 export interface InstalledProduct {
@@ -29,7 +29,7 @@ export async function readInstalledProduct(
   db: Db,
   productId: number,
   baseUrl: string | undefined,
-  { publicUrl }: Pick<XmlHome, 'publicUrl'>,
+  { publicUrl }: Pick<XmlLocation, 'publicUrl'>,
 ): Promise<InstalledProduct> {
   const { id, name, element } = await requireProduct(db, productId);
   if (element === null)
@@ -37,7 +37,7 @@ export async function readInstalledProduct(
       'Joomla finds the extension by its element, and this product has none. Set it first, as pkg_example.',
       { code: 'INVALID_REQUEST' },
     );
-  const remembered = await findRemembered(db, productId);
+  const remembered = await readSavedOptions(db, productId);
   const known = baseUrl ?? publicUrl ?? (remembered.baseUrl || undefined);
   if (known === undefined)
     throw new OperatorError(
@@ -53,7 +53,7 @@ export async function readInstalledProduct(
   const type = remembered.type || typeOfElement(element) || 'package';
   const client = remembered.client || defaultClient(type);
   const folder = remembered.folder ?? '';
-  refuseFolder(type, folder);
+  validateFolder(type, folder);
   const inXml = baseUrl ?? (remembered.baseUrl || publicUrl);
   const otherBaseUrl = inXml === undefined || readBaseUrl(inXml) === said ? undefined : readBaseUrl(inXml);
   return { id, name, element, type, client, folder, baseUrl: said, otherBaseUrl };

@@ -1,4 +1,4 @@
-import { noProduct, requireProduct } from '../../licensing/find-or-refuse';
+import { throwProductNotFound, requireProduct } from '../../licensing/find-or-throw';
 import { STABILITIES, type Stability } from '../../licensing/versions';
 import { lockProduct, setUpdateXmlSettings } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
@@ -12,15 +12,22 @@ import {
   type ExtensionType,
 } from '../extension-types';
 import { DEFAULT_TARGET_PLATFORM } from '../target-platform';
-import { defaultClient, refusedOption, refuseFolder, refuseInfoUrl, refusePattern, refusePhp } from './judge';
+import {
+  defaultClient,
+  refusedOption,
+  validateFolder,
+  validateInfoUrl,
+  validatePlatform,
+  validatePhp,
+} from './validate-options';
 import {
   DATABASES,
   DEFAULT_PHP_MINIMUM,
-  findRemembered,
-  withGiven,
+  readSavedOptions,
+  mergeOptions,
   type DatabaseMinimums,
-  type Remembered,
-} from './remembered';
+  type SavedOptions,
+} from './saved-options';
 
 /** The options of a product's update XML as JSON in snake_case; null for the default. */
 export interface XmlOptions {
@@ -40,7 +47,7 @@ export interface XmlOptions {
 /** Returns the options. @throws OperatorError if the product does not exist */
 export async function readUpdateXmlOptions(db: Db, productId: number): Promise<XmlOptions> {
   await requireProduct(db, productId);
-  const remembered = await findRemembered(db, productId);
+  const remembered = await readSavedOptions(db, productId);
   const [highest] = await listPublishedVersions(db, productId);
   return {
     description: remembered.description ?? null,
@@ -58,7 +65,7 @@ export async function readUpdateXmlOptions(db: Db, productId: number): Promise<X
 
 /**
  * Stores options of a product's update XML, with the checks of `update-xml write`. undefined keeps an option; null or
- * an empty text clears it. `followUpdateXml` then updates the file.
+ * an empty text clears it. `regenerateUpdateXml` then updates the file.
  * @throws OperatorError with the option's name, after which nothing is stored
  */
 export function setUpdateXmlOptions(
@@ -67,7 +74,7 @@ export function setUpdateXmlOptions(
   options: { [K in keyof XmlOptions]?: XmlOptions[K] | '' | undefined },
 ): Promise<XmlOptions> {
   return inTransaction(db, async (trx) => {
-    const product = (await lockProduct(trx, productId)) ?? noProduct(productId);
+    const product = (await lockProduct(trx, productId)) ?? throwProductNotFound(productId);
     const { tag } = options;
     refuseUnknown('type', options.type, EXTENSION_TYPES);
     refuseUnknown('client', options.client, EXTENSION_CLIENTS);
@@ -84,8 +91,8 @@ export function setUpdateXmlOptions(
       client: cleared(options.client),
       folder: cleared(options.folder),
     };
-    const { versions = {}, ...before } = await findRemembered(trx, productId);
-    const changed = withGiven(before, given);
+    const { versions = {}, ...before } = await readSavedOptions(trx, productId);
+    const changed = mergeOptions(before, given);
     refuseOptions(changed, product.element);
     const tagged =
       tag === undefined ? versions : await withTag(trx, productId, versions, changed, tag || null);
@@ -99,16 +106,16 @@ function refuseUnknown(field: string, value: unknown, known: readonly string[]):
     throw refusedOption(field, `It must be one of ${known.join(', ')}.`);
 }
 
-function refuseOptions(options: Remembered, element: string | null): void {
+function refuseOptions(options: SavedOptions, element: string | null): void {
   const type = options.type ?? (element === null ? undefined : (typeOfElement(element) ?? 'package'));
   const { targetPlatform, phpMinimum, infoUrl, folder = '', supportedDatabases = {} } = options;
   if (type !== undefined) {
     if (options.client === undefined) defaultClient(type);
-    refuseFolder(type, folder);
+    validateFolder(type, folder);
   }
-  if (targetPlatform !== undefined) refusePattern(targetPlatform);
-  if (phpMinimum !== undefined) refusePhp(phpMinimum);
-  if (infoUrl !== undefined) refuseInfoUrl(infoUrl);
+  if (targetPlatform !== undefined) validatePlatform(targetPlatform);
+  if (phpMinimum !== undefined) validatePhp(phpMinimum);
+  if (infoUrl !== undefined) validateInfoUrl(infoUrl);
   for (const [name, version] of Object.entries(supportedDatabases))
     if (!(DATABASES as readonly string[]).includes(name) || !/^[0-9][0-9A-Za-z.+-]*$/.test(version))
       throw refusedOption(
@@ -121,16 +128,16 @@ function refuseOptions(options: Remembered, element: string | null): void {
 async function withTag(
   db: Db,
   productId: number,
-  versions: NonNullable<Remembered['versions']>,
-  { targetPlatform, phpMinimum, supportedDatabases }: Remembered,
+  versions: NonNullable<SavedOptions['versions']>,
+  { targetPlatform, phpMinimum, supportedDatabases }: SavedOptions,
   tag: Stability | null,
-): Promise<Remembered['versions']> {
+): Promise<SavedOptions['versions']> {
   const [highest] = await listPublishedVersions(db, productId);
   if (highest === undefined) {
     if (tag === null) return versions;
     throw refusedOption('tag', 'It is of the highest published version, and none is published.');
   }
-  const known: NonNullable<Remembered['versions']>[string] = versions[highest] ?? {
+  const known: NonNullable<SavedOptions['versions']>[string] = versions[highest] ?? {
     targetPlatform: targetPlatform ?? DEFAULT_TARGET_PLATFORM,
     phpMinimum: phpMinimum ?? DEFAULT_PHP_MINIMUM,
     supportedDatabases: supportedDatabases ?? {},

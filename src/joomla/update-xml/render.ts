@@ -1,14 +1,14 @@
 import { downloadAddress } from '../addresses';
 import { nameInJoomla } from '../manifest';
 import { escapeAttribute, escapeXml } from '../xml';
-import type { PlannedUpdate } from './offered';
-import type { Settings } from './remembered';
+import type { PlannedUpdate } from './plan-updates';
+import type { UpdateXmlSettings } from './saved-options';
 import type { KnownProduct } from './settings';
 
 /** Returns an `<updates>` document for Joomla. @param changelogUrl undefined if unknown */
 export function renderUpdateXml(
   { id, name, element }: KnownProduct,
-  settings: Settings,
+  settings: UpdateXmlSettings,
   updates: PlannedUpdate[],
   changelogUrl: string | undefined,
 ): string {

@@ -1,16 +1,28 @@
 import { join, resolve } from 'node:path';
-import { requireProduct } from '../../licensing/find-or-refuse';
+import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Stability } from '../../licensing/versions';
 import type { Product } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
 import { typeOfElement } from '../extension-types';
 import { DEFAULT_TARGET_PLATFORM } from '../target-platform';
-import { defaultClient, readBaseUrl, refuseFolder, refuseInfoUrl, refusePattern, refusePhp } from './judge';
-import { homeFile, type XmlHome } from './place';
-import { DEFAULT_PHP_MINIMUM, findRemembered, type Remembered, type Settings } from './remembered';
+import {
+  defaultClient,
+  readBaseUrl,
+  validateFolder,
+  validateInfoUrl,
+  validatePlatform,
+  validatePhp,
+} from './validate-options';
+import { homeFile, type XmlLocation } from './location';
+import {
+  DEFAULT_PHP_MINIMUM,
+  readSavedOptions,
+  type SavedOptions,
+  type UpdateXmlSettings,
+} from './saved-options';
 
-export type GivenSettings = { [K in keyof Settings]?: Settings[K] | undefined } & {
+export type UpdateXmlInput = { [K in keyof UpdateXmlSettings]?: UpdateXmlSettings[K] | undefined } & {
   /** Joomla's name of the extension, which is also stored with the product */
   element?: string | undefined;
   /** for the highest version only, instead of the tag that its version number implies */
@@ -27,26 +39,26 @@ export interface KnownProduct extends Product {
 export async function readSettings(
   db: Db,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
   cwd: string,
-  home: XmlHome | undefined,
+  home: XmlLocation | undefined,
 ): Promise<{
   product: KnownProduct;
-  settings: Settings;
+  settings: UpdateXmlSettings;
   file: string | undefined;
-  remembered: Remembered;
+  remembered: SavedOptions;
   isTypeAssumed: boolean;
 }> {
   const product = await requireProduct(db, productId);
-  const remembered = await findRemembered(db, productId);
+  const remembered = await readSavedOptions(db, productId);
   const element = given.element || product.element;
   if (!element)
     throw new OperatorError(
       "Joomla finds the extension by its element. Name it with --element, as pkg_example; it stays the product's.",
     );
-  const said = <K extends keyof Settings>(name: K): Settings[K] | undefined => {
+  const said = <K extends keyof UpdateXmlSettings>(name: K): UpdateXmlSettings[K] | undefined => {
     const value = given[name] ?? remembered[name];
-    return value === '' ? undefined : (value as Settings[K] | undefined);
+    return value === '' ? undefined : (value as UpdateXmlSettings[K] | undefined);
   };
   const baseUrl = readBaseUrl(said('baseUrl') ?? home?.publicUrl);
   const own = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
@@ -56,7 +68,7 @@ export async function readSettings(
     throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
   const knownType = said('type') ?? typeOfElement(element);
   const type = knownType ?? 'package';
-  const settings: Settings = {
+  const settings: UpdateXmlSettings = {
     baseUrl,
     out,
     infoUrl: said('infoUrl') ?? baseUrl,
@@ -79,9 +91,9 @@ export async function readSettings(
   };
 }
 
-function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Settings): void {
-  refuseFolder(type, folder);
-  refusePattern(targetPlatform);
-  refusePhp(phpMinimum);
-  refuseInfoUrl(infoUrl);
+function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: UpdateXmlSettings): void {
+  validateFolder(type, folder);
+  validatePlatform(targetPlatform);
+  validatePhp(phpMinimum);
+  validateInfoUrl(infoUrl);
 }

@@ -1,20 +1,20 @@
 import { dirname, join } from 'node:path';
-import { bundlesOf, readCatalogue } from '../../licensing/bundles';
+import { bundlesContaining, readCatalogue } from '../../licensing/bundles';
 import { rolloutsOf, sharesOf } from '../../licensing/updates';
 import { compareVersions, stabilityOf, type Stability } from '../../licensing/versions';
-import { makeFolder, type OwnFile } from '../../packages/replace-file';
+import { makeFolder, type ProtectedFile } from '../../packages/replace-file';
 import { asCaller } from '../../process/rights';
 import { listPlans, lockProduct, setProduct, setUpdateXmlSettings } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
-import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
+import { listReleases, FULL_ROLLOUT, type Release } from '../../store/releases';
 import { inTransaction } from '../../store/engine/transaction';
 import { renderChangelog, changelogBeside } from '../changelog';
-import { BUCKETS, removeBuckets, writeFiles, type XmlFiles } from './files';
-import { planUpdates, type HeldBack, type PlannedUpdate } from './offered';
-import { addressOf, findLeftBehind, requirePlace, type XmlHome } from './place';
-import { withGiven, type Remembered, type Requirements, type Settings } from './remembered';
+import { ROLLOUT_BUCKETS, removeBucketFiles, writeXmlFiles, type XmlFiles } from './files';
+import { planUpdates, type BlockedVersions, type PlannedUpdate } from './plan-updates';
+import { addressOf, findOrphanedFile, requireTarget, type XmlLocation } from './location';
+import { mergeOptions, type SavedOptions, type Requirements, type UpdateXmlSettings } from './saved-options';
 import { renderUpdateXml } from './render';
-import { readSettings, type GivenSettings, type KnownProduct } from './settings';
+import { readSettings, type UpdateXmlInput, type KnownProduct } from './settings';
 
 interface WrittenUpdate extends Requirements {
   version: string;
@@ -29,7 +29,7 @@ export interface WrittenXml {
   updates: WrittenUpdate[];
   /** the versions that only a share of the addresses is offered, highest first */
   rollouts: { version: string; percent: number }[];
-  heldBack: HeldBack | undefined;
+  heldBack: BlockedVersions | undefined;
   /** the file that was written before, if it differs and still exists */
   leftBehind: string | undefined;
   /** the element, if it was taken for a package's because neither its prefix nor an option has the type */
@@ -47,10 +47,10 @@ export interface WrittenXml {
 export function writeUpdateXml(
   db: Db,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
   cwd: string,
-  own: OwnFile[] = [],
-  home?: XmlHome,
+  own: ProtectedFile[] = [],
+  home?: XmlLocation,
 ): Promise<WrittenXml> {
   return inTransaction(db, async (trx) => {
     await lockProduct(trx, productId);
@@ -58,8 +58,8 @@ export function writeUpdateXml(
     const { product, out, url, xml, remember, remembered } = planned;
     const place = await asNamed(given, async () => {
       if (planned.file !== undefined) await makeFolder(dirname(out));
-      const found = await requirePlace(out, own);
-      await writeFiles(planned.files, own);
+      const found = await requireTarget(out, own);
+      await writeXmlFiles(planned.files, own);
       return found;
     });
     if (given.element !== undefined) await setProduct(trx, productId, { element: product.element });
@@ -68,8 +68,8 @@ export function writeUpdateXml(
       remembered.out ?? (remembered.file && home ? join(home.xmlDir, remembered.file) : undefined);
     // If root wrote it for an earlier `--out`, only root can find and remove it.
     const leftBehind = await asNamed(given, async () => {
-      const left = await findLeftBehind(before, place);
-      if (left !== undefined) await removeBuckets(left);
+      const left = await findOrphanedFile(before, place);
+      if (left !== undefined) await removeBucketFiles(left);
       return left;
     });
     return {
@@ -89,17 +89,17 @@ export function writeUpdateXml(
 export async function requireUpdateXmlSettings(
   db: Db,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
   cwd: string,
-  own: OwnFile[],
-  home?: XmlHome,
+  own: ProtectedFile[],
+  home?: XmlLocation,
 ): Promise<void> {
   const { settings } = await readSettings(db, productId, given, cwd, home);
-  await asNamed(given, () => requirePlace(settings.out, own));
+  await asNamed(given, () => requireTarget(settings.out, own));
 }
 
 /** Runs work as root only for a file that root names now. The service writes a file that was named earlier. */
-function asNamed<T>({ out }: GivenSettings, work: () => Promise<T>): Promise<T> {
+function asNamed<T>({ out }: UpdateXmlInput, work: () => Promise<T>): Promise<T> {
   return out ? asCaller(work) : work();
 }
 
@@ -108,17 +108,17 @@ interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
   /** the name in LICENSING_XML_DIR; undefined if the file is elsewhere */
   file: string | undefined;
   files: XmlFiles;
-  remembered: Remembered;
-  remember: Remembered;
+  remembered: SavedOptions;
+  remember: SavedOptions;
 }
 
 /** Returns what `writeUpdateXml` would write now. @throws OperatorError */
 export async function planUpdateXml(
   db: Db,
   productId: number,
-  given: GivenSettings,
+  given: UpdateXmlInput,
   cwd: string,
-  home: XmlHome | undefined,
+  home: XmlLocation | undefined,
 ): Promise<PlannedXml> {
   const known = await readSettings(db, productId, given, cwd, home);
   const { product, settings, remembered, file } = known;
@@ -126,7 +126,7 @@ export async function planUpdateXml(
   const published = releases.filter(({ state }) => state === 'published');
   const isHome = home?.xmlDir === dirname(settings.out);
   // In other folders, no web server is known to look for the files of buckets.
-  const shares = isHome ? sharesOf(published) : [WHOLE_ROLLOUT];
+  const shares = isHome ? sharesOf(published) : [FULL_ROLLOUT];
   const plans = shares.map((share) => ({
     share,
     ...planUpdates(releases, settings, remembered, given, share),
@@ -141,7 +141,7 @@ export async function planUpdateXml(
   const isStaged = new Set(rolloutsOf(published));
   // The API only offers the newest version; the file also offers older ones, for sites that cannot run it.
   const offersTo = (below: number) =>
-    below === WHOLE_ROLLOUT ? [] : (plans.find(({ share }) => share === below)?.updates ?? []);
+    below === FULL_ROLLOUT ? [] : (plans.find(({ share }) => share === below)?.updates ?? []);
   const considered = plans.flatMap((plan) => plan.considered);
   const offered = plans.flatMap((plan) => plan.updates);
   return {
@@ -182,7 +182,7 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
   const buckets = new Map<number, string>();
   let from = 0;
   for (const { share, xml } of shares) {
-    const to = Math.ceil((share * BUCKETS) / WHOLE_ROLLOUT);
+    const to = Math.ceil((share * ROLLOUT_BUCKETS) / FULL_ROLLOUT);
     for (let bucket = from; bucket < to; bucket++) if (xml !== whole) buckets.set(bucket, xml);
     from = to;
   }
@@ -190,7 +190,11 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
 }
 
 /** Returns a version as it was offered when it was the newest. */
-function alone(release: Release, settings: Settings, { versions = {} }: Remembered): PlannedUpdate {
+function alone(
+  release: Release,
+  settings: UpdateXmlSettings,
+  { versions = {} }: SavedOptions,
+): PlannedUpdate {
   const { targetPlatform, phpMinimum, supportedDatabases, tag } = {
     ...settings,
     ...versions[release.version],
@@ -206,19 +210,22 @@ function alone(release: Release, settings: Settings, { versions = {} }: Remember
 
 /** Reports whether a licence for the product, or for a bundle with it, still covers a version after its end. */
 async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean> {
-  const selling = new Set([productId, ...bundlesOf(await readCatalogue(db), productId).map(({ id }) => id)]);
+  const selling = new Set([
+    productId,
+    ...bundlesContaining(await readCatalogue(db), productId).map(({ id }) => id),
+  ]);
   return (await listPlans(db)).some(
     ({ productId: id, afterExpiry }) => afterExpiry === 'last_release' && selling.has(id),
   );
 }
 
 function toRemember(
-  { versions: known = {}, ...before }: Remembered,
-  { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: GivenSettings,
-  place: Pick<Remembered, 'out' | 'file'>,
+  { versions: known = {}, ...before }: SavedOptions,
+  { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: UpdateXmlInput,
+  place: Pick<SavedOptions, 'out' | 'file'>,
   planned: PlannedUpdate[],
   offered: PlannedUpdate[],
-): Remembered {
+): SavedOptions {
   // The first plan has every version; a version is in several plans while it is rolled out.
   const once = [...new Map(planned.toReversed().map((update) => [update.release.version, update])).values()];
   const inOrder = once.sort((a, b) => compareVersions(b.release.version, a.release.version));
@@ -238,7 +245,7 @@ function toRemember(
     return [release.version, written] as const;
   });
   return {
-    ...withGiven(before, { ...given, out: '', file: '', ...place }),
+    ...mergeOptions(before, { ...given, out: '', file: '', ...place }),
     versions: Object.fromEntries(versions),
   };
 }

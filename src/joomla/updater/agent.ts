@@ -2,7 +2,7 @@
 const TRIAL = 'licensing-trial';
 
 /** Returns the User-Agent of a trial: Joomla's own, because servers may decide by it, plus the mark. */
-export function trialUserAgent(joomla: string): string {
+export function simulationUserAgent(joomla: string): string {
   return `Mozilla/5.0 Joomla!/${joomla} Joomla ${TRIAL}`;
 }
 
@@ -11,6 +11,6 @@ export function joomlaVersion(userAgent: string | null): string | undefined {
   return /Joomla!\/([\w.-]+)/.exec(userAgent ?? '')?.[1];
 }
 
-export function isTrial(userAgent: string | null): boolean {
+export function isSimulation(userAgent: string | null): boolean {
   return userAgent?.endsWith(` ${TRIAL}`) ?? false;
 }

@@ -1,4 +1,4 @@
-import { siteOf } from '../addresses';
+import { schemeAndHostOf } from '../addresses';
 import { phpTrim } from './xml-updates';
 
 const PREFIX = 'dlid=';
@@ -7,7 +7,7 @@ const MAX_KEY_LENGTH = 995;
 export const SHOWN_KEY = 'DOWNLOAD-KEY';
 
 /** Returns the typed key as Joomla stores it: its filter removes tags and decodes entities, and the field has one line. */
-export function storedKey(typed: string): string {
+export function joomlaStoredKey(typed: string): string {
   const decoded = typed
     .replace(/[\r\n]+$/, '')
     .replace(/[\r\n]+/g, ' ')
@@ -33,9 +33,9 @@ export function carriesKey(address: string, key: string): boolean {
 
 /** Describes a redirect's address without the key, or just its site if the address spells the key unusually. */
 export function describeRedirect(address: string, typedKey: string): string {
-  if (!carriesKey(address, storedKey(typedKey))) return `${address}, without the key`;
+  if (!carriesKey(address, joomlaStoredKey(typedKey))) return `${address}, without the key`;
   const cleaned = keyRemover(typedKey)(address);
-  return `${carriesKey(cleaned, storedKey(typedKey)) ? siteOf(address) : cleaned}, with the key, which the redirect repeats`;
+  return `${carriesKey(cleaned, joomlaStoredKey(typedKey)) ? schemeAndHostOf(address) : cleaned}, with the key, which the redirect repeats`;
 }
 
 /** Decodes percent-encoded UTF-8; other bytes stay encoded. */
@@ -54,7 +54,7 @@ export function keyRemover(typedKey: string): (text: string) => string {
   const spellings = [
     typedKey,
     typedKey.trim(),
-    storedKey(typedKey),
+    joomlaStoredKey(typedKey),
     encodeURIComponent(typedKey.trim()),
   ].flatMap((spelling) => [spelling, spelling.toUpperCase(), spelling.toLowerCase()]);
   // Shorter texts are not keys, and would match everywhere.

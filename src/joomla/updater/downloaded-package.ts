@@ -4,16 +4,16 @@ import { pipeline } from 'node:stream/promises';
 import { compareVersions } from '../../licensing/versions';
 import { checkZip } from '../../packages/zip';
 import {
-  describeMisses,
+  describeMissingEntries,
   findManifest,
-  TOO_MUCH_XML,
-  type NoManifest,
+  XML_LIMIT_EXCEEDED,
+  type ManifestProblem,
   type PackageManifest,
 } from '../manifest';
 import type { XmlUpdate } from './xml-updates';
 
 /** Returns the file name as InstallerHelper::downloadPackage does: by this pattern up to a ";", or the address's end. */
-export function fileName(disposition: string | undefined, url: string): string {
+export function downloadFileName(disposition: string | undefined, url: string): string {
   const given = /\s*filename\s?=\s?(.*)/.exec(disposition ?? '')?.[1];
   const target = given?.split(';')[0]?.replace(/^"+|"+$/g, '');
   if (target !== undefined && target !== '' && target !== '0')
@@ -32,7 +32,7 @@ export const PACK_AGAIN =
   'Pack it again with what its manifest names, and publish the next version: a published package never changes.';
 
 const FAULTS_OF_PACKAGE: Record<
-  NoManifest['none'] | 'damaged',
+  ManifestProblem['none'] | 'damaged',
   { text: string; messages: string[] | undefined; remedy: string }
 > = {
   damaged: {
@@ -53,7 +53,7 @@ const FAULTS_OF_PACKAGE: Record<
   },
   // Joomla's outcome depends on the site's memory.
   'too-much-xml': {
-    text: TOO_MUCH_XML,
+    text: XML_LIMIT_EXCEEDED,
     messages: undefined,
     remedy: 'Publish a package whose XML files, but for the manifest, lie in folders of folders.',
   },
@@ -61,7 +61,7 @@ const FAULTS_OF_PACKAGE: Record<
 
 /** Returns why Joomla finds no manifest, its messages before the last, and the seller's remedy. */
 export function explainNoManifest(
-  found: NoManifest | { none: 'damaged' },
+  found: ManifestProblem | { none: 'damaged' },
 ): (typeof FAULTS_OF_PACKAGE)['damaged'] {
   const fault = FAULTS_OF_PACKAGE[found.none];
   return found.none === 'malformed'
@@ -73,7 +73,7 @@ export function explainNoManifest(
 export async function unpack(
   file: string,
   size: number,
-): Promise<PackageManifest | NoManifest | { none: 'damaged' }> {
+): Promise<PackageManifest | ManifestProblem | { none: 'damaged' }> {
   // PHP opens an empty file as an empty archive.
   if (size === 0) return { none: 'no-xml' };
   try {
@@ -115,7 +115,7 @@ export function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, 
     );
   if (manifest.element !== undefined && manifest.element !== element)
     remarks.push(`it installs ${manifest.element}, the XML says ${element}`);
-  remarks.push(...describeMisses(manifest).map((miss) => `it ${miss}`));
+  remarks.push(...describeMissingEntries(manifest).map((miss) => `it ${miss}`));
   const servers = manifest.updateServers.map((server) => server.trim());
   if (servers.length > 0 && !servers.includes(url))
     remarks.push(`its <updateservers> name ${servers.join(', ')}, not ${url}`);

@@ -5,13 +5,13 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { domainToASCII } from 'node:url';
 import { CodedError, isCoded } from '../../base/errors';
-import { trialUserAgent } from './agent';
+import { simulationUserAgent } from './agent';
 
 /**
  * A GET as Joomla makes it, by PHP's `parse_url` and libcurl. Node's own clients would encode, trim or refuse
  * addresses that Joomla sends as typed.
  */
-export interface Answer {
+export interface SiteResponse {
   status: number;
   /** the first value of each name, in lower case; bytes beyond ASCII are read as UTF-8 */
   headers: Map<string, string>;
@@ -47,7 +47,7 @@ interface FetchOptions {
 }
 
 /** @throws NO_ANSWER, TOO_LARGE */
-export async function fetchAsJoomla(address: string, options: FetchOptions): Promise<Answer> {
+export async function fetchAsJoomla(address: string, options: FetchOptions): Promise<SiteResponse> {
   const started = performance.now();
   const signal = AbortSignal.timeout(options.timeout);
   const redirects: string[] = [];
@@ -124,7 +124,7 @@ function send(
     path: Buffer.from(target, 'utf8').toString('latin1'),
     headers: {
       Host: port === undefined ? host : `${host}:${port}`,
-      'User-Agent': trialUserAgent(joomla),
+      'User-Agent': simulationUserAgent(joomla),
       Accept: '*/*',
     },
     agent: false,

@@ -1,7 +1,7 @@
 import { API_PATH, API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../licensing/api';
-import { readDownloadAddress, siteOf } from '../addresses';
+import { readDownloadAddress, schemeAndHostOf } from '../addresses';
 import { carriesKey } from './download-key';
-import type { Answer } from './fetch';
+import type { SiteResponse } from './fetch';
 import { phpTrim } from './xml-updates';
 
 export const REMEDY_FOR_TOO_LARGE =
@@ -47,7 +47,7 @@ const REMEDIES = new Map(
 
 /** Returns the remedy for a package that answers with a status other than 200. `key` is in the form that Joomla stores. */
 export function remedyForStatus(
-  { status, body, redirects }: Answer,
+  { status, body, redirects }: SiteResponse,
   downloadUrl: string,
   key: string,
 ): string {
@@ -63,7 +63,7 @@ export function remedyForStatus(
   if (status === 404)
     return id === undefined
       ? `That is not the address of a download, which ends in ${API_PATH}/downloads/ID. Write the update XML again: licensing update-xml write --product ID --base-url https://YOUR.SITE`
-      : `The web server answers, and not the licence service: either --base-url of "licensing update-xml write --product ${id}" named another site, or nginx does not pass the address on. See: licensing doctor --url ${siteOf(phpTrim(downloadUrl))}`;
+      : `The web server answers, and not the licence service: either --base-url of "licensing update-xml write --product ${id}" named another site, or nginx does not pass the address on. See: licensing doctor --url ${schemeAndHostOf(phpTrim(downloadUrl))}`;
   if (status === 401 || status === 403)
     return 'Something before the licence service refuses: a firewall, a login, the site itself. The service answers in one of its own texts.';
   if (status >= 500)

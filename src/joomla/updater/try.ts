@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { isCoded } from '../../base/errors';
 import { onInterrupt } from '../../process/interrupts';
 import { compareVersions } from '../../licensing/versions';
-import { appendKey, describeRedirect, keyRemover, SHOWN_KEY, storedKey } from './download-key';
+import { appendKey, describeRedirect, keyRemover, SHOWN_KEY, joomlaStoredKey } from './download-key';
 import {
   checkHashes,
   explainNoManifest,
-  fileName,
+  downloadFileName,
   PACK_AGAIN,
   remarksOnManifest,
   unpack,
 } from './downloaded-package';
-import { fetchAsJoomla, XML_TIMEOUT, type Answer } from './fetch';
-import { chooseUpdate, compareWithInstalled, type Site } from './offer';
+import { fetchAsJoomla, XML_TIMEOUT, type SiteResponse } from './fetch';
+import { chooseUpdate, compareWithInstalled, type SimulatedSite } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
 import { findManifest, isManifest } from '../manifest';
 import { describeFaults, findContentFaults } from '../package-contents';
@@ -27,14 +27,14 @@ import { readUpdates, type XmlUpdate } from './xml-updates';
  * of a real site (test/joomla/joomla-outcomes.json).
  */
 
-export interface Step {
+export interface SimulationStep {
   name: string;
   result: 'ok' | 'note' | 'failed';
   text: string;
 }
 
 export interface UpdateVerdict {
-  steps: Step[];
+  steps: SimulationStep[];
   /** whether the administrator sees the update in the list */
   offered: boolean;
   installed: boolean;
@@ -45,7 +45,7 @@ export interface UpdateVerdict {
   remedy: string | undefined;
 }
 
-export interface Limits {
+export interface SimulationLimits {
   /** milliseconds for the XML */
   xml: number;
   /** milliseconds for the package */
@@ -57,7 +57,7 @@ export interface Limits {
 export const ASSUMED_JOOMLA = '5.3.0';
 
 /** Joomla has no time-out for a package, but a person waits here. A size limit keeps a server from filling the disk. */
-const LIMITS: Limits = { xml: XML_TIMEOUT, package: 600_000, packageBytes: 1_000_000_000 };
+const LIMITS: SimulationLimits = { xml: XML_TIMEOUT, package: 600_000, packageBytes: 1_000_000_000 };
 /** Joomla holds several copies of a package in memory; with PHP's default of 128 MB, larger ones were seen to fail. */
 const LARGE_PACKAGE = 40_000_000;
 
@@ -65,8 +65,8 @@ const LARGE_PACKAGE = 40_000_000;
 export async function tryUpdate(
   address: string,
   typedKey: string,
-  site: Site,
-  limits: Partial<Limits> = {},
+  site: SimulatedSite,
+  limits: Partial<SimulationLimits> = {},
 ): Promise<UpdateVerdict> {
   return withTemporaryFile('licensing-try-', async (file) =>
     redact(await walk(address.trim(), { typedKey, site, limits: { ...LIMITS, ...limits }, file }), typedKey),
@@ -86,14 +86,14 @@ async function withTemporaryFile<T>(prefix: string, work: (file: string) => Prom
 
 interface Attempt {
   typedKey: string;
-  site: Site;
-  limits: Limits;
+  site: SimulatedSite;
+  limits: SimulationLimits;
   file: string;
 }
 
 interface Recorder {
   verdict: UpdateVerdict;
-  step: (name: string, text: string, result?: Step['result']) => void;
+  step: (name: string, text: string, result?: SimulationStep['result']) => void;
   fail: (name: string, text: string, messages: string[], remedy: string) => undefined;
 }
 
@@ -139,7 +139,7 @@ async function walk(address: string, attempt: Attempt): Promise<UpdateVerdict> {
 
 interface FetchedXml {
   url: string;
-  answer: Answer;
+  answer: SiteResponse;
   updates: XmlUpdate[];
 }
 
@@ -181,7 +181,7 @@ async function askForXml(
         messages: [`warning: Update: :Extension: Could not parse ${url}`],
         remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
       };
-    if (isCoded(error, 'TOO_MUCH_XML'))
+    if (isCoded(error, 'XML_LIMIT_EXCEEDED'))
       return {
         failed: `${url}: ${error.message}`,
         messages: [],
@@ -198,7 +198,11 @@ async function askForXml(
   }
 }
 
-function choose(updates: XmlUpdate[], site: Site, { verdict, step, fail }: Recorder): XmlUpdate | undefined {
+function choose(
+  updates: XmlUpdate[],
+  site: SimulatedSite,
+  { verdict, step, fail }: Recorder,
+): XmlUpdate | undefined {
   const { chosen, skipped, messages } = chooseUpdate(updates, site);
   verdict.messages.push(...messages);
   for (const reason of skipped) step('Choice', reason, 'note');
@@ -221,7 +225,12 @@ function choose(updates: XmlUpdate[], site: Site, { verdict, step, fail }: Recor
   return chosen;
 }
 
-function matchInstalled(update: XmlUpdate, version: string, site: Site, { step, fail }: Recorder): boolean {
+function matchInstalled(
+  update: XmlUpdate,
+  version: string,
+  site: SimulatedSite,
+  { step, fail }: Recorder,
+): boolean {
   const refuse = (text: string, remedy: string) => {
     fail('Installed extension', text, [], remedy);
     return false;
@@ -252,7 +261,7 @@ async function download(
 ): Promise<Downloaded | undefined> {
   const { step, fail } = recorder;
   const downloadUrl = update.text('downloadurl');
-  const key = storedKey(attempt.typedKey);
+  const key = joomlaStoredKey(attempt.typedKey);
   if (key === '' || key === '0')
     return fail(
       'Download Key',
@@ -275,7 +284,7 @@ async function download(
   step('Download', `200, ${size} bytes in ${answer.took} ms`);
   if (size > LARGE_PACKAGE)
     step('Download', "Joomla holds the whole package in memory: sites with PHP's 128 MB may fail", 'note');
-  const name = fileName(answer.headers.get('content-disposition'), shownUrl);
+  const name = downloadFileName(answer.headers.get('content-disposition'), shownUrl);
   if (!/\.zip$/i.test(name))
     return fail(
       'File name',
@@ -292,7 +301,7 @@ async function fetchPackage(
   key: string,
   { typedKey, site, limits, file }: Attempt,
   { step, fail }: Recorder,
-): Promise<Answer | undefined> {
+): Promise<SiteResponse | undefined> {
   const failed = (reason: string, quoted: string, remedy: string) =>
     fail(
       'Download',
@@ -303,7 +312,7 @@ async function fetchPackage(
       ],
       remedy,
     );
-  let answer: Answer;
+  let answer: SiteResponse;
   try {
     answer = await fetchAsJoomla(appendKey(downloadUrl, key), {
       joomla: site.joomla,
@@ -395,11 +404,11 @@ function redact(verdict: UpdateVerdict, typedKey: string): UpdateVerdict {
 export async function checkPackage(
   update: XmlUpdate,
   typedKey: string,
-  site: Pick<Site, 'joomla' | 'ca'>,
+  site: Pick<SimulatedSite, 'joomla' | 'ca'>,
   examine: (file: string) => Promise<void>,
 ): Promise<{ problem: string; remedy: string; lacksChangelog?: true } | undefined> {
   const downloadUrl = update.text('downloadurl') ?? '';
-  const key = storedKey(typedKey);
+  const key = joomlaStoredKey(typedKey);
   const clean = keyRemover(typedKey);
   try {
     return await withTemporaryFile('licensing-lint-', async (file) => {

@@ -15,13 +15,13 @@ export interface BatchOptions {
 const DEFAULTS: BatchOptions = { maxItems: 200, maxWaiting: 5_000 };
 
 /** The smallest size to which a batch is halved, because a statement for fewer items costs about as much. */
-const LEAST_HALF = 16;
+const MIN_HALF = 16;
 
 /** The answer to an item, or a promise of it. The next batch starts without waiting for such a promise. */
-export type Reply<Answer> = Answer | Promise<Answer>;
+export type BatchReply<Answer> = Answer | Promise<Answer>;
 
 /** Returns the error for an item that arrives while too many wait: a quick refusal is better than a late answer. */
-export function busy(): CodedError {
+export function overloadedError(): CodedError {
   return new CodedError('BUSY', 'Too many requests are waiting for the database.');
 }
 
@@ -30,12 +30,12 @@ export function busy(): CodedError {
  * @param work answers a batch in the order of its items. If it throws, the whole batch fails.
  */
 export function createBatches<Item, Answer>(
-  work: (items: Item[]) => Promise<Reply<Answer>[]>,
+  work: (items: Item[]) => Promise<BatchReply<Answer>[]>,
   { maxItems, maxWaiting }: BatchOptions = DEFAULTS,
 ): (item: Item) => Promise<Answer> {
   const waiting: {
     item: Item;
-    resolve: (reply: Reply<Answer>) => void;
+    resolve: (reply: BatchReply<Answer>) => void;
     reject: (error: unknown) => void;
   }[] = [];
   let working = false;
@@ -44,7 +44,7 @@ export function createBatches<Item, Answer>(
 
   function takeBatch(): typeof waiting {
     const half = Math.ceil(Math.max(...crowds, waiting.length) / 2);
-    return waiting.splice(0, Math.min(maxItems, Math.max(half, LEAST_HALF)));
+    return waiting.splice(0, Math.min(maxItems, Math.max(half, MIN_HALF)));
   }
 
   async function run(): Promise<void> {
@@ -53,7 +53,7 @@ export function createBatches<Item, Answer>(
       const batch = takeBatch();
       try {
         const replies = await work(batch.map(({ item }) => item));
-        const answer = () => batch.forEach(({ resolve }, i) => resolve(replies[i] as Reply<Answer>));
+        const answer = () => batch.forEach(({ resolve }, i) => resolve(replies[i] as BatchReply<Answer>));
         if (waiting.length > 0) {
           // Send the next batch before answering, so that the database works meanwhile. Handle rejections here, because
           // a rejected promise that nothing awaits yet would end the process.
@@ -71,7 +71,7 @@ export function createBatches<Item, Answer>(
   return (item) =>
     new Promise((resolve, reject) => {
       if (waiting.length >= maxWaiting) {
-        reject(busy());
+        reject(overloadedError());
         return;
       }
       waiting.push({ item, resolve, reject });
@@ -84,7 +84,7 @@ export function createBatches<Item, Answer>(
 }
 
 /** Returns work for `createBatches` that looks up items of the same `name` only once in a batch. */
-export function eachOnce<Item, Answer>(
+export function dedupeInBatch<Item, Answer>(
   name: (item: Item) => string,
   lookUp: (item: Item) => Promise<Answer>,
 ): (items: Item[]) => Promise<Answer[]> {

@@ -29,10 +29,10 @@ export function normalizeIdentifier(type: string, text: string): string | undefi
 }
 
 /** The forms of one identifier after normalisation for each activation type; undefined where it is not valid. */
-export type Spellings = Record<ActivationType, string | undefined>;
+export type NormalizedForms = Record<ActivationType, string | undefined>;
 
 /** Normalises an identifier for every type, for requests whose licence, and so its activation type, is not known yet. */
-export function spellings(text: string): Spellings {
+export function normalizedForms(text: string): NormalizedForms {
   const domain = normalizeIdentifier('domain', text);
   // Skip the other types in the usual case: a canonical host name has the same form for all of them.
   if (domain === text) return { domain, seat: domain, device: domain, instance: domain };
@@ -45,15 +45,15 @@ export function spellings(text: string): Spellings {
  * the first form alone, because all its letters may look like others (`аррӏе.com`).
  * @param identifier in its stored form, or as a client sent it
  */
-export function inBothForms(identifier: string): string {
+export function withAsciiForm(identifier: string): string {
   const isSent = /^[^\s@]+\.[^\s@]+$/.test(identifier) && /[^ -~]/.test(identifier);
   const stored = (isSent ? normalizeIdentifier('domain', identifier) : undefined) ?? identifier;
-  const written = isSent ? identifier : asWritten(identifier);
+  const written = isSent ? identifier : toDisplayForm(identifier);
   return written === stored ? identifier : `${written} (${stored})`;
 }
 
 /** Returns a name unchanged if it mixes Latin letters with others in a label, because it may look like another name. */
-function asWritten(identifier: string): string {
+function toDisplayForm(identifier: string): string {
   if (!/(?:^|\.)xn--/.test(identifier)) return identifier;
   const written = domainToUnicode(identifier);
   const isPlain = written

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { WrittenKey } from '../../store/licenses/license-keys';
+import type { KeyDigests } from '../../store/licenses/license-keys';
 
 /**
  * Licence keys: generating, normalising, redacting, hashing. A key has one canonical form, so that a pasted key matches
@@ -41,7 +41,7 @@ const KEYS_ALONE = new RegExp(`^${KEY_TEXT}(?:-?${KEY_TEXT})*$`, 'i');
 /** The number of hexadecimal digits of a key. A text with fewer characters cannot contain a key. */
 const KEY_DIGITS = 32;
 /** The maximum length of a text that is searched for a key, such as a mail. */
-const MOST_SEARCHED = 10_000;
+const MAX_SEARCHED = 10_000;
 
 /** Generates a key with 128 random bits from the system's CSPRNG, such as `A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6`. */
 export function generateKey(): string {
@@ -54,10 +54,10 @@ export function generateKey(): string {
  * result is this key in upper case. An empty result counts as a missing key.
  */
 export function canonicalKey(text: string): string {
-  if (hasOwnShape(text)) return text.toUpperCase();
+  if (isNativeKey(text)) return text.toUpperCase();
   const bare = unwrap(text.replace(BLANKS, ''));
-  if (hasOwnShape(bare)) return bare.toUpperCase();
-  if (text.length < KEY_DIGITS || text.length > MOST_SEARCHED) return bare;
+  if (isNativeKey(bare)) return bare.toUpperCase();
+  if (text.length < KEY_DIGITS || text.length > MAX_SEARCHED) return bare;
   return keyAlone(bare) ?? keyWithin(text) ?? bare;
 }
 
@@ -140,11 +140,11 @@ function theOne(keys: string[]): string | undefined {
  * @returns undefined for a key of our own shape, whose canonical form is already folded
  */
 export function foldKey(canonical: string): string | undefined {
-  return hasOwnShape(canonical) ? undefined : inPlainDigits(canonical).toLowerCase();
+  return isNativeKey(canonical) ? undefined : inPlainDigits(canonical).toLowerCase();
 }
 
 /** Reports whether a key has the shape of our own keys: 32 hexadecimal digits in four groups of eight. */
-export function hasOwnShape(key: string): boolean {
+export function isNativeKey(key: string): boolean {
   return OWN_SHAPE.test(key);
 }
 
@@ -152,7 +152,7 @@ export function hasOwnShape(key: string): boolean {
  * Reports whether a canonical text may be one of our keys with one typing error: four groups with at most one character
  * that is missing, superfluous or not a digit. Letters that look like digits count as digits.
  */
-export function hasAboutOwnShape(key: string): boolean {
+export function isAlmostNativeKey(key: string): boolean {
   if (!/^[0-9A-Z]{7,9}(?:-[0-9A-Z]{7,9}){3}$/i.test(key)) return false;
   return Math.abs(key.length - 35) <= 1 && key.replace(/[0-9A-FOIL-]/gi, '').length <= 1;
 }
@@ -165,7 +165,7 @@ export function containsKey(text: string): boolean {
 }
 
 /** The minimum length of a key that is looked for in a text. Shorter strings are too common inside other text. */
-export const LEAST_KEY = 8;
+export const MIN_KEY_LENGTH = 8;
 
 /**
  * Reports whether a text is only this canonical key, pasted in any form. It is false for an address or a device id that
@@ -173,7 +173,7 @@ export const LEAST_KEY = 8;
  */
 export function isKey(text: string, key: string): boolean {
   // Compare the lengths first, which is cheap and excludes almost all texts.
-  if (key.length < LEAST_KEY || text.length < Math.min(key.length, KEY_DIGITS)) return false;
+  if (key.length < MIN_KEY_LENGTH || text.length < Math.min(key.length, KEY_DIGITS)) return false;
   if (text.length > 3 * key.length + 20) return false;
   const written = lettersOf(text).replace(/^(?:dlid|licensekey)/, '');
   const letters = lettersOf(key);
@@ -192,16 +192,16 @@ function lettersOf(text: string): string {
  * Reports whether Joomla's updater can send a key unchanged. It puts the Download Key into a URL as it was typed: the
  * part after `#` or `&` is lost, `%41` is decoded to `A`, and nginx removes characters outside ASCII (upstream.conf).
  */
-export function isSentWhole(key: string): boolean {
+export function isUrlSafeKey(key: string): boolean {
   return !/[#&]|%[0-9a-f]{2}|[^\x21-\x7e]/i.test(key);
 }
 
 /** A note for customers with Joomla extensions. Other software may send such a key in a request's body. */
-export const NOT_SENT_WHOLE =
+export const KEY_NOT_URL_SAFE =
   "Joomla's updater cannot send a key with #, &, % before two hexadecimal digits, or anything beyond ASCII.";
 
 /** Redacts a canonical key in a text, in any case and with any hyphens. */
-export function withoutKey(text: string, key: string): string {
+export function redactKey(text: string, key: string): string {
   // Redact a text that is exactly the key, even a short one: browsers put passwords into key fields.
   if (text.trim() === key) return '[key]';
   const rest = withoutSpelled(text, key);
@@ -211,9 +211,9 @@ export function withoutKey(text: string, key: string): string {
 
 function withoutSpelled(text: string, key: string): string {
   // Check the first characters before building a regular expression for this key: nearly no text contains the key.
-  if (key.length < LEAST_KEY || !text.toLowerCase().includes(key.slice(0, 4).toLowerCase())) return text;
+  if (key.length < MIN_KEY_LENGTH || !text.toLowerCase().includes(key.slice(0, 4).toLowerCase())) return text;
   const parts = key.split(ANY_DASH).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
-  const dash = `${ANY_DASH.source}${hasOwnShape(key) ? '?' : ''}`;
+  const dash = `${ANY_DASH.source}${isNativeKey(key) ? '?' : ''}`;
   return text.replace(new RegExp(parts.join(`${GAP}${dash}${GAP}`), 'giu'), '[key]');
 }
 
@@ -235,13 +235,13 @@ export function foldedDigest(canonical: string): string | undefined {
 }
 
 /** Returns both digests of a canonical key, by which the store finds its row. */
-export function writtenKey(canonical: string): WrittenKey {
+export function keyDigests(canonical: string): KeyDigests {
   return { keyDigest: keyDigest(canonical), foldedDigest: foldedDigest(canonical) };
 }
 
 /** Returns the last group of one of our keys, the last 4 characters of another key of 16 or more, otherwise null. */
 export function keyHint(canonical: string): string | null {
-  if (hasOwnShape(canonical)) return canonical.slice(-8);
+  if (isNativeKey(canonical)) return canonical.slice(-8);
   const characters = Array.from(canonical);
   return characters.length >= 16 ? characters.slice(-4).join('') : null;
 }
@@ -251,18 +251,18 @@ const START = 6;
 
 /** Returns the beginning of one of our keys, otherwise null: too little of a shorter key would remain unknown. */
 export function keyStart(canonical: string): string | null {
-  return hasOwnShape(canonical) ? canonical.slice(0, START) : null;
+  return isNativeKey(canonical) ? canonical.slice(0, START) : null;
 }
 
 /** Reads a text as the beginning of one of our keys. @returns undefined if it is a whole key or cannot be a beginning */
-export function asStart(text: string): string | undefined {
+export function parseKeyStart(text: string): string | undefined {
   const begun = canonicalKey(text).toUpperCase();
   const isBegun = /^[0-9A-F]{6,8}$|^[0-9A-F]{8}-(?:[0-9A-F]{8}-){0,2}[0-9A-F]{0,8}$/.test(begun);
-  return isBegun && !hasAboutOwnShape(begun) ? begun.slice(0, START) : undefined;
+  return isBegun && !isAlmostNativeKey(begun) ? begun.slice(0, START) : undefined;
 }
 
 /** Reads a text as a key's hint of eight or four characters (`keyHint`). @returns undefined if it cannot be one */
-export function asHint(text: string): string | undefined {
+export function parseKeyHint(text: string): string | undefined {
   const end = canonicalKey(text);
   if (/^[0-9a-f]{8}$/i.test(end)) return end.toUpperCase();
   return [4, 8].includes(Array.from(end).length) ? end : undefined;

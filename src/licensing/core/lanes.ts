@@ -1,5 +1,5 @@
 import { Semaphore, withTimeout } from 'async-mutex';
-import { busy, createBatches, type BatchOptions } from './batches';
+import { overloadedError, createBatches, type BatchOptions } from './batches';
 
 /**
  * Keyed queues: the work on a licence whose row is locked waits in the licence's lane. A lane runs one batch at a time.
@@ -20,7 +20,7 @@ export function createLanes<Item, Answer>(
   atOnce: number,
   work: (items: Item[]) => Promise<Answer[]>,
 ): Lanes<Item, Answer> {
-  const turns = withTimeout(new Semaphore(atOnce), TURN_TIMEOUT_MS, busy());
+  const turns = withTimeout(new Semaphore(atOnce), TURN_TIMEOUT_MS, overloadedError());
   const lanes = new Map<number, { waiting: number; submit: (item: Item) => Promise<Answer> }>();
   const open = () => ({
     waiting: 0,

@@ -11,48 +11,54 @@ import {
 import { poolSize, type Db, type Transaction } from '../../store/engine/database';
 import { isCertificationConflict, isLockConflict, isUnavailable } from '../../store/engine/errors';
 import type { LicenseEvent } from '../../store/events';
-import { lockLicenses, moveSlots, recordChecks, takeSlots, type Check } from '../../store/licenses/licenses';
+import {
+  lockLicenses,
+  adjustSlotCounts,
+  recordChecks,
+  takeFreeSlots,
+  type Check,
+} from '../../store/licenses/licenses';
 import { inTransaction, tryTransaction } from '../../store/engine/transaction';
 import { createBatches } from './batches';
 import { createLanes } from './lanes';
-import { lookUp, type LicenseMatch, type LicenseQuery } from './lookup';
+import { lookUp, type LicenseMatch, type LookupQuery } from './lookup';
 import {
-  concernedSites,
-  judgeClaims,
-  JUDGES,
-  unchanged,
-  type Claim,
-  type SlotAnswer,
+  affectedSites,
+  judgeSlotRequests,
+  SLOT_JUDGES,
+  resultWithoutChange,
+  type SlotRequest,
+  type SlotResult,
   type SlotChanges,
-  type Verb,
+  type SlotCommand,
 } from './slot-changes';
-import { byKey, type Refusal } from './verdict';
+import { refusalWithKey, type Refusal } from './verdict';
 
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
  * commits. Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the
- * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeSlots` are a second guard.
+ * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeFreeSlots` are a second guard.
  */
 export interface Ledger {
   /** Takes a slot for an identifier (docs/contract.md, 6.2); none if the identifier is already activated. */
-  activate(claim: Claim): Promise<SlotAnswer | Refusal>;
+  activate(claim: SlotRequest): Promise<SlotResult | Refusal>;
   /** Frees an identifier's slot (docs/contract.md, 6.7). */
-  deactivate(claim: Claim): Promise<SlotAnswer | Refusal>;
+  deactivate(claim: SlotRequest): Promise<SlotResult | Refusal>;
   /** Holds an activation for an offline file that is valid for `days`. A hold only grows. @returns an answer with `file` */
-  hold(claim: Claim & { days: number }): Promise<SlotAnswer | Refusal>;
+  hold(claim: SlotRequest & { days: number }): Promise<SlotResult | Refusal>;
   /** Activates an identifier for the operator, in every state of the licence and even above its limit. */
-  override(claim: Claim): Promise<SlotAnswer | Refusal>;
+  override(claim: SlotRequest): Promise<SlotResult | Refusal>;
   /** Counts validate calls. @returns promises for the licences that are not counted yet; the callers must await them */
   count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
 }
 
 /** The number of identifiers in one look-up. */
-const REMOVED_AT_ONCE = 200;
+const REMOVAL_BATCH_SIZE = 200;
 
 /** Writes changes of licences into their history and queues their webhooks, in the transaction that makes the changes. */
 export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;
 
-type Entry = Claim & { verb: Verb; licenseId: number };
+type Entry = SlotRequest & { verb: SlotCommand; licenseId: number };
 
 /** The time for which batches first ask which rows are free, after a batch has met a locked row. */
 const ASK_FIRST_MS = 60_000;
@@ -67,7 +73,7 @@ const LANES_SHARE = 0.4;
 export function createLedger(
   db: Db,
   recordChanges: RecordChanges,
-  find: (request: LicenseQuery) => Promise<LicenseMatch | undefined> = createBatches((requests) =>
+  find: (request: LookupQuery) => Promise<LicenseMatch | undefined> = createBatches((requests) =>
     lookUp(db, requests),
   ),
   clock?: () => Date,
@@ -82,7 +88,7 @@ export function createLedger(
       return items.map((item) => answers.get(item));
     }),
   );
-  const claimInLane = (entry: Entry) => lanes.submit(entry.licenseId, entry) as Promise<SlotAnswer | Refusal>;
+  const claimInLane = (entry: Entry) => lanes.submit(entry.licenseId, entry) as Promise<SlotResult | Refusal>;
 
   const writeTogether = createBatches(async (entries: Entry[]) => {
     const tried = await tryTransaction(db, async (trx) => {
@@ -100,13 +106,13 @@ export function createLedger(
     return entries.map((entry) => answers?.get(entry) ?? claimInLane(entry));
   });
 
-  async function claim(verb: Verb, request: Claim): Promise<SlotAnswer | Refusal> {
+  async function claim(verb: SlotCommand, request: SlotRequest): Promise<SlotResult | Refusal> {
     // Answer a call that changes nothing without a lock.
     const found = await find(request);
-    const refusal = JUDGES[verb](found, request.now);
-    if (refusal !== undefined) return byKey(refusal, found);
+    const refusal = SLOT_JUDGES[verb](found, request.now);
+    if (refusal !== undefined) return refusalWithKey(refusal, found);
     const match = found as LicenseMatch;
-    const same = unchanged(verb, request, match);
+    const same = resultWithoutChange(verb, request, match);
     if (same !== undefined) return same;
     const entry = { ...request, verb, licenseId: match.license.id };
     return lanes.has(entry.licenseId) ? claimInLane(entry) : writeTogether(entry);
@@ -200,20 +206,20 @@ async function write(
   entries: Entry[],
   recordChanges: RecordChanges,
   now?: Date,
-): Promise<Map<unknown, SlotAnswer | Refusal>> {
+): Promise<Map<unknown, SlotResult | Refusal>> {
   if (entries.length === 0) return new Map();
   const found = await lookUp(trx, entries, { details: true });
   const claims = entries.map((entry, i) => ({ claim: now ? { ...entry, now } : entry, found: found[i] }));
   const withStaging = claims.flatMap(({ found }) =>
     found?.license.plan.freeStaging ? found.license.id : [],
   );
-  const { answers, changes } = judgeClaims(claims, {
-    neighbours: await findActivationsOfSites(trx, concernedSites(claims)),
+  const { answers, changes } = judgeSlotRequests(claims, {
+    neighbours: await findActivationsOfSites(trx, affectedSites(claims)),
     free: await countFreeActivations(trx, [...new Set(withStaging)]),
   });
   await store(trx, changes);
   if (changes.events.length > 0) await recordChanges(trx, changes.events);
-  return new Map(entries.map((entry, i) => [entry, answers[i] as SlotAnswer | Refusal]));
+  return new Map(entries.map((entry, i) => [entry, answers[i] as SlotResult | Refusal]));
 }
 
 /**
@@ -227,7 +233,7 @@ export async function removeActivations(
   identifiers: string[],
   { actor, now, evenHeld }: { actor: string; now: Date; evenHeld: boolean },
   recordChanges: RecordChanges,
-): Promise<(SlotAnswer | Refusal)[]> {
+): Promise<(SlotResult | Refusal)[]> {
   const entries = identifiers.map((identifier): Entry => ({
     verb: 'deactivate',
     licenseId,
@@ -239,7 +245,7 @@ export async function removeActivations(
     now,
   }));
   const remove = async (some: Entry[]) => (await write(trx, some, recordChanges)).values();
-  return inChunks(entries, remove, REMOVED_AT_ONCE);
+  return inChunks(entries, remove, REMOVAL_BATCH_SIZE);
 }
 
 async function store(
@@ -247,8 +253,8 @@ async function store(
   { removed, added, renamed, freed, held, taken, moved, counts }: SlotChanges,
 ): Promise<void> {
   if (removed.length > 0) await deleteActivations(trx, removed);
-  await takeSlots(trx, taken, counts);
-  await moveSlots(trx, moved, counts);
+  await takeFreeSlots(trx, taken, counts);
+  await adjustSlotCounts(trx, moved, counts);
   if (added.length > 0) await insertActivations(trx, added);
   for (const { licenseId, identifier, name } of renamed)
     await setActivationName(trx, licenseId, identifier, name);

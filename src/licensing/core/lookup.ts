@@ -8,9 +8,9 @@ import {
   type Terms,
 } from '../../store/licenses/license-lookup';
 import { foldedDigest, isKey } from './keys';
-import { spellings, type ActivationType, type Spellings } from './identifiers';
+import { normalizedForms, type ActivationType, type NormalizedForms } from './identifiers';
 
-export interface LicenseQuery {
+export interface LookupQuery {
   keyDigest: string;
   /**
    * the canonical key, if the caller has it: another system's key is then found in any case, and an identifier that is
@@ -59,7 +59,7 @@ export interface SlotCost {
  */
 export async function lookUp(
   db: Db,
-  queries: LicenseQuery[],
+  queries: LookupQuery[],
   { details = queries.some(({ name }) => name !== undefined) } = {},
 ): Promise<(LicenseMatch | undefined)[]> {
   const spelled = queries.map(spellingsOf);
@@ -70,20 +70,20 @@ export async function lookUp(
 }
 
 /** Returns a query's identifier as each activation type spells it; undefined if it is missing or is the key itself. */
-export function spellingsOf({ identifier, key, isStored }: LicenseQuery): Spellings | undefined {
+export function spellingsOf({ identifier, key, isStored }: LookupQuery): NormalizedForms | undefined {
   if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
-  if (!isStored) return spellings(identifier);
+  if (!isStored) return normalizedForms(identifier);
   return { domain: identifier, device: identifier, seat: identifier, instance: identifier };
 }
 
 /** Groups the identifiers to look up by key digest, without duplicates. */
 export function wantedBy(
-  queries: LicenseQuery[],
-  spelled: (Spellings | undefined)[],
-): Map<string, Spellings[]> {
-  const wanted = new Map<string, Map<string, Spellings>>();
+  queries: LookupQuery[],
+  spelled: (NormalizedForms | undefined)[],
+): Map<string, NormalizedForms[]> {
+  const wanted = new Map<string, Map<string, NormalizedForms>>();
   queries.forEach(({ keyDigest, identifier }, i) => {
-    const ofKey = wanted.get(keyDigest) ?? new Map<string, Spellings>();
+    const ofKey = wanted.get(keyDigest) ?? new Map<string, NormalizedForms>();
     wanted.set(keyDigest, ofKey);
     if (spelled[i] !== undefined) ofKey.set(identifier as string, spelled[i]);
   });
@@ -91,7 +91,7 @@ export function wantedBy(
 }
 
 /** Returns the folded digests of other systems' keys, by the keys' digests. */
-function foldedOf(queries: LicenseQuery[]): Map<string, string> {
+function foldedOf(queries: LookupQuery[]): Map<string, string> {
   const folded = new Map<string, string>();
   for (const { key, keyDigest } of queries) {
     const digest = key === undefined ? undefined : foldedDigest(key);
@@ -102,7 +102,7 @@ function foldedOf(queries: LicenseQuery[]): Map<string, string> {
 
 /** Returns the licences' own products, and the requested ones that differ from them, which only a bundle can cover. */
 export function productsToCompare(
-  queries: LicenseQuery[],
+  queries: LookupQuery[],
   terms: ReadonlyMap<string, Terms>,
 ): { own: number[]; asked: number[] } {
   const products = { own: new Set<number>(), asked: new Set<number>() };
@@ -117,8 +117,8 @@ export function productsToCompare(
 
 /** Returns the result of one query from its key's terms. @param included the products of bundles, by bundle */
 export function matchOf(
-  { productId }: LicenseQuery,
-  spelled: Spellings | undefined,
+  { productId }: LookupQuery,
+  spelled: NormalizedForms | undefined,
   terms: Terms | undefined,
   included?: ReadonlyMap<number, ReadonlySet<number>>,
 ): LicenseMatch | undefined {

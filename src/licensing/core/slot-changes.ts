@@ -3,12 +3,12 @@ import type { Activation, SitePair } from '../../store/licenses/activations';
 import type { EventAction, LicenseEvent } from '../../store/events';
 import type { ActivationTerms } from '../../store/licenses/license-lookup';
 import type { LicenseTerms } from '../../store/licenses/licenses';
-import type { LicenseMatch, LicenseQuery, SlotCost } from './lookup';
-import { mostFree, placeSite, siteOf, type Placement } from './staging-sites';
-import { tokenEnd } from './token-claims';
+import type { LicenseMatch, LookupQuery, SlotCost } from './lookup';
+import { maxFreeSites, classifySite, siteOf, type Placement } from './staging-sites';
+import { signedTokenExpiry } from './token-claims';
 import {
-  asShown,
-  byKey,
+  licenseAsSeenByKey,
+  refusalWithKey,
   judgeActivation,
   judgeDeactivation,
   judgeFile,
@@ -18,9 +18,9 @@ import {
 
 /** Decides how claims change the slots of licences, without I/O: the ledger reads before it and writes after it. */
 
-export type Verb = 'activate' | 'deactivate' | 'override' | 'hold';
+export type SlotCommand = 'activate' | 'deactivate' | 'override' | 'hold';
 
-export interface Claim extends LicenseQuery {
+export interface SlotRequest extends LookupQuery {
   identifier: string;
   /** the client's address; undefined for the operator */
   ip?: string;
@@ -33,7 +33,7 @@ export interface Claim extends LicenseQuery {
 }
 
 /** The answer to a claim that was carried out. */
-export interface SlotAnswer {
+export interface SlotResult {
   license: LicenseTerms;
   /** normalised */
   identifier: string;
@@ -73,7 +73,10 @@ export interface SlotChanges {
 }
 
 /** The guards of each verb. @returns undefined if the claim may be carried out */
-export const JUDGES: Record<Verb, (found: LicenseMatch | undefined, now: Date) => Refusal | undefined> = {
+export const SLOT_JUDGES: Record<
+  SlotCommand,
+  (found: LicenseMatch | undefined, now: Date) => Refusal | undefined
+> = {
   activate: judgeActivation,
   deactivate: judgeDeactivation,
   override: judgeOverride,
@@ -81,32 +84,36 @@ export const JUDGES: Record<Verb, (found: LicenseMatch | undefined, now: Date) =
 };
 
 /** Returns the answer to a claim that passed its guards and changes nothing; undefined if it changes something. */
-export function unchanged(verb: Verb, { name }: Claim, found: LicenseMatch): SlotAnswer | undefined {
+export function resultWithoutChange(
+  verb: SlotCommand,
+  { name }: SlotRequest,
+  found: LicenseMatch,
+): SlotResult | undefined {
   const { activation } = found;
   if (verb === 'deactivate' || verb === 'hold' || activation === undefined) return undefined;
   return name === undefined || name === activation.name ? toAnswer(found) : undefined;
 }
 
 /** @param after the licence and key after the claim; by default the claim changed no slots */
-function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'key'> = found): SlotAnswer {
+function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'key'> = found): SlotResult {
   return {
-    license: asShown(found),
+    license: licenseAsSeenByKey(found),
     // An identifier exists, because the guards refuse a request without a valid one.
     identifier: found.identifier as string,
-    activationsUsed: asShown(after).activationsUsed,
+    activationsUsed: licenseAsSeenByKey(after).activationsUsed,
     repeated: found.activation !== undefined,
     keyEndsAt: found.key.endsAt,
   };
 }
 
 /** A claim with the licence that was looked up for it, details included. */
-export interface FoundClaim {
-  claim: Claim & { verb: Verb };
+export interface MatchedSlotRequest {
+  claim: SlotRequest & { verb: SlotCommand };
   found: LicenseMatch | undefined;
 }
 
 /** Lists the domains whose sites the claims may free, or remove together with the last site that has a slot. */
-export function concernedSites(claims: FoundClaim[]): SitePair[] {
+export function affectedSites(claims: MatchedSlotRequest[]): SitePair[] {
   const pairs = claims.flatMap(({ claim, found }): SitePair[] => {
     if (found?.identifier === undefined) return [];
     const { license, identifier, activation } = found;
@@ -119,8 +126,8 @@ export function concernedSites(claims: FoundClaim[]): SitePair[] {
 }
 
 /** The stored rows that a decision needs in addition to the claims. */
-export interface Neighbourhood {
-  /** the activations of the domains that `concernedSites` lists */
+export interface LockedSlotState {
+  /** the activations of the domains that `affectedSites` lists */
   neighbours: Activation[];
   /** the number of activations without a slot, by licence id */
   free: Map<number, number>;
@@ -131,10 +138,10 @@ export interface Neighbourhood {
  * @param claims looked up under the row locks of all the licences
  * @returns the answers, in the order of the claims
  */
-export function judgeClaims(
-  claims: FoundClaim[],
-  stored: Neighbourhood,
-): { answers: (SlotAnswer | Refusal)[]; changes: SlotChanges } {
+export function judgeSlotRequests(
+  claims: MatchedSlotRequest[],
+  stored: LockedSlotState,
+): { answers: (SlotResult | Refusal)[]; changes: SlotChanges } {
   const batch: Batch = { stored, licenses: new Map(), events: [] };
   const answers = claims.map((claim) => judgeClaim(batch, claim));
   return { answers, changes: changesOf(batch) };
@@ -142,7 +149,7 @@ export function judgeClaims(
 
 /** The state of a batch after the claims that are judged so far. */
 interface Batch {
-  stored: Neighbourhood;
+  stored: LockedSlotState;
   licenses: Map<number, LicenseSlots>;
   /** in the order of the claims */
   events: LicenseEvent[];
@@ -197,8 +204,8 @@ function placeOf(
   return place;
 }
 
-function judgeClaim(batch: Batch, { claim, found }: FoundClaim): SlotAnswer | Refusal {
-  const judge = JUDGES[claim.verb];
+function judgeClaim(batch: Batch, { claim, found }: MatchedSlotRequest): SlotResult | Refusal {
+  const judge = SLOT_JUDGES[claim.verb];
   if (found === undefined) return judge(found, claim.now) as Refusal;
   const slots = slotsOf(batch, found.license);
   const { identifier } = found;
@@ -211,7 +218,7 @@ function judgeClaim(batch: Batch, { claim, found }: FoundClaim): SlotAnswer | Re
   const refusal = judge({ ...now, cost, heldUntil }, claim.now);
   // `place` is defined, because the guards refuse a claim without a valid identifier.
   return refusal
-    ? byKey(refusal, found)
+    ? refusalWithKey(refusal, found)
     : carryOut({ batch, slots, claim, found, now, place: place as Place, placement });
 }
 
@@ -233,7 +240,7 @@ function findPlacement(
   if (!license.plan.freeStaging || activation !== undefined) return undefined;
   const site = siteOf(license.plan.activationType, identifier);
   const holders = placesOfSite(slots, site).filter(({ current }) => current?.free === false);
-  return placeSite(identifier, site, holders, mostFree(license.activationLimit) - slots.free);
+  return classifySite(identifier, site, holders, maxFreeSites(license.activationLimit) - slots.free);
 }
 
 function costOf({ free, freed }: Placement<Place>, keyId: number | null): SlotCost {
@@ -267,7 +274,7 @@ function latestHold(places: Place[]): Date | undefined {
 interface Change {
   batch: Batch;
   slots: LicenseSlots;
-  claim: Claim & { verb: Verb };
+  claim: SlotRequest & { verb: SlotCommand };
   /** the licence in its stored state */
   found: LicenseMatch;
   /** the licence after the earlier claims */
@@ -276,9 +283,9 @@ interface Change {
   placement: Placement<Place> | undefined;
 }
 
-function carryOut(change: Change): SlotAnswer {
+function carryOut(change: Change): SlotResult {
   const { slots, claim, found, now, place } = change;
-  const same = unchanged(claim.verb, claim, now);
+  const same = resultWithoutChange(claim.verb, claim, now);
   if (same !== undefined) return same;
   if (claim.verb === 'hold') return { ...toAnswer(now), file: hold(change) };
   if (claim.verb === 'override') slots.isOverridden = true;
@@ -362,9 +369,9 @@ function hold(change: Change): FileTimes {
 function timesOfFile(
   { license, key }: LicenseMatch,
   heldUntil: Date | null,
-  { now, days = 0 }: Claim,
+  { now, days = 0 }: SlotRequest,
 ): FileTimes {
-  const endsAt = tokenEnd({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
+  const endsAt = signedTokenExpiry({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
   const minuteOf = (time: Date) => Math.floor(time.getTime() / 60_000);
   const isOfThisMinute =
     heldUntil !== null && heldUntil > now && heldUntil < endsAt && minuteOf(heldUntil) === minuteOf(endsAt);

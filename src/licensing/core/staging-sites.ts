@@ -59,7 +59,7 @@ const FREE_FOR_EACH_SLOT = 5;
 const FREE_OF_UNLIMITED = 1_000;
 
 /** Returns the maximum number of free sites of a licence. @param limit the licence's slots; 0 if unlimited */
-export function mostFree(limit: number): number {
+export function maxFreeSites(limit: number): number {
   return limit === 0 ? FREE_OF_UNLIMITED : FREE_FOR_EACH_SLOT * limit;
 }
 
@@ -77,7 +77,7 @@ export interface Placement<Site> {
  * @param holders the sites of this registrable domain that have slots
  * @param room the number of further sites that may be free
  */
-export function placeSite<Site extends { identifier: string }>(
+export function classifySite<Site extends { identifier: string }>(
   identifier: string,
   site: string | null,
   holders: Site[],
@@ -90,7 +90,7 @@ export function placeSite<Site extends { identifier: string }>(
 }
 
 /** A site of a licence, as it is stored. */
-export interface PlacedSite {
+export interface ClassifiedSite {
   identifier: string;
   site: string | null;
   free: boolean;
@@ -101,21 +101,21 @@ export interface PlacedSite {
  * first. Free places are given in the order of the list.
  * @param limit the licence's slots; 0 if unlimited
  */
-export function placeSites(
+export function classifySites(
   { activationType, freeStaging }: { activationType: string; freeStaging: boolean },
   limit: number,
   identifiers: string[],
-): PlacedSite[] {
-  const sites = identifiers.map((identifier): PlacedSite => {
+): ClassifiedSite[] {
+  const sites = identifiers.map((identifier): ClassifiedSite => {
     return { identifier, site: siteOf(activationType, identifier), free: false };
   });
   if (!freeStaging) return sites;
   const holders = sites.filter(({ identifier, site }) => site !== null && !isStagingName(identifier, site));
-  let room = mostFree(limit);
+  let room = maxFreeSites(limit);
   for (const one of sites) {
     if (holders.includes(one)) continue;
     const carriers = holders.filter(({ site }) => site === one.site);
-    one.free = placeSite(one.identifier, one.site, carriers, room).free;
+    one.free = classifySite(one.identifier, one.site, carriers, room).free;
     if (one.free) room--;
     else holders.push(one);
   }

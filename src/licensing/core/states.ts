@@ -24,7 +24,7 @@ export interface EndWithGrace {
 }
 
 /** Returns the paid-through date of a licence, which is its end without the grace period; null if it never ends. */
-export function paidEnd({ expiresAt, graceDays }: EndWithGrace): Date | null {
+export function paidUntil({ expiresAt, graceDays }: EndWithGrace): Date | null {
   return expiresAt === null || graceDays === 0
     ? expiresAt
     : new Date(expiresAt.getTime() - graceDays * DAY_MS);
@@ -32,7 +32,7 @@ export function paidEnd({ expiresAt, graceDays }: EndWithGrace): Date | null {
 
 /**
  * Returns the end to store for a paid-through date. The grace period is cut at the latest time that databases hold, so
- * that `paidEnd` returns what was paid. @param paid null if the licence never ends, and so needs no grace
+ * that `paidUntil` returns what was paid. @param paid null if the licence never ends, and so needs no grace
  */
 export function endWithGrace(paid: Date | null, graceDays: number): EndWithGrace {
   if (paid === null) return { expiresAt: null, graceDays: 0 };
@@ -51,7 +51,7 @@ export function nextPayment(
   now: Date,
 ): NextPayment {
   if (liveStatus(license, now) !== 'active') return null;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   if (paid !== null && paid <= now) return 'awaited';
   return license.renewsItself ? 'by_itself' : null;
 }
@@ -74,7 +74,7 @@ export function transitionTarget(transition: Transition, from: LiveStatus): Stor
 }
 
 /** Reports whether a state is final, so that no transition leaves it. */
-export function isFinal(status: LiveStatus): boolean {
+export function isTerminalStatus(status: LiveStatus): boolean {
   return allowedTransitions(status).length === 0;
 }
 

@@ -5,7 +5,7 @@ import type { LiveStatus } from './states';
 /** The claims of signed answers and offline files (docs/signed-answers.md). It is pure. */
 
 /** The facts about a licence that a signed answer states. */
-export interface TokenSubject {
+export interface ClaimsSubject {
   /** the licence as its key sees it, with the key's own limit */
   license: LicenseTerms;
   /** the end of the key in the request; null if it never ends */
@@ -40,8 +40,8 @@ export interface Claims {
 const INVALID_MS = 3_600_000;
 
 /** Returns when a token made at `from` ends. A valid licence's token ends no later than the licence or its key. */
-export function tokenEnd(
-  { license, keyEndsAt, valid }: Pick<TokenSubject, 'license' | 'keyEndsAt' | 'valid'>,
+export function signedTokenExpiry(
+  { license, keyEndsAt, valid }: Pick<ClaimsSubject, 'license' | 'keyEndsAt' | 'valid'>,
   from: Date,
   days: number,
 ): Date {
@@ -55,8 +55,8 @@ export function tokenEnd(
 export type LastingClaims = Omit<Claims, 'iat' | 'nbf' | 'exp' | 'jti' | 'nonce'>;
 
 /** @param covered the ids of all products that the licence covers */
-export function lastingClaims(
-  { license, status, valid, identifier, asked }: TokenSubject,
+export function staticClaims(
+  { license, status, valid, identifier, asked }: ClaimsSubject,
   covered: number[],
   issuer: string,
 ): LastingClaims {

@@ -1,11 +1,11 @@
 import type { Db } from '../../store/engine/database';
 import type { Check } from '../../store/licenses/licenses';
-import type { Reply } from './batches';
+import type { BatchReply } from './batches';
 import type { Ledger } from './ledger';
-import { lookUp, type LicenseQuery } from './lookup';
+import { lookUp, type LookupQuery } from './lookup';
 import { isRefusal, judgeValidation, type Refusal, type Validation } from './verdict';
 
-export interface ValidateRequest extends LicenseQuery {
+export interface ValidateRequest extends LookupQuery {
   ip: string;
   now: Date;
 }
@@ -18,7 +18,7 @@ export interface ValidateRequest extends LicenseQuery {
 export function createValidator(
   db: Db,
   ledger: Pick<Ledger, 'count'>,
-): (requests: ValidateRequest[]) => Promise<Reply<Validation | Refusal>[]> {
+): (requests: ValidateRequest[]) => Promise<BatchReply<Validation | Refusal>[]> {
   return async (requests) => {
     const found = await lookUp(db, requests);
     const validations = requests.map(({ identifier, now }, i) =>

@@ -2,7 +2,7 @@ import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { Release } from '../../store/releases';
 import { isActivationType } from './identifiers';
 import type { LicenseMatch, SlotCost } from './lookup';
-import { liveStatus, paidEnd, type LiveStatus } from './states';
+import { liveStatus, paidUntil, type LiveStatus } from './states';
 
 /**
  * Verdicts as pure functions: a flat list of guards for each question, in the contract's order. The first that applies
@@ -26,7 +26,7 @@ export interface Refusal {
   refused: RefusalCode;
   /** the licence in question, if the key was found */
   license?: LicenseTerms;
-  /** the id of the licence's key in the request (`byKey`) */
+  /** the id of the licence's key in the request (`refusalWithKey`) */
   keyId?: number;
   /** a message that replaces the code's usual text */
   message?: string;
@@ -136,7 +136,7 @@ export function judgeValidation(
   const { license, activation, covered } = found;
   const status = liveStatus(license, now);
   return {
-    license: asShown(found),
+    license: licenseAsSeenByKey(found),
     status,
     valid: status === 'active' && covered !== false,
     identifierActivated: !identifierGiven || activation !== undefined,
@@ -191,7 +191,7 @@ export function coversRelease(
  */
 export function entitledUntil(license: EndTerms, now: Date): Date | undefined {
   if (license.plan.afterExpiry !== 'last_release' || liveStatus(license, now) !== 'expired') return undefined;
-  return paidEnd(license) ?? undefined;
+  return paidUntil(license) ?? undefined;
 }
 
 /**
@@ -216,7 +216,7 @@ function unknownKey(found: LicenseMatch | undefined): Refusal {
 }
 
 /** Adds a key's id to a refusal, for the access log: of the sent key if it has ended, otherwise of the key that counts. */
-export function byKey(refusal: Refusal, found: LicenseMatch | undefined): Refusal {
+export function refusalWithKey(refusal: Refusal, found: LicenseMatch | undefined): Refusal {
   if (found === undefined) return refusal;
   const { rowId, sentId } = found.key;
   return { ...refusal, keyId: refusal.refused === 'LICENSE_NOT_FOUND' ? sentId : rowId };
@@ -227,7 +227,10 @@ function hasEnded({ key }: LicenseMatch, now: Date): boolean {
 }
 
 /** Returns the licence as its key sees it: a key with a limit of its own shows the smaller limit and its own use. */
-export function asShown({ license, key: { limit } }: Pick<LicenseMatch, 'license' | 'key'>): LicenseTerms {
+export function licenseAsSeenByKey({
+  license,
+  key: { limit },
+}: Pick<LicenseMatch, 'license' | 'key'>): LicenseTerms {
   if (limit === undefined) return license;
   const activationLimit =
     license.activationLimit === 0 ? limit.slots : Math.min(limit.slots, license.activationLimit);

@@ -30,21 +30,21 @@ const STATUSES = {
   INSUFFICIENT_STORAGE: 507,
 } as const;
 
-export type ManageCode = keyof typeof STATUSES;
+export type OperationErrorCode = keyof typeof STATUSES;
 
 /** A refusal in the form of the answer. */
-export interface Failure {
+export interface ErrorResponse {
   status: number;
-  error: { code: ManageCode; message: string; field?: string };
+  error: { code: OperationErrorCode; message: string; field?: string };
   /** the seconds for `Retry-After` */
   retryAfter?: number;
   /** the facts of the refusal, which the API's answer leaves out */
   facts?: RefusalFacts;
 }
 
-export class ManageError extends CodedError<ManageCode> {
+export class OperationError extends CodedError<OperationErrorCode> {
   constructor(
-    code: ManageCode,
+    code: OperationErrorCode,
     message: string,
     readonly options: { field?: string | undefined; retryAfter?: number } = {},
   ) {
@@ -52,16 +52,16 @@ export class ManageError extends CodedError<ManageCode> {
   }
 }
 
-export function notFound(what: string): ManageError {
-  return new ManageError('NOT_FOUND', `There is no such ${what}.`);
+export function notFound(what: string): OperationError {
+  return new OperationError('NOT_FOUND', `There is no such ${what}.`);
 }
 
-export function invalid(field: string, message: string): ManageError {
-  return new ManageError('INVALID_REQUEST', message, { field });
+export function invalid(field: string, message: string): OperationError {
+  return new OperationError('INVALID_REQUEST', message, { field });
 }
 
 /** The codes for errors of operators. It is a conflict if the installation lacks something, such as a secret. */
-const CODES: Record<OperatorErrorCode, ManageCode> = {
+const CODES: Record<OperatorErrorCode, OperationErrorCode> = {
   INVALID_REQUEST: 'INVALID_REQUEST',
   NOT_FOUND: 'NOT_FOUND',
   CONFLICT: 'CONFLICT',
@@ -71,8 +71,8 @@ const CODES: Record<OperatorErrorCode, ManageCode> = {
 };
 
 /** Returns the refusal of an error; undefined for a fault. @param given the request's query and body, by field */
-export function toFailure(error: unknown, given: object): Failure | undefined {
-  if (error instanceof ManageError) return failure(error.code, error.message, error.options);
+export function toErrorResponse(error: unknown, given: object): ErrorResponse | undefined {
+  if (error instanceof OperationError) return failure(error.code, error.message, error.options);
   if (error instanceof InvalidRequestError) return failure(error.code, error.message);
   if (error instanceof SealError) return failure('CONFLICT', error.message);
   if (!(error instanceof OperatorError)) return undefined;
@@ -89,7 +89,7 @@ export function toFailure(error: unknown, given: object): Failure | undefined {
 
 /** Explains why a shop's message cannot be accepted; undefined if it is not at fault, so that a retry may succeed. */
 export function faultOfMessage(error: unknown): string | undefined {
-  const failure = error instanceof SealError ? undefined : toFailure(error, {});
+  const failure = error instanceof SealError ? undefined : toErrorResponse(error, {});
   return failure === undefined || failure.status >= 500 ? undefined : failure.error.message;
 }
 
@@ -97,10 +97,10 @@ export function faultOfMessage(error: unknown): string | undefined {
 const RETRY_AFTER_MENDED = 60;
 
 function failure(
-  code: ManageCode,
+  code: OperationErrorCode,
   message: string,
   { field, retryAfter }: { field?: string | undefined; retryAfter?: number } = {},
-): Failure {
+): ErrorResponse {
   return {
     status: STATUSES[code],
     error: { code, message, ...(field === undefined ? {} : { field }) },

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Static, TNever, TObject, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { Caller, Scope } from '../../access/caller';
-import type { UpdateXmlState } from '../../joomla/follow-xml';
+import type { UpdateXmlState } from '../../joomla/regenerate-update-xml';
 import type { ChangeContext } from '../../licensing/lifecycle';
 import type { OperatorLanguage } from '../../texts/operators/languages';
 import type { Db } from '../../licensing/licensing';
@@ -16,7 +16,7 @@ import type { UploadRules } from './upload';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-export interface Call<Query = unknown, Body = unknown> {
+export interface OperationCall<Query = unknown, Body = unknown> {
   /** the connection; with an `Idempotency-Key`, the transaction that also stores the answer */
   db: Db;
   caller: Caller;
@@ -38,7 +38,7 @@ export interface Call<Query = unknown, Body = unknown> {
   followXml?: ((productId: number) => Promise<UpdateXmlState>) | undefined;
 }
 
-export interface Answer<Data = unknown> {
+export interface OperationResult<Data = unknown> {
   /** the operation's own status by default */
   status?: number;
   data: Data;
@@ -62,9 +62,9 @@ interface Terms<Adds extends TProperties> {
   /** true if a shop's token (`issue`) may also call it */
   forShops?: boolean;
   /** true if a session may call it although its sign-in is more than an hour ago */
-  goesOn?: true;
-  /** like `goesOn`, but only with this part of a sentence; otherwise the operation asks (`requireRecentSignIn`) */
-  goesOnWith?: string;
+  needsNoRecentSignIn?: true;
+  /** like `needsNoRecentSignIn`, but only with this part of a sentence; otherwise the operation asks (`requireRecentSignIn`) */
+  noRecentSignInWith?: string;
   /** for a body that is a file, or a form with a file and the fields of `query`; the call's body is `{ file }` */
   upload?: UploadTerms;
   /** the type of the answer if it is a file */
@@ -85,7 +85,7 @@ export interface UploadTerms {
   others?: Record<string, string>;
   rules: (settings: ManageSettings) => UploadRules<unknown>;
   /** refuses a call because of its address, before the file is sent */
-  before?: (call: Call) => Promise<void>;
+  before?: (call: OperationCall) => Promise<void>;
 }
 
 /** The work that follows the commit of a change, even if a stored answer is repeated. */
@@ -93,7 +93,7 @@ export interface AfterCommit<Adds extends TProperties = TProperties> {
   /** the title of the data together with the additions */
   title: string;
   adds: Adds;
-  perform: (call: Call, data: object) => Promise<Static<TObject<Adds>>>;
+  perform: (call: OperationCall, data: object) => Promise<Static<TObject<Adds>>>;
 }
 
 /** The declaration of an operation: the fields of its query, of its JSON body and of its data. */
@@ -117,11 +117,11 @@ export interface Operation<Query = unknown, Body = unknown, Data = unknown> {
   scope: Exclude<Scope, 'issue'>;
   forShops: boolean;
   /** true if a browser's sign-in must be at most an hour old */
-  asksAgain: boolean;
-  goesOnWith: string | undefined;
+  needsRecentSignIn: boolean;
+  noRecentSignInWith: string | undefined;
   query: TSchema | undefined;
   body: TSchema | undefined;
-  /** reads the query, like the two readers below @throws ManageError with the wrong field */
+  /** reads the query, like the two readers below @throws OperationError with the wrong field */
   readQuery: (query: URLSearchParams) => object;
   /** reads a JSON body */
   readBody: Reader;
@@ -136,7 +136,7 @@ export interface Operation<Query = unknown, Body = unknown, Data = unknown> {
   isList: boolean;
   /** the schema of `data` in the answer, or of a list's items; undefined if the answer has no content */
   data: TSchema | undefined;
-  run(call: Call<Query, Body>): Promise<Answer<Data>>;
+  run(call: OperationCall<Query, Body>): Promise<OperationResult<Data>>;
 }
 
 /** The body of an operation. */
@@ -163,9 +163,9 @@ const one =
   >(
     path: string,
     declared: Declared<Q, B, D, Adds>,
-    run: (call: Call<Static<Q>, Static<B>>) => Promise<Answer<Static<D>>>,
+    run: (call: OperationCall<Static<Q>, Static<B>>) => Promise<OperationResult<Static<D>>>,
   ): Operation<Static<Q>, Static<B>, Answered<D, Adds>> =>
-    declare(method, path, declared, run as (call: Call) => Promise<Answer<never>>);
+    declare(method, path, declared, run as (call: OperationCall) => Promise<OperationResult<never>>);
 
 export const get = one('get');
 export const post = one('post');
@@ -176,9 +176,11 @@ export const patch = one('patch');
 export function remove<Removed, Q extends TSchema = TNever>(
   path: string,
   declared: Declared<Q, TNever, Nothing, TProperties>,
-  run: (call: Call<Static<Q>>) => Promise<Removed>,
+  run: (call: OperationCall<Static<Q>>) => Promise<Removed>,
 ): Operation<Static<Q>, never, Removed> {
-  return declare('delete', path, declared, async (call: Call<Static<Q>>) => ({ data: await run(call) }));
+  return declare('delete', path, declared, async (call: OperationCall<Static<Q>>) => ({
+    data: await run(call),
+  }));
 }
 
 /** Declares a GET whose answer is a file of this type. */
@@ -186,17 +188,17 @@ export function file<Q extends TSchema = TNever>(
   path: string,
   type: string,
   declared: Declared<Q, TNever, Nothing, TProperties>,
-  run: (call: Call<Static<Q>>) => Promise<FileAnswer>,
+  run: (call: OperationCall<Static<Q>>) => Promise<FileAnswer>,
 ): Operation<Static<Q>, never, FileAnswer> {
   const terms = { ...declared, sendsFile: type, hasDeadline: false };
-  return declare('get', path, terms, async (call: Call<Static<Q>>) => ({ data: await run(call) }));
+  return declare('get', path, terms, async (call: OperationCall<Static<Q>>) => ({ data: await run(call) }));
 }
 
 /** Declares a GET whose answer is a list. */
 export function list<D extends TSchema, Q extends TSchema = TNever>(
   path: string,
   declared: Declared<Q, TNever, D, TProperties>,
-  run: (call: Call<Static<Q>>) => Promise<{ data: Static<D>[]; next: string | null }>,
+  run: (call: OperationCall<Static<Q>>) => Promise<{ data: Static<D>[]; next: string | null }>,
 ): Operation<Static<Q>, never, Static<D>[]> {
   return declare('get', path, declared, run, true);
 }
@@ -204,8 +206,8 @@ export function list<D extends TSchema, Q extends TSchema = TNever>(
 function declare<Query, Body, Data>(
   method: Method,
   path: string,
-  { goesOn, goesOnWith, ...declared }: Declared<TSchema, TSchema, TSchema, TProperties>,
-  run: (call: Call<Query, Body>) => Promise<Answer<Data>>,
+  { needsNoRecentSignIn, noRecentSignInWith, ...declared }: Declared<TSchema, TSchema, TSchema, TProperties>,
+  run: (call: OperationCall<Query, Body>) => Promise<OperationResult<Data>>,
   isList = false,
 ): Operation<Query, Body, Data> {
   const scope = declared.scope ?? (method === 'get' ? 'read' : 'write');
@@ -213,8 +215,12 @@ function declare<Query, Body, Data>(
   return {
     description: undefined,
     forShops: false,
-    asksAgain: method !== 'get' && scope === 'write' && goesOnWith === undefined && goesOn !== true,
-    goesOnWith,
+    needsRecentSignIn:
+      method !== 'get' &&
+      scope === 'write' &&
+      noRecentSignInWith === undefined &&
+      needsNoRecentSignIn !== true,
+    noRecentSignInWith,
     upload: undefined,
     sendsFile: undefined,
     status: data === undefined ? 204 : 200,

@@ -1,11 +1,11 @@
 import type { Caller } from '../../access/caller';
-import { performOnce, type Written } from '../../access/idempotency';
-import { isFresh } from '../../access/sessions';
+import { withIdempotency, type StoredResponse } from '../../access/idempotency';
+import { isRecentSignIn } from '../../access/sessions';
 import type { Db } from '../../licensing/licensing';
-import { ManageError, toFailure, type Failure } from './failures';
-import type { Answer, Call, Operation, UploadTerms } from './operation';
+import { OperationError, toErrorResponse, type ErrorResponse } from './failures';
+import type { OperationResult, OperationCall, Operation, UploadTerms } from './operation';
 import type { ManageSettings } from '../settings';
-import { signInAgain } from './sign-in-again';
+import { signInAgainError } from './sign-in-again';
 import type { Upload, UploadRules } from './upload';
 
 /** Performs an operation for a request of the API, a page or the command, with idempotency. */
@@ -13,7 +13,7 @@ import type { Upload, UploadRules } from './upload';
 const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
 const RUNNING = 'The first request with this Idempotency-Key is still under way.';
 
-export interface Request {
+export interface OperationRequest {
   caller: Caller;
   /** the parameters of the path by name */
   path: Record<string, string>;
@@ -23,40 +23,40 @@ export interface Request {
   /** reads an upload; if it throws, nothing of the upload remains */
   receive: <F>(types: string[], rules: UploadRules<F>, others?: string[]) => Promise<Upload<F>>;
   /** the language of the reader of the answer */
-  language: Call['language'];
+  language: OperationCall['language'];
   /** aborted when the caller no longer waits for the answer */
   gone: AbortSignal;
   /** returns a text that distinguishes the body from others, for a repeated request */
   sentText: () => string;
   /** the idempotency key; undefined if the work may be repeated */
   once: { key: string; address: string } | undefined;
-  /** Checks the caller again after an upload, during which it may lose its permission. @throws ManageError */
+  /** Checks the caller again after an upload, during which it may lose its permission. @throws OperationError */
   checkAgain: () => Promise<unknown>;
-  onProgress?: Call['onProgress'];
-  followXml?: Call['followXml'];
+  onProgress?: OperationCall['onProgress'];
+  followXml?: OperationCall['followXml'];
   /** receives a refusal that is stored and returned instead of thrown */
-  onRefused?: (failure: Failure) => void;
+  onRefused?: (failure: ErrorResponse) => void;
 }
 
 /** The values of a request, for refusals that name a field. */
-export interface Given {
+export interface OperationInput {
   query: object;
   body: object;
 }
 
-export interface Performing {
+export interface OperationDeps {
   db: Db;
   now: () => Date;
   settings: ManageSettings;
 }
 
-/** Performs an operation after the check of rights. @param given filled during reading @throws see `toFailure` */
+/** Performs an operation after the check of rights. @param given filled during reading @throws see `toErrorResponse` */
 export async function perform(
   operation: Operation,
-  request: Request,
-  given: Given,
-  { db, now, settings }: Performing,
-): Promise<Written> {
+  request: OperationRequest,
+  given: OperationInput,
+  { db, now, settings }: OperationDeps,
+): Promise<StoredResponse> {
   const { caller, path, once, readSent, language, gone, onProgress, followXml } = request;
   const readInput = () => {
     given.query = operation.readQuery(request.query);
@@ -75,7 +75,7 @@ export async function perform(
   await operation.upload?.before?.({ ...call, ...given, db });
   const upload = operation.upload && receiver(operation, operation.upload, request, given, settings);
   try {
-    let written: Written;
+    let written: StoredResponse;
     if (once === undefined) {
       await upload?.receive();
       written = await handle(db);
@@ -85,14 +85,14 @@ export async function perform(
         isRead: upload === undefined,
       };
       const refusal = (error: unknown) => {
-        const failure = toFailure(error, { ...given.query, ...given.body });
+        const failure = toErrorResponse(error, { ...given.query, ...given.body });
         if (failure !== undefined) request.onRefused?.(failure);
         return failure && { status: failure.status, body: { error: failure.error } };
       };
       const asked = { credential: caller.credential, ...once };
-      const done = await performOnce(db, now, asked, body, handle, refusal);
-      if (done === 'mismatch') throw new ManageError('IDEMPOTENCY_MISMATCH', MISMATCH);
-      if (done === 'running') throw new ManageError('CONFLICT', RUNNING, { retryAfter: 1 });
+      const done = await withIdempotency(db, now, asked, body, handle, refusal);
+      if (done === 'mismatch') throw new OperationError('IDEMPOTENCY_MISMATCH', MISMATCH);
+      if (done === 'running') throw new OperationError('CONFLICT', RUNNING, { retryAfter: 1 });
       written = done;
     }
     return await withAfterCommit(operation, { ...call, ...given, db }, written);
@@ -101,29 +101,29 @@ export async function perform(
   }
 }
 
-/** Checks permissions. @throws ManageError if the scope is too small, or a session must sign in again */
-export function requireRight(
+/** Checks permissions. @throws OperationError if the scope is too small, or a session must sign in again */
+export function requirePermission(
   { scope, session }: Caller,
-  { scope: needed, forShops, asksAgain }: Operation,
+  { scope: needed, forShops, needsRecentSignIn }: Operation,
   now: Date,
 ): void {
   const may = scope === 'write' || (scope === 'issue' ? forShops : needed === 'read');
   if (!may)
-    throw new ManageError(
+    throw new OperationError(
       'FORBIDDEN',
       scope === 'issue'
         ? 'A token of the scope "issue" may not do this.'
         : 'A token or session of the scope "read" may only read.',
     );
-  if (asksAgain && session !== undefined && !isFresh(session, now)) throw signInAgain();
+  if (needsRecentSignIn && session !== undefined && !isRecentSignIn(session, now)) throw signInAgainError();
 }
 
 /** Returns a function that reads an upload into the call, with a text that distinguishes it from others. */
 function receiver(
   { readQuery }: Operation,
   { types, others = {}, rules: rulesOf }: UploadTerms,
-  { query: asked, receive, checkAgain }: Request,
-  given: Given,
+  { query: asked, receive, checkAgain }: OperationRequest,
+  given: OperationInput,
   settings: ManageSettings,
 ) {
   const rules = rulesOf(settings);
@@ -150,15 +150,19 @@ function receiver(
 }
 
 /** Performs the work after the commit, for each answer. */
-async function withAfterCommit({ afterCommit }: Operation, call: Call, written: Written): Promise<Written> {
+async function withAfterCommit(
+  { afterCommit }: Operation,
+  call: OperationCall,
+  written: StoredResponse,
+): Promise<StoredResponse> {
   const { body } = written;
   if (afterCommit === undefined || body === undefined || !('data' in body)) return written;
   const data = body.data as object;
   return { ...written, body: { ...body, data: { ...data, ...(await afterCommit.perform(call, data)) } } };
 }
 
-async function answer(operation: Operation, call: Call): Promise<Written> {
-  const { data, next = null, status = operation.status }: Answer = await operation.run(call);
+async function answer(operation: Operation, call: OperationCall): Promise<StoredResponse> {
+  const { data, next = null, status = operation.status }: OperationResult = await operation.run(call);
   if (data === undefined) return { status, body: undefined };
   return { status, body: operation.isList ? { data, next } : { data } };
 }

@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
 import { redactKeys } from '../../licensing/core/keys';
-import { JUDGES } from '../../licensing/fields';
+import { FIELD_JUDGES } from '../../licensing/fields';
 import { kindOf } from '../../licensing/schemas/catalogue';
-import { ManageError } from './failures';
+import { OperationError } from './failures';
 
 /** Validates queries and bodies by the JSON schemas of their operation. A refusal names the first wrong field. */
 
@@ -80,12 +80,13 @@ function judged(
 ): object {
   for (const [name, value] of Object.entries(given)) {
     const kind = kindOf(properties[name]);
-    if (kind !== undefined && typeof value === 'string') given[name] = JUDGES[kind]?.(value, name) ?? value;
+    if (kind !== undefined && typeof value === 'string')
+      given[name] = FIELD_JUDGES[kind]?.(value, name) ?? value;
   }
   return given;
 }
 
-function explain({ keyword, instancePath, params, message = 'is not valid' }: ErrorObject): ManageError {
+function explain({ keyword, instancePath, params, message = 'is not valid' }: ErrorObject): OperationError {
   const { additionalProperty, missingProperty, allowedValues, type } = params as {
     additionalProperty?: string;
     missingProperty?: string;
@@ -115,6 +116,6 @@ function printable(name: string): string {
   return redactKeys(name.slice(0, 100).replace(/[^\x20-\x7e]/g, '?'));
 }
 
-function refused(message: string, field?: string): ManageError {
-  return new ManageError('INVALID_REQUEST', message, { field });
+function refused(message: string, field?: string): OperationError {
+  return new OperationError('INVALID_REQUEST', message, { field });
 }

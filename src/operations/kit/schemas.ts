@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { oneOf, orNull, Time } from '../../licensing/schemas/catalogue';
+import { enumOf, nullable, Time } from '../../licensing/schemas/catalogue';
 
 /** Schemas that several operations share. A schema with a title becomes a component of `openapi.json`. */
 
@@ -7,32 +7,32 @@ export * from '../../licensing/schemas/catalogue';
 export { SmallId as IdGiven } from '../../licensing/schemas/catalogue';
 
 export const Text = Type.String();
-export const TextOrNull = orNull(Text);
-export const TimeOrNull = orNull(Time);
+export const TextOrNull = nullable(Text);
+export const TimeOrNull = nullable(Time);
 /** A time in a request, with its zone, or a day. */
-export const TimeGiven = Type.String({
+export const TimeInput = Type.String({
   description: 'A time such as 2027-06-30T12:00:00Z, or a day such as 2027-06-30.',
   examples: ['2027-06-30'],
 });
-export const DurationGiven = Type.String({
+export const DurationInput = Type.String({
   description: 'Years, months or days: 1y, 6m, 30d.',
   examples: ['1y'],
 });
 
-export const Reason = {
+export const ReasonField = {
   reason: Type.Optional(Type.String({ description: "Kept in the licence's history." })),
 };
 
 /** A flag in a query. */
-export const Flag = oneOf(['1', '0', 'true', 'false']);
+export const QueryFlag = enumOf(['1', '0', 'true', 'false']);
 
 /** Returns the `sort` of a list's query. @param description the column that it sorts by, and the default */
 export function sortBy<const V extends string>(sorts: readonly V[], description: string) {
-  return Type.Optional(oneOf(sorts, { description: `${description} With \`-\` downwards.` }));
+  return Type.Optional(enumOf(sorts, { description: `${description} With \`-\` downwards.` }));
 }
 
 /** The fields of pagination in a list's query. */
-export const Paging = {
+export const PageQuery = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many at the most.' }),
   ),

@@ -17,7 +17,7 @@ export interface ShopAdapter extends Partial<Secrets> {
   ping?: { contentType: string; body: RegExp };
   /** Set if messages are accepted, without effect, before the seller enters the secret, because the sender would give up. */
   takesBeforeSecret?: true;
-  verify(delivery: Delivery, secret: string, now: Date): SignatureVerdict;
+  verify(delivery: InboundWebhook, secret: string, now: Date): SignatureVerdict;
   /** The field that holds the messages of a body; undefined if a body is one message. */
   list?: string;
   /**
@@ -26,22 +26,22 @@ export interface ShopAdapter extends Partial<Secrets> {
    * @param knows reports whether one of the sender's ids is linked @throws the errors of `get`
    */
   complete?(
-    delivery: Delivery,
+    delivery: InboundWebhook,
     get: (path: string) => Promise<object>,
     knows: (key: string) => Promise<boolean>,
-  ): Promise<Delivery>;
+  ): Promise<InboundWebhook>;
   /** Parses a verified body. @throws InvalidRequestError for a body that this sender does not send */
-  parse(delivery: Delivery, context: ParseContext): ParsedMessage;
+  parse(delivery: InboundWebhook, context: ParseContext): ParsedMessage;
   /** The reply to a sender that shows it to its customer, with the keys of all licences of the message's item. */
   answer?: {
     /** undefined if the message is not about an item */
-    item: (delivery: Delivery) => { order: string; line: string } | undefined;
-    text: (delivery: Delivery, keys: string[]) => string;
+    item: (delivery: InboundWebhook) => { order: string; line: string } | undefined;
+    text: (delivery: InboundWebhook, keys: string[]) => string;
   };
 }
 
 /** The unchanged body of a request, and its headers by lower-case name. */
-export interface Delivery {
+export interface InboundWebhook {
   body: Buffer;
   header: (name: string) => string | undefined;
 }

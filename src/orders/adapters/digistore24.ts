@@ -5,11 +5,11 @@ import { InvalidRequestError } from '../../base/errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
 import { decimalMoney } from './money';
-import type { Content, Link, ParsedEvent } from '../parsed-message';
-import type { Delivery, ShopAdapter } from './adapter';
-import { renewalOf } from './renewal';
+import type { Content, ExternalIdLink, ParsedEvent } from '../parsed-message';
+import type { InboundWebhook, ShopAdapter } from './adapter';
+import { renewalEventOf } from './renewal';
 import { secretsOfChoice } from './secrets';
-import { isAmong } from './signature';
+import { matchesAny } from './signature';
 
 const { secretLook, secretFault } = secretsOfChoice(
   'The secret is the passphrase that you typed at Digistore24.',
@@ -37,7 +37,7 @@ export const digistore24: ShopAdapter = {
     const signature = form.get('sha_sign')?.toUpperCase() ?? '';
     // Accept both signatures, because Digistore24's own sample signs the values after HTML decoding.
     const right = [signatureOf(form, secret, (value) => value), signatureOf(form, secret, decodeHTMLStrict)];
-    return isAmong(right, signature) ? 'right' : 'wrong';
+    return matchesAny(right, signature) ? 'right' : 'wrong';
   },
 
   parse(delivery) {
@@ -68,14 +68,14 @@ export const digistore24: ShopAdapter = {
 const WITHOUT_PAYMENT = new Set(['on_payment_missed', 'on_rebill_cancelled', 'on_rebill_resumed']);
 
 /** Returns the fields with decoded values. A signature may cover the decoded values, and then several raw values match it. */
-function decodedFieldsOf(delivery: Delivery): Map<string, string> {
+function decodedFieldsOf(delivery: InboundWebhook): Map<string, string> {
   return new Map([...fieldsOf(delivery)].map(([name, value]) => [name, decodeHTMLStrict(value)]));
 }
 
 /** The maximum number of fields; Digistore24 sends about 150. */
 const MAX_FIELDS = 1_000;
 
-function fieldsOf({ body }: Delivery): Map<string, string> {
+function fieldsOf({ body }: InboundWebhook): Map<string, string> {
   return new Map(parseForm(body));
 }
 
@@ -115,7 +115,7 @@ function readForm(form: Map<string, string>, type: string, id: string): Content 
     case 'on_rebill_resumed': {
       const order = { number: orderOf(form) };
       const isStopped = type === 'on_rebill_cancelled';
-      return renewalOf(isStopped, { ...shared, order, lines }, `${order.number}:${line}`);
+      return renewalEventOf(isStopped, { ...shared, order, lines }, `${order.number}:${line}`);
     }
     case 'connection_test':
       return { note: 'test' };
@@ -131,7 +131,8 @@ function readPayment(
 ): Content {
   const number = orderOf(form);
   const money = moneyOf(form);
-  const links: Link[] = transaction === undefined ? [] : [{ key: transaction, order: number, paid: money }];
+  const links: ExternalIdLink[] =
+    transaction === undefined ? [] : [{ key: transaction, order: number, paid: money }];
   const isLater = Number(form.get('pay_sequence_no')) > 1;
   // Later instalments pay parts of one price, so they extend nothing.
   if (isLater && form.get('billing_type') === 'installment') return { note: 'links', links };

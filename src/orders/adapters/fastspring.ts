@@ -1,6 +1,6 @@
 import { customerOf } from './customer';
 import { decimalMoney } from './money';
-import { renewalOf } from './renewal';
+import { renewalEventOf } from './renewal';
 import {
   idAt,
   listAt,
@@ -169,7 +169,7 @@ function readFailedCharge({ object, event }: About): Content {
 function readRenewal({ type, id, object, event }: About): Content {
   const of = idAt(object, 'id') ?? requireThing(object, 'subscription');
   const isStopped = type === 'subscription.canceled' || type === 'subscription.paused';
-  return renewalOf(isStopped, { ...event, eventId: id, order: { of } }, of);
+  return renewalEventOf(isStopped, { ...event, eventId: id, order: { of } }, of);
 }
 
 function readEnd({ object, event }: About): Content {

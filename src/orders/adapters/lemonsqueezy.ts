@@ -12,7 +12,7 @@ import {
   valueAt,
 } from './json';
 import { minorMoney } from './money';
-import { renewalOf } from './renewal';
+import { renewalEventOf } from './renewal';
 import type { Content, ParsedEvent } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
@@ -191,7 +191,7 @@ function readRenewal({ id, object, at, test }: About): Content {
   const number = requireId(object, 'order_id');
   const isStopped = status === 'cancelled' || status === 'paused';
   const eventId = `renewal:${isStopped}:${at?.toISOString() ?? ''}`;
-  return renewalOf(isStopped, { at, test, eventId, order: { number } }, keyOf(id));
+  return renewalEventOf(isStopped, { at, test, eventId, order: { number } }, keyOf(id));
 }
 
 function readEnd({ object, at, test }: About): Content {

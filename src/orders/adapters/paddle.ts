@@ -12,11 +12,11 @@ import {
   valueAt,
 } from './json';
 import { minorMoney } from './money';
-import { renewalOf } from './renewal';
-import type { Content, Link, OrderReference, ParsedEvent, ParsedLine } from '../parsed-message';
+import { renewalEventOf } from './renewal';
+import type { Content, ExternalIdLink, OrderReference, ParsedEvent, ParsedLine } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
-import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
+import { FIVE_MINUTES_MS, hmac, matchesAny, isFresh, headerParts } from './signature';
 
 /**
  * Paddle Billing (https://developer.paddle.com/webhooks/about/overview) signs with `Paddle-Signature:
@@ -31,9 +31,9 @@ export const paddle: ShopAdapter = {
 
   verify({ body, header }, secret, now) {
     const signature = header('paddle-signature') ?? '';
-    const [seconds = ''] = partsOf(signature, ';', 'ts');
+    const [seconds = ''] = headerParts(signature, ';', 'ts');
     const signed = Buffer.concat([Buffer.from(`${seconds}:`), body]);
-    if (!isAmong(partsOf(signature, ';', 'h1'), hmac(signed, secret, 'hex'))) return 'wrong';
+    if (!matchesAny(headerParts(signature, ';', 'h1'), hmac(signed, secret, 'hex'))) return 'wrong';
     return isFresh(seconds, now, TRIED_FOR_MS) ? 'right' : 'old';
   },
 
@@ -93,7 +93,7 @@ function readTransaction(data: unknown, at: Date | undefined): Content {
     idAt(data, 'details', 'totals', 'grand_total') ?? idAt(data, 'details', 'totals', 'total'),
     textAt(data, 'currency_code'),
   );
-  const links: Link[] =
+  const links: ExternalIdLink[] =
     'leads' in own
       ? [{ key: transaction, other: number }]
       : [
@@ -241,7 +241,7 @@ function readRenewal(data: unknown, at: Date | undefined, id: string): Content {
   const number = requireText(data, 'id');
   const scheduled = textAt(data, 'scheduled_change', 'action');
   const isStopped = status === 'paused' || scheduled === 'cancel' || scheduled === 'pause';
-  return renewalOf(isStopped, { at, eventId: id, order: { number, leads: true } }, number);
+  return renewalEventOf(isStopped, { at, eventId: id, order: { number, leads: true } }, number);
 }
 
 function readCustomer(data: unknown, at: Date | undefined): Content {

@@ -1,11 +1,11 @@
-import type { Link, ParsedEvent, ParsedMessage } from '../parsed-message';
+import type { ExternalIdLink, ParsedEvent, ParsedMessage } from '../parsed-message';
 
 /**
  * Returns the event of a subscription that will not renew, or will renew again. Senders also report renewal with many
  * other changes, so `renewal_resumed` needs a link to the order that only an earlier `renewal_stopped` makes.
  * @param subscription the sender's id of the subscription
  */
-export function renewalOf(
+export function renewalEventOf(
   isStopped: boolean,
   { order, ...event }: Omit<ParsedEvent, 'event'>,
   subscription: string,
@@ -13,7 +13,7 @@ export function renewalOf(
   const key = `stopped-${subscription}`;
   const shared = { ...event, isQuiet: true } as const;
   if (!isStopped) return { event: { ...shared, event: 'renewal_resumed', order: { of: key } } };
-  const links: Link[] =
+  const links: ExternalIdLink[] =
     'number' in order && !order.leads
       ? [{ key, order: order.number }]
       : [{ key, other: 'of' in order ? order.of : order.number }];

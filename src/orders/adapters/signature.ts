@@ -18,7 +18,7 @@ export function signedIn(name: string, encoding: BinaryToTextEncoding): ShopAdap
 }
 
 /** Reports whether one of several signatures is right. A sender sends several while its secret is being changed. */
-export function isAmong(given: string[], right: string): boolean {
+export function matchesAny(given: string[], right: string): boolean {
   return given.some((one) => isEqual(one, right));
 }
 
@@ -34,7 +34,7 @@ export function isFresh(seconds: string, now: Date, maxAge = FIVE_MINUTES_MS): b
 }
 
 /** Returns the values of all `name=value` parts. */
-export function partsOf(header: string, separator: string, name: string): string[] {
+export function headerParts(header: string, separator: string, name: string): string[] {
   return header
     .split(separator)
     .map((part) => part.trim())

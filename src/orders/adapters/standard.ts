@@ -3,10 +3,10 @@ import { ORDER_EVENTS } from '../order-events';
 import { parseObject, requireText, timeAt, valueAt } from './json';
 import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
-import { hmac, isAmong, isFresh } from './signature';
+import { hmac, matchesAny, isFresh } from './signature';
 
 /** The specification asks for 24 to 64 bytes. */
-const LEAST_BYTES = 24;
+const MIN_BYTES = 24;
 
 /**
  * Standard Webhooks 1.0: `webhook-signature` has `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; several
@@ -24,7 +24,7 @@ export const standard: ShopAdapter = {
       .filter((one) => one.startsWith('v1,'))
       .map((one) => one.slice(3));
     const signed = Buffer.concat([Buffer.from(`${id}.${seconds}.`), body]);
-    if (id === '' || !isAmong(given, hmac(signed, keyOf(secret), 'base64'))) return 'wrong';
+    if (id === '' || !matchesAny(given, hmac(signed, keyOf(secret), 'base64'))) return 'wrong';
     return isFresh(seconds, now) ? 'right' : 'old';
   },
 
@@ -47,8 +47,8 @@ export const standard: ShopAdapter = {
 
   ...secretsLike(
     'whsec_',
-    `It must be "whsec_" and base64 of at least ${LEAST_BYTES} bytes.`,
-    (rest) => /^[A-Za-z0-9+/]+={0,2}$/.test(rest) && keyOf(rest).length >= LEAST_BYTES,
+    `It must be "whsec_" and base64 of at least ${MIN_BYTES} bytes.`,
+    (rest) => /^[A-Za-z0-9+/]+={0,2}$/.test(rest) && keyOf(rest).length >= MIN_BYTES,
   ),
 };
 

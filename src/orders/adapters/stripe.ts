@@ -13,11 +13,11 @@ import {
   textAt,
   valueAt,
 } from './json';
-import type { Content, Link, ParsedEvent, ParsedLine } from '../parsed-message';
+import type { Content, ExternalIdLink, ParsedEvent, ParsedLine } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
-import { renewalOf } from './renewal';
+import { renewalEventOf } from './renewal';
 import { secretsLike } from './secrets';
-import { hmac, isAmong, isFresh, partsOf } from './signature';
+import { hmac, matchesAny, isFresh, headerParts } from './signature';
 
 /**
  * Stripe (https://docs.stripe.com/api/events/types, /webhooks/signature, /currencies) signs with `Stripe-Signature:
@@ -31,9 +31,9 @@ export const stripe: ShopAdapter = {
 
   verify({ body, header }, secret, now) {
     const signature = header('stripe-signature') ?? '';
-    const [seconds = ''] = partsOf(signature, ',', 't');
+    const [seconds = ''] = headerParts(signature, ',', 't');
     const signed = Buffer.concat([Buffer.from(`${seconds}.`), body]);
-    if (!isAmong(partsOf(signature, ',', 'v1'), hmac(signed, secret, 'hex'))) return 'wrong';
+    if (!matchesAny(headerParts(signature, ',', 'v1'), hmac(signed, secret, 'hex'))) return 'wrong';
     return isFresh(seconds, now) ? 'right' : 'old';
   },
 
@@ -172,7 +172,11 @@ function readSession({ object, event }: About): Content {
 const ONLY = '1';
 
 /** Returns the links by which a later refund finds the order: its payments lead to the invoice, or to the order itself. */
-function linksOf(order: string, invoice: string | undefined, payments: (string | undefined)[]): Link[] {
+function linksOf(
+  order: string,
+  invoice: string | undefined,
+  payments: (string | undefined)[],
+): ExternalIdLink[] {
   const keys = payments.flatMap((key) => key ?? []);
   if (invoice === undefined) return keys.map((key) => ({ key, order }));
   return [{ key: invoice, order }, ...keys.map((key) => ({ key, other: invoice }))];
@@ -462,7 +466,7 @@ function readRenewal({ object, before, event }: About): Content {
     numberAt(object, 'cancel_at') !== undefined ||
     valueAt(object, 'pause_collection') instanceof Object;
   const number = requireText(object, 'id');
-  return renewalOf(isStopped, { ...event, order: { number } }, number);
+  return renewalEventOf(isStopped, { ...event, order: { number } }, number);
 }
 
 function quantityOf(value: unknown): number | undefined {

@@ -6,7 +6,7 @@ import { isUnavailable } from '../../store/engine/errors';
 import { setShop, type Shop } from '../../store/orders/shops';
 import { knowsLink } from '../inbox';
 import { ADAPTERS } from '../adapters';
-import type { Delivery } from '../adapters/adapter';
+import type { InboundWebhook } from '../adapters/adapter';
 import { takeMessage, type TakeContext } from '../take-message';
 import { openApiKey } from './api-key';
 import { AskError, askPatiently, createAsk, type Ask } from './ask';
@@ -209,7 +209,7 @@ async function takeOne(
   db: Db,
   ask: Ask,
   { shop, key }: OpenShop,
-  delivery: Delivery,
+  delivery: InboundWebhook,
   context: CatchUpContextNow,
   done: CaughtUp,
 ): Promise<void> {
@@ -237,9 +237,9 @@ interface CompleteContext extends Pick<CatchUpContext, 'apiUrl' | 'cut'> {
 
 /** Adds data that the sender left out, from its API. Returns the message unchanged if that fails or takes too long. */
 export async function completed(
-  delivery: Delivery,
+  delivery: InboundWebhook,
   { kind, key, ask, knows, apiUrl, cut }: CompleteContext,
-): Promise<Delivery> {
+): Promise<InboundWebhook> {
   const adapter = ADAPTERS[kind as keyof typeof ADAPTERS];
   const list = listOf(kind);
   if (adapter.complete === undefined || list === undefined || key === undefined) return delivery;

@@ -1,4 +1,4 @@
-import type { Delivery } from '../adapters/adapter';
+import type { InboundWebhook } from '../adapters/adapter';
 import type { ShopAnswer } from './ask';
 
 /**
@@ -20,9 +20,9 @@ export interface ShopList {
   /** Returns the path and query of a page. @param cursor undefined for the first page */
   path(window: Window, cursor: string | undefined): string;
   /** Reads a page. @throws InvalidRequestError if the response is not such a list */
-  read(answer: ShopAnswer, window: Window, cursor: string | undefined): Page;
+  read(answer: ShopAnswer, window: Window, cursor: string | undefined): ShopListPage;
   /** Returns the page to read after a page that does not exist; undefined if every page must exist. */
-  missing?(cursor: string | undefined): Pick<Page, 'next'> | undefined;
+  missing?(cursor: string | undefined): Pick<ShopListPage, 'next'> | undefined;
 }
 
 /** The period from which events are read. */
@@ -31,9 +31,9 @@ export interface Window {
   until: Date;
 }
 
-export interface Page {
+export interface ShopListPage {
   /** the events that have a meaning here, in the form of their messages */
-  deliveries: Delivery[];
+  deliveries: InboundWebhook[];
   /** the cursor of the next page; undefined after the last page */
   next: string | undefined;
 }

@@ -5,11 +5,11 @@ import {
   Label,
   Limit,
   ofKind,
-  oneOf,
-  orNull,
+  enumOf,
+  nullable,
   SmallId,
   Time,
-  wordOf,
+  enumAsText,
   type FieldsFrom,
 } from './kinds';
 
@@ -17,7 +17,7 @@ import {
 export const PRODUCT = {
   id: SmallId,
   name: Label,
-  element: orNull(
+  element: nullable(
     ofKind('element', Type.String({ description: "Joomla's name of the extension, such as pkg_example." })),
   ),
   renew_url: AddressOrNull,
@@ -29,7 +29,7 @@ export const PRODUCT = {
 /** The columns that the API does not show. With `includes_all`, a product includes every product that includes none itself. */
 export const PRODUCT_INSIDE = {
   includes_all: Type.Boolean(),
-  update_xml: orNull(ofKind('json', Type.String())),
+  update_xml: nullable(ofKind('json', Type.String())),
 };
 
 /** A product without the settings of its update XML, which few callers need. */
@@ -40,12 +40,12 @@ export const PLAN = {
   id: SmallId,
   product_id: SmallId,
   name: Label,
-  activation_type: wordOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' }),
+  activation_type: enumAsText(ACTIVATION_TYPES, { description: 'What a slot is taken by.' }),
   activation_limit: Limit,
-  duration: orNull(
+  duration: nullable(
     ofKind('duration', Type.String({ description: 'Such as 1y; null: for life.', examples: ['1y'] })),
   ),
-  after_expiry: oneOf(AFTER_EXPIRY, {
+  after_expiry: enumOf(AFTER_EXPIRY, {
     description: 'What an expired licence may still download.',
   }),
   free_staging: Type.Boolean({ description: 'Local and staging sites take no slot.' }),

@@ -15,7 +15,7 @@ import type { FieldsOf } from '../engine/row-fields';
  * for a person follow from one declaration of them.
  */
 
-/** The rule that a text obeys: `JUDGES` (licensing/fields.ts) checks it, and the export of the column (transfer/records.ts). */
+/** The rule that a text obeys: `FIELD_JUDGES` (licensing/fields.ts) checks it, and the export of the column (transfer/records.ts). */
 export type Kind = 'label' | 'element' | 'address' | 'json' | 'duration';
 
 /** A symbol, because `openapi.json` must not show it. */
@@ -40,7 +40,7 @@ export function typedColumns(columns: TProperties): string[] {
 }
 
 /** Returns the schema of the same value or null. */
-export function orNull<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
+export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
   const { type, enum: values, ...others } = schema as unknown as { type: string; enum?: unknown[] };
   return Type.Unsafe<Static<S> | null>({
     ...others,
@@ -50,17 +50,17 @@ export function orNull<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> 
 }
 
 /** Returns the schema of a text that is one of these words. */
-export function oneOf<const V extends string>(values: readonly V[], options: object = {}): TUnsafe<V> {
+export function enumOf<const V extends string>(values: readonly V[], options: object = {}): TUnsafe<V> {
   return Type.Unsafe<V>({ type: 'string', enum: [...values], ...options });
 }
 
 /** Returns the same for an answer, because the database holds any text. */
-export function wordOf(values: readonly string[], options: object = {}): TUnsafe<string> {
+export function enumAsText(values: readonly string[], options: object = {}): TUnsafe<string> {
   return Type.Unsafe<string>({ type: 'string', enum: [...values], ...options });
 }
 
 /** Returns the schema of an object without other fields: an operator's typo must not be ignored. */
-export function exactly<P extends TProperties>(properties: P, options: object = {}): TObject<P> {
+export function strictObject<P extends TProperties>(properties: P, options: object = {}): TObject<P> {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
@@ -83,4 +83,4 @@ export const Time = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$',
   examples: ['2027-06-30T23:59:59Z'],
 });
-export const AddressOrNull = orNull(ofKind('address', Type.String()));
+export const AddressOrNull = nullable(ofKind('address', Type.String()));

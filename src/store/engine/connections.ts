@@ -79,7 +79,7 @@ export type OnLost = (connection: Connection, sentAt: number) => void;
  * The time that a command waits for locked rows. A success after a quarter of a minute is better than an error that
  * asks the user to run the command again.
  */
-export const LOCK_PATIENCE_MS = 15_000;
+export const LOCK_TIMEOUT_MS = 15_000;
 const LOCK_PAUSE_MS = 100;
 export const CONNECT_TIMEOUT_MS = 2_000;
 /** The time limit for closing a connection. A server that responds does so at once. */
@@ -145,9 +145,9 @@ export function openPool({
       // Another or restarted server may have given the number to another connection.
       if (!isSame(connection.server, server)) return;
       killing.add(connection);
-      const processes = await send<{ Id: number; Time: number }[]>(connection, LIST_CONNECTIONS);
+      const processes = await sendStatement<{ Id: number; Time: number }[]>(connection, LIST_CONNECTIONS);
       if (processes.some(({ Id, Time }) => Id === threadId && Time >= SILENT_S))
-        await send(connection, `KILL ${threadId}`);
+        await sendStatement(connection, `KILL ${threadId}`);
     } finally {
       killing.delete(connection);
       pool.release(connection);
@@ -161,7 +161,7 @@ export const LIST_CONNECTIONS = 'SHOW PROCESSLIST';
 const SILENT_S = 3;
 
 /** Runs a statement on a connection. @returns the driver's result: rows, or the result of a write */
-export function send<Answer>(
+export function sendStatement<Answer>(
   connection: Connection,
   sql: string,
   bindings: Knex.RawBinding[] = [],
@@ -170,7 +170,7 @@ export function send<Answer>(
   return new Promise((resolve, reject) => {
     connection[prepared ? 'execute' : 'query'](sql, bindings, (error, answer) => {
       if (!error) resolve(answer as Answer);
-      else if (prepared && HAD_NO_ROOM.has(error.errno)) resolve(send(connection, sql, bindings));
+      else if (prepared && HAD_NO_ROOM.has(error.errno)) resolve(sendStatement(connection, sql, bindings));
       else reject(error);
     });
   });
@@ -297,11 +297,11 @@ interface Server {
 }
 
 export async function askWhichServer(connection: Connection): Promise<Server | undefined> {
-  const [name] = await send<Pick<Server, 'host' | 'port'>[]>(
+  const [name] = await sendStatement<Pick<Server, 'host' | 'port'>[]>(
     connection,
     'SELECT @@hostname AS host, @@port AS port',
   );
-  const [uptime] = await send<{ Value: string }[]>(connection, "SHOW GLOBAL STATUS LIKE 'Uptime'");
+  const [uptime] = await sendStatement<{ Value: string }[]>(connection, "SHOW GLOBAL STATUS LIKE 'Uptime'");
   return name && uptime && { ...name, startedAt: performance.now() / 1000 - Number(uptime.Value) };
 }
 

@@ -1,8 +1,8 @@
 import knex, { type Knex } from 'knex';
 import type { Tables } from 'knex/types/tables';
-import { LOCK_PATIENCE_MS, type Pool } from './connections';
+import { LOCK_TIMEOUT_MS, type Pool } from './connections';
 import { openMysqlPool, type ConnectionRules, type MysqlPool, type MysqlSettings } from './mysql';
-import type { NodesStanding } from './nodes';
+import type { ClusterStatus } from './nodes';
 import { sharePool } from './pool-share';
 import { libsqlClient, openSqlitePool, type SqliteSettings } from './sqlite';
 
@@ -146,7 +146,7 @@ export function knexConfig(
   };
   // Cast the result, because Knex documents userParams, but its types lack it.
   return {
-    client: isMysql ? 'mysql2' : libsqlClient(rules.isService ? undefined : LOCK_PATIENCE_MS),
+    client: isMysql ? 'mysql2' : libsqlClient(rules.isService ? undefined : LOCK_TIMEOUT_MS),
     connectionPool: opened.pool,
     useNullAsDefault: !isMysql,
     userParams,
@@ -169,7 +169,7 @@ function parameters(db: Db): Parameters {
 }
 
 /** Returns the object that a handle shares with its transactions, as the key for cached facts about the database. */
-export function sharedBy(db: Db): object {
+export function databaseIdentity(db: Db): object {
   return parameters(db);
 }
 
@@ -194,7 +194,7 @@ export function poolState(db: Db): { used: number; free: number; waiting: number
 }
 
 /** Returns a function that shows which of several servers is in use; undefined if there is only one. */
-export function standingOfNodes(db: Db): (() => NodesStanding) | undefined {
+export function clusterStatusOf(db: Db): (() => ClusterStatus) | undefined {
   const { nodes } = parameters(db);
   return nodes && (() => nodes.standing());
 }

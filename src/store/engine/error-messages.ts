@@ -4,7 +4,7 @@ import { CodedError } from '../../base/errors';
 import type { DatabaseSettings } from './database';
 import { locationsOf, type MysqlSettings } from './mysql';
 import { serverName } from './nodes';
-import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
+import { driverCodeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
 
 /** The reason for an error, as the end of a sentence, and a remedy. */
 interface Explanation {
@@ -61,7 +61,7 @@ export function explainRefusedLock(error: unknown, settings: DatabaseSettings): 
   const said = readReason(error as DriverError);
   const remedy = said.includes('pxc_strict_mode')
     ? "As the database's administrator, on the node this service uses: SET GLOBAL pxc_strict_mode = MASTER; the migration done, it can be ENFORCING again."
-    : codeOf(error) === 'ER_NOT_SUPPORTED_YET'
+    : driverCodeOf(error) === 'ER_NOT_SUPPORTED_YET'
       ? 'Update MariaDB: a few versions of 2023 refuse it in a cluster, and 10.6.14, 10.11.4 and later allow it again.'
       : undefined;
   if (remedy === undefined) return undefined;
@@ -76,7 +76,7 @@ export function explainRefusedLock(error: unknown, settings: DatabaseSettings): 
 /** Reports whether an error is about the database. A file that the user named fails with the same codes as a socket. */
 function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolean {
   const { message = '', syscall, path, fatal } = error;
-  const code = codeOf(error);
+  const code = driverCodeOf(error);
   if (settings.kind === 'mysql') return isUnavailable(error) && (syscall === undefined || fatal === true);
   if (syscall !== undefined) return path !== undefined && settings.path.startsWith(path);
   return (
@@ -103,7 +103,7 @@ function explainFile(error: DriverError, path: string, source: string): Explanat
       'Run this as the user the service runs as.',
     ],
   ];
-  const code = codeOf(error);
+  const code = driverCodeOf(error);
   const known = find(rows, code);
   if (known) return known;
   const opened = CANNOT_OPEN.exec(error.message ?? '')?.[1];
@@ -217,7 +217,7 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
       : // The driver has no code for a statement on a connection that has just ended.
         said.includes('closed state')
         ? 'EPIPE'
-        : codeOf(error);
+        : driverCodeOf(error);
   return (
     find(rows, code) ?? {
       reason: code === '' || said.includes(code) ? said : `${said} (${code})`,

@@ -57,7 +57,7 @@ const KINDS = new Map(
 ) as Map<string, keyof typeof CODES>;
 
 function kindOf(error: unknown): keyof typeof CODES | undefined {
-  return KINDS.get(codeOf(error));
+  return KINDS.get(driverCodeOf(error));
 }
 
 /** Reports whether a row with this unique value already exists. */
@@ -86,7 +86,7 @@ export function isLockConflict(error: unknown): boolean {
  * Replication, a storage engine), which do not guarantee a rollback.
  */
 export function isCertificationConflict(error: unknown): boolean {
-  return driverError(error).isGalera === true && codeOf(error) === 'ER_LOCK_DEADLOCK';
+  return driverError(error).isGalera === true && driverCodeOf(error) === 'ER_LOCK_DEADLOCK';
 }
 
 /** Reports whether the database cannot respond now, but may later. This includes lock conflicts after all retries. */
@@ -111,13 +111,15 @@ export function isOutOfConnections(error: unknown): boolean {
  * Reports whether it is unknown if the server ran the last statement: the connection was lost or timed out, or a Galera
  * node lost its majority during a COMMIT, which the other nodes may have received.
  */
-export function isOutcomeOpen(error: unknown): boolean {
-  return driverError(error).fatal === true || isTimeout(error) || codeOf(error) === 'ER_ERROR_DURING_COMMIT';
+export function mayHaveBeenExecuted(error: unknown): boolean {
+  return (
+    driverError(error).fatal === true || isTimeout(error) || driverCodeOf(error) === 'ER_ERROR_DURING_COMMIT'
+  );
 }
 
 /** Reports whether there was no response in time. */
 export function isTimeout(error: unknown): boolean {
-  return codeOf(error) === 'ETIMEDOUT';
+  return driverCodeOf(error) === 'ETIMEDOUT';
 }
 
 /** SQLSTATE classes of connection errors, failed logins and operators' interventions. */
@@ -145,7 +147,7 @@ export function driverReason(error: unknown): string | undefined {
   const isDrivers =
     sql !== undefined ||
     fatal === true ||
-    /^(?:ER|PROTOCOL|SQLITE)_/.test(codeOf(error)) ||
+    /^(?:ER|PROTOCOL|SQLITE)_/.test(driverCodeOf(error)) ||
     NO_CONNECTION.test(message);
   return isDrivers ? message.split(' - ').at(-1) : undefined;
 }
@@ -155,7 +157,7 @@ function driverError(error: unknown): DriverError {
 }
 
 /** Returns the driver's name for an error, otherwise the server's number, otherwise an empty text. */
-export function codeOf(error: unknown): string {
+export function driverCodeOf(error: unknown): string {
   const { errno = 0, code = '', rawCode = 0 } = driverError(error);
   if (isNumbered({ errno, code })) return SERVER_CODES.get(errno) ?? `error ${errno}`;
   return code.startsWith('UNKNOWN_SQLITE_ERROR')
@@ -165,7 +167,7 @@ export function codeOf(error: unknown): string {
 
 /** Returns an error as one word for logs: its code or type. The message may contain values of a statement. */
 export function reasonCode(error: unknown): string {
-  return codeOf(error) || (driverError(error).name ?? 'unknown');
+  return driverCodeOf(error) || (driverError(error).name ?? 'unknown');
 }
 
 /** Errors that matter here, and that the driver cannot name for some servers. */

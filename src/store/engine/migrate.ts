@@ -12,8 +12,8 @@ import {
   type Db,
 } from './database';
 import { isLockConflict } from './errors';
-import { readVersion, SUPPORTED_SERVERS } from './server';
-import { rawRows } from './statements';
+import { parseServerVersion, SUPPORTED_SERVERS } from './server';
+import { rawQuery } from './statements';
 import { inTransaction } from './transaction';
 import { explainRefusedLock } from './error-messages';
 
@@ -97,8 +97,8 @@ export async function requireCurrentSchema(db: Db): Promise<void> {
 
 async function refuseOldServer(db: Db): Promise<void> {
   if (isSqlite(db)) return;
-  const [row] = await rawRows<{ version: string }>(db, 'SELECT VERSION() AS version', []);
-  const { name, isSupported } = readVersion(row?.version ?? '');
+  const [row] = await rawQuery<{ version: string }>(db, 'SELECT VERSION() AS version', []);
+  const { name, isSupported } = parseServerVersion(row?.version ?? '');
   if (!isSupported)
     throw new SchemaError(
       `The database server is ${name}; this version needs ${SUPPORTED_SERVERS}. Upgrade the server, or give the service a database of its own on a newer one.`,

@@ -2,15 +2,15 @@ import {
   askWhichServer,
   CONNECT_TIMEOUT_MS,
   openConnection,
-  LOCK_PATIENCE_MS,
+  LOCK_TIMEOUT_MS,
   openPool,
-  send,
+  sendStatement,
   type Connection,
   type ConnectionSettings,
   type OnLost,
   type Pool,
 } from './connections';
-import { openNodes, type Nodes, type NodeSwitch, type Returning } from './nodes';
+import { openNodes, type Nodes, type NodeSwitch, type FailbackDelay } from './nodes';
 import { driverTls, openSocket, type ServerLocation, type TlsSettings } from './tls';
 
 export interface MysqlSettings extends ServerLocation {
@@ -56,7 +56,7 @@ export interface ConnectionRules {
   isService?: boolean;
   /** is called when another of several servers is taken into use; if set, the servers are watched */
   onSwitch?: (change: NodeSwitch) => void;
-  returning?: Returning;
+  returning?: FailbackDelay;
 }
 
 export interface MysqlPool {
@@ -89,7 +89,7 @@ export function openMysqlPool(
         },
         statementTimeout,
         connectTimeout: CONNECT_TIMEOUT_MS * (settings.timeoutFactor ?? 1),
-        lockPatience: isService ? undefined : LOCK_PATIENCE_MS,
+        lockPatience: isService ? undefined : LOCK_TIMEOUT_MS,
       },
       onLost,
     );
@@ -150,21 +150,21 @@ function connectionSettings(
 
 async function setUp(connection: Connection, isService: boolean): Promise<void> {
   if (!isService) connection.overridden = await askWhatIsUnusual(connection);
-  await send(connection, isService ? SERVICE_SESSION : MYSQL_SESSION);
-  await send(connection, ISOLATION);
+  await sendStatement(connection, isService ? SERVICE_SESSION : MYSQL_SESSION);
+  await sendStatement(connection, ISOLATION);
   connection.isGalera = await askWhetherGalera(connection);
-  if (connection.isGalera) await send(connection, 'SET wsrep_sync_wait = 1');
+  if (connection.isGalera) await sendStatement(connection, 'SET wsrep_sync_wait = 1');
   if (isService) connection.server = await askWhichServer(connection);
 }
 
 async function askWhetherGalera(connection: Connection): Promise<boolean> {
-  const [found] = await send<{ Value: string }[]>(connection, "SHOW VARIABLES LIKE 'wsrep_on'");
+  const [found] = await sendStatement<{ Value: string }[]>(connection, "SHOW VARIABLES LIKE 'wsrep_on'");
   return found?.Value === 'ON';
 }
 
 async function askWhatIsUnusual(connection: Connection): Promise<string[]> {
   const names = Object.keys(USUAL_SESSION);
-  const variables = await send<{ Variable_name: string; Value: string }[]>(
+  const variables = await sendStatement<{ Variable_name: string; Value: string }[]>(
     connection,
     `SHOW SESSION VARIABLES WHERE Variable_name IN (${names.map(() => '?').join(', ')})`,
     names,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError } from '../../base/errors';
-import { send, type Connection } from './connections';
+import { sendStatement, type Connection } from './connections';
 import { isTimeout, reasonCode } from './errors';
 import type { ServerLocation } from './tls';
 
@@ -14,11 +14,11 @@ export interface Nodes {
   /** Reports whether a connection is to the node in use. Other connections leave the pool. */
   isInUse(connection: Connection): boolean;
   /** returns the latest results of a service's health checks */
-  standing(): NodesStanding;
+  standing(): ClusterStatus;
   stop(): void;
 }
 
-export interface NodesStanding {
+export interface ClusterStatus {
   nodes: { name: string; inUse: boolean; ready: boolean; clusterSize: number | undefined }[];
   /** the number of switches to another node since the start */
   switches: number;
@@ -47,18 +47,18 @@ interface NodesRules {
   openProbe: (location: ServerLocation) => Promise<Connection>;
   /** undefined if the nodes are not watched */
   onSwitch?: ((change: NodeSwitch) => void) | undefined;
-  returning?: Returning;
+  returning?: FailbackDelay;
 }
 
 /** The time in ms for which an earlier node must be ready before it is used again, and the maximum random delay after that. */
-export interface Returning {
+export interface FailbackDelay {
   after: number;
   spread: number;
 }
 
 const PROBE_EVERY_MS = 1_000;
 /** Wait, because a restarted node may fail again, and all instances at once would meet its cold caches. */
-const RETURNING: Returning = { after: 30_000, spread: 10_000 };
+const RETURNING: FailbackDelay = { after: 30_000, spread: 10_000 };
 
 interface Node {
   location: ServerLocation;
@@ -241,7 +241,7 @@ async function show(
   what: 'VARIABLES' | 'STATUS',
   names: string[],
 ): Promise<Map<string, string>> {
-  const rows = await send<{ Variable_name: string; Value: string }[]>(
+  const rows = await sendStatement<{ Variable_name: string; Value: string }[]>(
     connection,
     `SHOW GLOBAL ${what} WHERE Variable_name IN (${names.map(() => '?').join(', ')})`,
     names,

@@ -1,6 +1,6 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
-import { codeOf } from './errors';
-import { placeholders, rawRows, withConnection } from './statements';
+import { driverCodeOf } from './errors';
+import { placeholders, rawQuery, withConnection } from './statements';
 
 export interface ServerState {
   /** such as `10.11.6-MariaDB-1` or `8.0.36` */
@@ -33,7 +33,7 @@ export async function readServerState(db: Db): Promise<ServerState | undefined> 
 }
 
 /** Reads a version. SKIP LOCKED needs MariaDB 10.6, expressions as defaults need MySQL 8.0.13. */
-export function readVersion(version: string): { name: string; isSupported: boolean } {
+export function parseServerVersion(version: string): { name: string; isSupported: boolean } {
   const isMariaDb = /mariadb/i.test(version);
   // Remove 5.5.5-, which MariaDB's handshake puts before its version for old replicas.
   const numbers = version.replace(/^5\.5\.5-/, '').match(/\d+/g);
@@ -73,14 +73,14 @@ interface TableSize {
 /** Returns the sizes of this program's tables, largest first. MySQL's may be a day old; SQLite has only one size. */
 export async function readTableSizes(db: Db): Promise<TableSize[]> {
   if (isSqlite(db)) {
-    const [row] = await rawRows<{ bytes: number }>(
+    const [row] = await rawQuery<{ bytes: number }>(
       db,
       'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
       [],
     );
     return [{ name: 'database', bytes: row?.bytes ?? 0, rows: undefined }];
   }
-  const rows = await rawRows<{ name: string; bytes: number | string; rows: number }>(
+  const rows = await rawQuery<{ name: string; bytes: number | string; rows: number }>(
     db,
     `SELECT table_name AS name, data_length + index_length AS bytes, table_rows AS \`rows\`
        FROM information_schema.tables
@@ -97,7 +97,7 @@ export async function readTableSizes(db: Db): Promise<TableSize[]> {
 export async function findMissingTables(db: Db): Promise<string[]> {
   const names = TABLES.map((name): string => table(db, name));
   const isOurs = `IN (${placeholders(names.length)})`;
-  const found = await rawRows<{ name: string }>(
+  const found = await rawQuery<{ name: string }>(
     db,
     isSqlite(db)
       ? `SELECT name FROM sqlite_master WHERE type = 'table' AND name ${isOurs}`
@@ -192,7 +192,7 @@ export async function tryTableRights(db: Db): Promise<string[]> {
       try {
         await db.raw(statement);
       } catch (error) {
-        if (!REFUSED.has(codeOf(error))) throw error;
+        if (!REFUSED.has(driverCodeOf(error))) throw error;
         missing.push(`${right} on ${full}`);
       }
   }

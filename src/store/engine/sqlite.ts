@@ -13,7 +13,7 @@ export interface SqliteSettings {
 }
 
 /** Lists the files that SQLite may keep next to a database. They are part of it. */
-export function sideFiles(path: string): string[] {
+export function companionFiles(path: string): string[] {
   return ['-wal', '-shm', '-journal'].map((suffix) => path + suffix);
 }
 

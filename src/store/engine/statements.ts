@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 import { indexName } from '../../../migrations/tables';
 import { isSqlite, table, type Db, type FullName, type TableName, type Transaction } from './database';
-import { send, type Connection, type StatementOptions } from './connections';
+import { sendStatement, type Connection, type StatementOptions } from './connections';
 
 /** Runs a SELECT, on MySQL without Knex's query builder, which takes more time than the driver. */
-export async function rawRows<Row>(
+export async function rawQuery<Row>(
   db: Db,
   sql: string,
   bindings: Knex.RawBinding[],
@@ -15,7 +15,7 @@ export async function rawRows<Row>(
 }
 
 /** Runs a hand-written write. @returns the number of affected rows */
-export async function rawChange(
+export async function rawExecute(
   db: Db,
   sql: string,
   bindings: Knex.RawBinding[],
@@ -34,7 +34,7 @@ function run<Answer>(
   return withConnection(db, (connection) => {
     // Check this like Knex: the connection may already belong to another caller.
     if (db.isTransaction && (db as Transaction).isCompleted()) throw new Error('The transaction has ended.');
-    return send<Answer>(connection, sql, bindings, options);
+    return sendStatement<Answer>(connection, sql, bindings, options);
   });
 }
 
@@ -46,7 +46,7 @@ export async function insertRows(
 ): Promise<void> {
   const columns = Object.keys(rows[0] ?? {});
   const values = `(${placeholders(columns.length)})`;
-  await rawChange(
+  await rawExecute(
     db,
     `INSERT INTO ${table(db, name)} (${columns.join(', ')}) VALUES ${values}${`, ${values}`.repeat(rows.length - 1)}`,
     rows.flatMap((row) => columns.map((column) => row[column] as Knex.RawBinding)),
@@ -64,7 +64,7 @@ export async function insertCounted(
   rows: Record<string, Knex.RawBinding>[],
 ): Promise<number[]> {
   await insertRows(trx, name, rows);
-  const [counted] = await rawRows<{ id: number; step: number }>(
+  const [counted] = await rawQuery<{ id: number; step: number }>(
     trx,
     isSqlite(trx)
       ? `SELECT last_insert_rowid() - ${rows.length - 1} AS id, 1 AS step`
@@ -87,7 +87,7 @@ export async function withConnection<T>(db: Db, work: (connection: Connection) =
 }
 
 /** Returns the condition for one of several values. A single value gets `=`, with which MariaDB plans better. */
-export function isOneOf(count: number): string {
+export function inListSql(count: number): string {
   return count === 1 ? '= ?' : `IN (${placeholders(count)})`;
 }
 

@@ -26,9 +26,9 @@ import type { StoredSetting } from '../settings';
 import type { ShopLink, ShopMessage } from '../orders/shop-messages';
 import type { Shop, ShopSku } from '../orders/shops';
 import type { SigningKey } from '../signing-keys';
-import type { DailySum, LicenseCount, LicenseMonth, RefusedCount, ToldCount } from '../sums';
-import type { Token } from '../tokens';
-import type { KeyNetwork, SpreadingKey, ToldSite } from '../told';
+import type { DailySum, LicenseCount, LicenseMonth, RefusedCount, VersionSiteCount } from '../sums';
+import type { ApiToken } from '../tokens';
+import type { KeyNetwork, SpreadingKey, ReportedSite } from '../reported-sites';
 import type { Unmatched } from '../orders/unmatched';
 import type { WebhookRow } from '../webhooks';
 
@@ -59,12 +59,12 @@ declare module 'knex/types/tables' {
     [security_notices: `${string}licensing_security_notices`]: RowOf<SecurityNotice>;
     [access_log: `${string}licensing_access_log`]: RowOf<Access & LoggedAccess> & Unsummed;
     [license_refusals: `${string}licensing_license_refusals`]: { license_id: number; at: string };
-    [told_sites: `${string}licensing_told_sites`]: RowOf<ToldSite>;
+    [told_sites: `${string}licensing_told_sites`]: RowOf<ReportedSite>;
     [key_networks: `${string}licensing_key_networks`]: RowOf<KeyNetwork>;
     [spreading_keys: `${string}licensing_spreading_keys`]: RowOf<SpreadingKey>;
     [events: `${string}licensing_events`]: RowOf<StoredEvent> & Unsummed;
     [idempotency: `${string}licensing_idempotency`]: RowOf<StoredCall>;
-    [tokens: `${string}licensing_tokens`]: RowOf<Token>;
+    [tokens: `${string}licensing_tokens`]: RowOf<ApiToken>;
     [one_time_codes: `${string}licensing_one_time_codes`]: RowOf<StoredCode>;
     [link_requests: `${string}licensing_link_requests`]: RowOf<SlotOfRequest> & { address_digest: string };
     [sessions: `${string}licensing_sessions`]: RowOf<StoredSession>;
@@ -83,7 +83,7 @@ declare module 'knex/types/tables' {
     [license_counts: `${string}licensing_license_counts`]: RowOf<LicenseCount>;
     [license_months: `${string}licensing_license_months`]: RowOf<LicenseMonth>;
     [refused_counts: `${string}licensing_refused_counts`]: RowOf<RefusedCount>;
-    [told_counts: `${string}licensing_told_counts`]: RowOf<ToldCount>;
+    [told_counts: `${string}licensing_told_counts`]: RowOf<VersionSiteCount>;
     [end_sums: `${string}licensing_end_sums`]: RowOf<EndSum>;
     [state_sums: `${string}licensing_state_sums`]: RowOf<StateSum>;
     [money_sums: `${string}licensing_money_sums`]: RowOf<MoneySum>;

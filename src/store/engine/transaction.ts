@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { LOCK_PATIENCE_MS } from './connections';
+import { LOCK_TIMEOUT_MS } from './connections';
 import { isOfService, isSqlite, table, type Db, type Transaction } from './database';
-import { isCertificationConflict, isOutcomeOpen, isLockConflict } from './errors';
+import { isCertificationConflict, mayHaveBeenExecuted, isLockConflict } from './errors';
 
 interface Settings extends Knex.TransactionConfig {
   /** true if `work` cannot be run again */
@@ -13,13 +13,13 @@ interface Settings extends Knex.TransactionConfig {
 const MAX_ATTEMPTS = 8;
 /** The time after which a service gives up. A lock wait takes 1 s (mysql.ts), and a caller waits for three at most. */
 const GIVE_UP_AFTER_MS = 2_500;
-const LONGEST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 500;
 
 /**
  * Runs `work` in a transaction. It retries after a deadlock (1213), a lock wait timeout (1205), or a conflict with
  * another node of a Galera cluster, which may only show at COMMIT. A timeout only rolls back its own statement, and the
  * rest is rolled back here, so `work` must not catch that error. Inside another transaction it becomes a part of it,
- * and only the whole is retried. A command tries for longer than a service (`LOCK_PATIENCE_MS`).
+ * and only the whole is retried. A command tries for longer than a service (`LOCK_TIMEOUT_MS`).
  */
 export async function inTransaction<T>(
   db: Db,
@@ -29,7 +29,7 @@ export async function inTransaction<T>(
   const started = performance.now();
   const limit = isOfService(db)
     ? { attempts: MAX_ATTEMPTS, ms: GIVE_UP_AFTER_MS }
-    : { attempts: Infinity, ms: LOCK_PATIENCE_MS };
+    : { attempts: Infinity, ms: LOCK_TIMEOUT_MS };
   for (let attempt = 1; ; attempt++) {
     const tried = await tryTransaction(db, work, settings);
     if ('result' in tried) return tried.result;
@@ -37,7 +37,7 @@ export async function inTransaction<T>(
     if (isOnce || !isLockConflict(tried.failure) || attempt >= limit.attempts || spent > limit.ms)
       throw tried.failure;
     // Wait for a random time, so that two conflicting transactions do not meet again.
-    await sleep(Math.random() * Math.min(20 * attempt, LONGEST_PAUSE_MS));
+    await sleep(Math.random() * Math.min(20 * attempt, MAX_PAUSE_MS));
   }
 }
 
@@ -68,7 +68,7 @@ export async function tryTransaction<T>(
     }, settings);
   } catch (failure) {
     if (!state.committing || isCertificationConflict(failure)) return { failure };
-    if (isOutcomeOpen(failure)) unanswered.add(failure as object);
+    if (mayHaveBeenExecuted(failure)) unanswered.add(failure as object);
     throw failure;
   }
 }

@@ -1,5 +1,5 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
-import { rawRows } from './statements';
+import { rawQuery } from './statements';
 
 /** Operations on all tables of this program: for a backup before an upgrade, and for the way back. */
 
@@ -7,8 +7,8 @@ import { rawRows } from './statements';
 export async function ownTables(db: Db): Promise<string[]> {
   const prefix = `${tablePrefix(db)}licensing_`;
   const rows = isSqlite(db)
-    ? await rawRows<{ name: string }>(db, "SELECT name FROM sqlite_master WHERE type = 'table'", [])
-    : await rawRows<{ name: string }>(
+    ? await rawQuery<{ name: string }>(db, "SELECT name FROM sqlite_master WHERE type = 'table'", [])
+    : await rawQuery<{ name: string }>(
         db,
         "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'",
         [],
@@ -35,21 +35,21 @@ export async function dropOwnTables(db: Db): Promise<void> {
 
 /** The tables for which users ask what a way back loses. */
 export const COUNTED = ['licenses', 'orders', 'releases', 'events'] as const satisfies TableName[];
-export type Extent = Record<(typeof COUNTED)[number], number>;
+export type HighestIds = Record<(typeof COUNTED)[number], number>;
 
 /** Returns the highest id of each of these tables, at the time of a backup. */
-export async function readExtent(db: Db): Promise<Extent> {
+export async function readHighestIds(db: Db): Promise<HighestIds> {
   const entries = await Promise.all(
     COUNTED.map(async (name) => {
       const [row] = await db(table(db, name)).max<{ highest: number | null }[]>({ highest: 'id' });
       return [name, row?.highest ?? 0] as const;
     }),
   );
-  return Object.fromEntries(entries) as Extent;
+  return Object.fromEntries(entries) as HighestIds;
 }
 
 /** Counts the rows that were added after a backup. */
-export async function countSince(db: Db, before: Extent): Promise<Extent> {
+export async function countRowsSince(db: Db, before: HighestIds): Promise<HighestIds> {
   const entries = await Promise.all(
     COUNTED.map(async (name) => {
       const [row] = await db(table(db, name))
@@ -58,7 +58,7 @@ export async function countSince(db: Db, before: Extent): Promise<Extent> {
       return [name, Number(row?.more ?? 0)] as const;
     }),
   );
-  return Object.fromEntries(entries) as Extent;
+  return Object.fromEntries(entries) as HighestIds;
 }
 
 /** Copies an SQLite database that is in use. @param file must not exist */

@@ -1,6 +1,6 @@
 import { chunksOf } from '../../base/chunks';
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
-import { toColumns, toFields } from '../engine/row-fields';
+import { fieldsToRow, rowToFields } from '../engine/row-fields';
 import {
   forceIndex,
   insertRows,
@@ -8,7 +8,7 @@ import {
   likePattern,
   orderedJoin,
   placeholders,
-  rawRows,
+  rawQuery,
   tableBy,
 } from '../engine/statements';
 
@@ -50,7 +50,7 @@ export async function findActivations(
   const distinct = [...new Map(pairs.map((pair) => [activationKey(pair), pair])).values()];
   const found = new Map<string, NamedActivation>();
   for (const chunk of chunksOf(distinct, MAX_PAIRS)) {
-    const rows = await rawRows<{
+    const rows = await rawQuery<{
       license_id: number;
       identifier: string;
       name: string | null;
@@ -65,7 +65,7 @@ export async function findActivations(
       chunk.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
     );
     for (const row of rows) {
-      const activation = toFields(row);
+      const activation = rowToFields(row);
       found.set(activationKey(activation), activation);
     }
   }
@@ -98,7 +98,7 @@ export async function listActivations(db: Db, licenseId: number): Promise<Stored
   const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Finds an activation of a licence by its id or its normalised identifier. */
@@ -110,7 +110,7 @@ export async function findActivation(
   const row = await db(table(db, 'activations'))
     .where({ license_id: licenseId, ...by })
     .first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 export type StoredActivation = Activation & { id: number };
@@ -126,7 +126,7 @@ export async function listActivationsAfter(
     .orderBy('identifier')
     .limit(limit);
   if (after !== undefined) query.where('identifier', '>', after);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Which activations of some licences are listed. */
@@ -171,7 +171,7 @@ export async function searchActivations(
       any.orWhereRaw("LOWER(name) LIKE ? ESCAPE '!'", [pattern]);
       if (identifiers.length > 0) any.orWhereIn('identifier', identifiers);
     });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Lists the newest activations of each licence, newest first, and counts all, by licence id. */
@@ -183,7 +183,7 @@ export async function listNewestActivations(
   const found = new Map<number, { newest: StoredActivation[]; total: number }>();
   if (licenseIds.length === 0) return found;
   // The ids are numbered first: numbering whole rows would make a temporary table as large as all of them.
-  const newest = await rawRows<{ id: number; total: number }>(
+  const newest = await rawQuery<{ id: number; total: number }>(
     db,
     `SELECT id, total FROM (
        SELECT a.id, ROW_NUMBER() OVER (PARTITION BY a.license_id ORDER BY a.id DESC) AS place,
@@ -198,7 +198,7 @@ export async function listNewestActivations(
     .whereIn('id', [...totals.keys()])
     .orderBy('id', 'desc');
   for (const row of rows) {
-    const activation = toFields(row);
+    const activation = rowToFields(row);
     const known = found.get(activation.licenseId) ?? { newest: [], total: totals.get(activation.id) ?? 0 };
     found.set(activation.licenseId, { ...known, newest: [...known.newest, activation] });
   }
@@ -226,7 +226,7 @@ export async function listFree(db: Db, licenseId: number, limit: number): Promis
     .where({ license_id: licenseId, free: 1 })
     .orderBy('id')
     .limit(limit);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** A licence and a registrable domain. */
@@ -241,7 +241,7 @@ export async function findActivationsOfSites(db: Db, pairs: SitePair[]): Promise
         await db(tableBy(db, 'activations', 'license_id', 'site'))
           .where({ license_id: licenseId, site })
           .orderBy('id')
-      ).map(toFields),
+      ).map(rowToFields),
     );
   return found;
 }
@@ -252,7 +252,7 @@ export async function countFreeActivations(
   licenseIds: number[],
 ): Promise<Map<number, number>> {
   if (licenseIds.length === 0) return new Map();
-  const rows = await rawRows<{ license_id: number; n: number }>(
+  const rows = await rawQuery<{ license_id: number; n: number }>(
     trx,
     `SELECT license_id, COUNT(*) AS n
        FROM ${table(trx, 'activations')}${forceIndex(trx, 'activations', ...licenseIndex('activations'))}
@@ -265,7 +265,7 @@ export async function countFreeActivations(
 
 /** Counts the activations on all licences of a plan. */
 export async function countActivationsOfPlan(db: Db, planId: number): Promise<number> {
-  const [counted] = await rawRows<{ n: number }>(
+  const [counted] = await rawQuery<{ n: number }>(
     db,
     `SELECT COUNT(*) AS n
        FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'plan_id')}
@@ -278,7 +278,7 @@ export async function countActivationsOfPlan(db: Db, planId: number): Promise<nu
 
 /** @throws a duplicate (`isDuplicate`) if an identifier is already activated on its licence */
 export async function insertActivations(trx: Transaction, activations: Activation[]): Promise<void> {
-  await insertRows(trx, 'activations', activations.map(toColumns));
+  await insertRows(trx, 'activations', activations.map(fieldsToRow));
 }
 
 /** Frees the slots of activations that stay. */
@@ -307,7 +307,7 @@ export async function setHeldUntil(
   for (const { licenseId, identifier, heldUntil } of holds)
     await trx(table(trx, 'activations'))
       .where({ license_id: licenseId, identifier })
-      .update(toColumns({ heldUntil }));
+      .update(fieldsToRow({ heldUntil }));
 }
 
 /** Deletes rows singly: MySQL may scan the table for a list of pairs (see forceIndex), and a DELETE names no index. */

@@ -1,5 +1,5 @@
 import { type Db } from '../engine/database';
-import { toFields, type RowOf } from '../engine/row-fields';
+import { rowToFields, type RowOf } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
@@ -25,5 +25,5 @@ export async function listLicenseEnds(
     .select<RowOf<LicenseEnd>[]>('id', 'expires_at');
   if (place !== undefined)
     query.where((behind) => behind.where('expires_at', '>', from).orWhere('id', '>', place.id));
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }

@@ -21,7 +21,7 @@ export interface LicenseFilter {
   refusedSince?: Date | undefined;
   /** licences that were issued, not imported, since this time */
   issuedSince?: Date | undefined;
-  /** licences whose latest suspension names this event of their order as its reason (`reasonOf` in orders/draft.ts) */
+  /** licences whose latest suspension names this event of their order as its reason (`eventReason` in orders/draft.ts) */
   suspendedBy?: string | undefined;
   /** the name of the token that issued them */
   issuedBy?: string | undefined;
@@ -43,7 +43,7 @@ export interface LicenseSearchText {
 }
 
 /** By id, or, for licences that expire, by their end. */
-export type LicenseOrder = 'newest' | 'oldest' | 'soonest';
+export type LicenseListOrder = 'newest' | 'oldest' | 'soonest';
 
 export type Binding = string | number;
 
@@ -52,7 +52,7 @@ export interface Condition {
   bindings: Binding[];
 }
 
-export type Part = keyof LicenseFilter;
+export type FilterPart = keyof LicenseFilter;
 
 /** A range of an index. */
 export interface Piece {
@@ -67,7 +67,7 @@ export interface Piece {
   /** further conditions that are checked row by row, in addition to the rest of the filter */
   rest: Condition[];
   /** the parts of the filter that these conditions cover */
-  says: Part[];
+  says: FilterPart[];
   /** whether a licence may be in it several times */
   repeats?: boolean;
   /** the tables without licences, for a page that needs only ids */
@@ -77,11 +77,11 @@ export interface Piece {
 }
 
 /** The pieces in one statement; SQLite allows 500. */
-export const PIECES_AT_ONCE = 16;
+export const PIECE_BATCH_SIZE = 16;
 
 /** Returns each part of a filter as conditions on a licence. */
-export function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<Part, Condition[]> {
-  const checks = new Map<Part, Condition[]>();
+export function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<FilterPart, Condition[]> {
+  const checks = new Map<FilterPart, Condition[]>();
   const { planIds, status, customer, reference, hint, expiringBefore, refusedSince, issuedBy, search } =
     filter;
   const { issuedSince, suspendedBy } = filter;
@@ -211,7 +211,7 @@ function isFound(db: Db, search: LicenseSearchText): Condition {
 }
 
 /** Returns indexes in the page's order: a piece for each plan and stored status. */
-export function runsOf(db: Db, filter: LicenseFilter, order: LicenseOrder, now: Date): Piece[] {
+export function runsOf(db: Db, filter: LicenseFilter, order: LicenseListOrder, now: Date): Piece[] {
   if (order === 'soonest') return rangesOf(db, filter, now);
   const { customer, issuedBy, refusedSince, planIds } = filter;
   const states = standings(filter, now);
@@ -234,7 +234,7 @@ export function runsOf(db: Db, filter: LicenseFilter, order: LicenseOrder, now: 
 /** The columns of the index by which ranges of ends are read. */
 export const BY_END = ['status', 'expires_at', 'renews_itself'];
 
-const STANDING: Part[] = ['planIds', 'status', 'expiringBefore'];
+const STANDING: FilterPart[] = ['planIds', 'status', 'expiringBefore'];
 
 /** Returns the ways to read the filter: for each part, ranges of indexes with all licences that match this part. */
 export function waysOf(db: Db, filter: LicenseFilter, now: Date): Piece[][] {
@@ -251,7 +251,7 @@ export function waysOf(db: Db, filter: LicenseFilter, now: Date): Piece[][] {
     ]);
   if (issuedBy !== undefined) ways.push([byColumn(db, 'issued_by', issuedBy, 'issuedBy')]);
   const ranges = rangesOf(db, filter, now);
-  if (ranges.length > 0 && ranges.length <= PIECES_AT_ONCE) ways.push(ranges);
+  if (ranges.length > 0 && ranges.length <= PIECE_BATCH_SIZE) ways.push(ranges);
   return ways;
 }
 
@@ -323,12 +323,12 @@ function byWord(db: Db, range: Condition, further: string[]): Piece {
   };
 }
 
-export function piece(db: Db, index: string[], range: Condition[], says: Part[]): Piece {
+export function piece(db: Db, index: string[], range: Condition[], says: FilterPart[]): Piece {
   const from = `${table(db, 'licenses')} l${forceIndex(db, 'licenses', ...index)}`;
   return { from, driver: from, id: 'l.id', range, rest: [], says };
 }
 
-function byColumn(db: Db, column: string, value: string, part: Part): Piece {
+function byColumn(db: Db, column: string, value: string, part: FilterPart): Piece {
   return piece(db, [column], [equal(column, value)], [part]);
 }
 
@@ -338,7 +338,7 @@ function byOther(
   name: 'license_keys' | 'activations',
   index: [column: string, ...others: string[]],
   value: string,
-  part: Part,
+  part: FilterPart,
 ): Piece {
   const driver = `${table(db, name)} o${forceIndex(db, name, ...index)}`;
   return {

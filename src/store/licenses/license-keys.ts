@@ -1,13 +1,13 @@
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
-import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import {
   forceIndex,
   insertCounted,
-  isOneOf,
+  inListSql,
   licenseIndex,
   placeholders,
-  rawChange,
-  rawRows,
+  rawExecute,
+  rawQuery,
   tableBy,
 } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
@@ -49,7 +49,7 @@ export async function listKeys(
     .orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Lists the keys of some licences that have not ended, oldest first. */
@@ -59,13 +59,13 @@ export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Pro
     .whereIn('license_id', licenseIds)
     .whereRaw('(ends_at IS NULL OR ends_at > ?)', [toSqlTime(now)])
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {
   if (ids.length === 0) return [];
   const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn('id', ids);
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 export async function findKeysByDigests(db: Db, digests: string[]): Promise<LicenseKey[]> {
@@ -74,7 +74,7 @@ export async function findKeysByDigests(db: Db, digests: string[]): Promise<Lice
     'key_digest',
     digests,
   );
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Finds keys by hints; the hint `seen`, in any case, comes first. The LIKE `patterns` scan the whole index of hints. */
@@ -93,7 +93,7 @@ export async function findKeysByHints(
     any.whereIn('key_hint', exact);
     for (const pattern of patterns) any.orWhere('key_hint', 'like', pattern);
   });
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Finds licences by the beginning of a key, as `keyStart` returns it. */
@@ -114,35 +114,35 @@ export async function listLabels(
     .whereIn('license_id', licenseIds)
     .where((any) => any.whereNotNull('label').orWhere('key_hint', hint ?? ''))
     .select('license_id', 'label', 'key_hint');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 export async function findKeyByDigest(db: Db, keyDigest: string): Promise<LicenseKey | undefined> {
   const row = await db(table(db, 'license_keys')).where({ key_digest: keyDigest }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** The digests of a key as the customer typed it (licensing/core/keys.ts). */
-export interface WrittenKey {
+export interface KeyDigests {
   keyDigest: string;
   /** undefined: the key has our own format */
   foldedDigest: string | undefined;
 }
 
 /** Finds the key that is meant: the exact match, otherwise the only key that differs just in case and kinds of hyphens. */
-export async function findMeantKey(
+export async function resolveKey(
   db: Db,
-  { keyDigest, foldedDigest }: WrittenKey,
+  { keyDigest, foldedDigest }: KeyDigests,
 ): Promise<LicenseKey | undefined> {
   if (foldedDigest === undefined) return findKeyByDigest(db, keyDigest);
   const selectBy = (column: 'key_digest' | 'folded_digest', ...index: string[]) =>
     `SELECT * FROM ${table(db, 'license_keys')}${forceIndex(db, 'license_keys', ...index)} WHERE ${column} = ?`;
-  const rows = await rawRows<RowOf<LicenseKey>>(
+  const rows = await rawQuery<RowOf<LicenseKey>>(
     db,
     `${selectBy('key_digest')} UNION ${selectBy('folded_digest', 'folded_digest')}`,
     [keyDigest, foldedDigest],
   );
-  const keys = rows.map(toFields);
+  const keys = rows.map(rowToFields);
   const [only, ...twins] = keys;
   return keys.find((key) => key.keyDigest === keyDigest) ?? (twins.length === 0 ? only : undefined);
 }
@@ -156,21 +156,21 @@ export async function findKeysByFoldedDigests(
   const rows = await db(tableBy(db, 'license_keys', 'folded_digest'))
     .whereIn('folded_digest', digests)
     .select('key_digest', 'folded_digest', 'license_id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Inserts a key and returns its id. @throws a duplicate (`isDuplicate`) if the key already exists */
 export async function insertKey(trx: Transaction, key: NewKey): Promise<number> {
-  const [id] = await trx(table(trx, 'license_keys')).insert(toColumns(key));
+  const [id] = await trx(table(trx, 'license_keys')).insert(fieldsToRow(key));
   if (key.label !== null) await refreshWords(trx, [key.licenseId]);
   return id as number;
 }
 
 /** Inserts the main keys of licences without a main key. @throws a duplicate (`isDuplicate`) if a key already exists */
 export async function insertMainKeys(trx: Transaction, keys: NewKey[]): Promise<void> {
-  const ids = await insertCounted(trx, 'license_keys', keys.map(toColumns));
+  const ids = await insertCounted(trx, 'license_keys', keys.map(fieldsToRow));
   // A subquery would lock the gap behind the keys, where other transactions insert theirs.
-  await rawChange(
+  await rawExecute(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET main_key_id = CASE id ${'WHEN ? THEN ? '.repeat(keys.length)}END
@@ -188,7 +188,7 @@ export type KeyChanges = Partial<
 
 /** Changes a key: undefined keeps a value, null clears it. */
 export async function setKey(trx: Transaction, id: number, changes: KeyChanges): Promise<void> {
-  await trx(table(trx, 'license_keys')).where({ id }).update(toColumns(changes));
+  await trx(table(trx, 'license_keys')).where({ id }).update(fieldsToRow(changes));
   if (changes.label !== undefined) await refreshWordsOf(trx, 'license_keys', [id]);
 }
 
@@ -209,7 +209,7 @@ export async function replaceKey(
  * Moves a key of a locked licence to another licence, as a further key. Sites that it activated stay where they are.
  * @param instead makes a new main key if the licence loses its main key, and returns its id
  */
-export async function giveKey(
+export async function transferKey(
   trx: Transaction,
   { id, licenseId: from }: Pick<LicenseKey, 'id' | 'licenseId'>,
   to: number,
@@ -229,7 +229,7 @@ export async function giveKey(
   await trx(licenses).where({ id: from }).increment('revision', 1);
   await trx(table(trx, 'license_keys'))
     .where({ id })
-    .update(toColumns({ licenseId: to, activationLimit }));
+    .update(fieldsToRow({ licenseId: to, activationLimit }));
   await trx(table(trx, 'spreading_keys')).where({ key_id: id }).update({ license_id: to });
   await refreshWords(trx, [from, to]);
 }
@@ -253,11 +253,11 @@ export async function countSlotsByKeys(
 ): Promise<Map<number, Map<number | null, number>>> {
   const counts = new Map<number, Map<number | null, number>>();
   if (licenseIds.length === 0) return counts;
-  const rows = await rawRows<{ license_id: number; key_id: number | null; n: number }>(
+  const rows = await rawQuery<{ license_id: number; key_id: number | null; n: number }>(
     db,
     `SELECT license_id, key_id, COUNT(*) AS n
        FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
-      WHERE license_id ${isOneOf(licenseIds.length)} AND free = 0 GROUP BY license_id, key_id`,
+      WHERE license_id ${inListSql(licenseIds.length)} AND free = 0 GROUP BY license_id, key_id`,
     licenseIds,
   );
   for (const { license_id: id, key_id: keyId, n } of rows)
@@ -268,7 +268,7 @@ export async function countSlotsByKeys(
 /** Counts the slots taken by each of these keys, none of which is a main key. */
 export async function countSlotsOfKeys(db: Db, ids: number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
-  const rows = await rawRows<{ key_id: number; n: number }>(
+  const rows = await rawQuery<{ key_id: number; n: number }>(
     db,
     `SELECT key_id, COUNT(*) AS n
        FROM ${table(db, 'activations')}${forceIndex(db, 'activations', 'key_id', 'free')}
@@ -296,14 +296,14 @@ export async function sampleSealedKeys(
 ): Promise<SealedKey[]> {
   const keys = `${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}`;
   const end = async (order: 'ASC' | 'DESC'): Promise<SealedKey[]> => {
-    const [outermost] = await rawRows<{ id: number }>(
+    const [outermost] = await rawQuery<{ id: number }>(
       db,
       `SELECT id FROM ${keys} ORDER BY id ${order} LIMIT 1`,
       [],
     );
     const { id = 0 } = outermost ?? {};
     const within = order === 'ASC' ? [id, id + (among ?? 0)] : [Math.max(0, id - (among ?? 0)), id];
-    return rawRows<SealedKey>(
+    return rawQuery<SealedKey>(
       db,
       `SELECT id, license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed FROM ${keys}
         WHERE key_sealed IS NOT NULL${among === undefined ? '' : ' AND id BETWEEN ? AND ?'}

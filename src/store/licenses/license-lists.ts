@@ -1,13 +1,13 @@
 import { chunksOf, inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db } from '../engine/database';
-import { forceIndex, rawRows } from '../engine/statements';
+import { forceIndex, rawQuery } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 import {
   type LicenseFilter,
-  type LicenseOrder,
+  type LicenseListOrder,
   type Binding,
   type Condition,
-  type Part,
+  type FilterPart,
   type Piece,
   checksOf,
   equal,
@@ -19,7 +19,7 @@ import {
   rangesOf,
   otherPieces,
   piece,
-  PIECES_AT_ONCE,
+  PIECE_BATCH_SIZE,
 } from './license-filters';
 
 /**
@@ -35,7 +35,7 @@ interface LicensePosition {
 }
 
 interface Page {
-  order: LicenseOrder;
+  order: LicenseListOrder;
   after: LicensePosition | undefined;
   limit: number;
 }
@@ -51,7 +51,7 @@ interface Bounds {
 }
 
 const BOUNDS: Bounds = { few: 2_000, sortable: 200_000, window: 10_000 };
-const HEADS_AT_ONCE = 100;
+const HEAD_BATCH_SIZE = 100;
 
 /** Lists the ids of a page, in its order. An active licence past its end is expired at `now`. */
 export async function listLicensePositions(
@@ -97,7 +97,7 @@ export async function listLicensePositions(
 async function findBound(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   { order, after, limit }: Page,
   few: number,
 ): Promise<number | undefined> {
@@ -107,7 +107,7 @@ async function findBound(
   for (const { from, range } of pieces) {
     const where = all([...range, ...(after === undefined ? [] : [beyond(order, 'l.id', after, false)])]);
     const sql = `SELECT l.id FROM ${from} WHERE ${where.sql} ORDER BY l.expires_at${down} LIMIT ${few}`;
-    ids.push(...(await rawRows<{ id: number }>(db, sql, where.bindings)).map(({ id }) => id));
+    ids.push(...(await rawQuery<{ id: number }>(db, sql, where.bindings)).map(({ id }) => id));
   }
   return ids.sort((a, b) => (order === 'newest' ? b - a : a - b))[limit - 1];
 }
@@ -117,7 +117,7 @@ function isEmpty({ planIds, expiringBefore, status = 'active' }: LicenseFilter):
   return planIds?.length === 0 || (expiringBefore !== undefined && status !== 'active');
 }
 
-function says(pieces: Piece[], part: Part): boolean {
+function says(pieces: Piece[], part: FilterPart): boolean {
   return pieces.every((one) => one.says.includes(part));
 }
 
@@ -153,7 +153,7 @@ export async function listSortedPositions(
   const ranges = rangesOf(db, filter, now);
   const ways = [
     ...waysOf(db, filter, now),
-    ...(ranges.length > PIECES_AT_ONCE && ranges.length <= MOST_RANGES ? [ranges] : []),
+    ...(ranges.length > PIECE_BATCH_SIZE && ranges.length <= MAX_RANGES ? [ranges] : []),
   ];
   const few = await findFew(db, ways, bounds.few);
   if (few !== undefined) return pickSorted(db, few, [...checks.values()].flat(), page);
@@ -170,7 +170,7 @@ export async function listSortedPositions(
 }
 
 /** The maximum of ranges of plans and states that are read one after the other. */
-const MOST_RANGES = 200;
+const MAX_RANGES = 200;
 
 interface SortedPart {
   /** whether it is the part without a value in the column */
@@ -192,7 +192,7 @@ function partsBehind({ sort: { isDown }, after }: SortedPage): SortedPart[] {
 async function readParts(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   page: SortedPage,
   window?: number,
 ): Promise<SortedPosition[]> {
@@ -236,7 +236,7 @@ function runsInOrder(
 async function readSorted(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   { sort, after, limit, isNull, window }: SortedPage & SortedPart & { window?: number | undefined },
 ): Promise<SortedPosition[]> {
   const column = `l.${sort.column}`;
@@ -250,7 +250,11 @@ async function readSorted(
     const select = (conditions: Condition[], part: string) => {
       const { sql, bindings } = all(conditions);
       const from = `${one.from} WHERE ${sql} ORDER BY ${by} ${part}`;
-      return rawRows<SortedPosition>(db, `SELECT ${one.id} AS id, ${column} AS value FROM ${from}`, bindings);
+      return rawQuery<SortedPosition>(
+        db,
+        `SELECT ${one.id} AS id, ${column} AS value FROM ${from}`,
+        bindings,
+      );
     };
     const [edge] = window === undefined ? [] : await select(ranged, `LIMIT 1 OFFSET ${window}`);
     const until = edge === undefined ? [] : [behind(sort, one.id, edge, true)];
@@ -322,7 +326,7 @@ async function pickSorted(
 ): Promise<SortedPosition[]> {
   const found = await inChunks(ids, (chunk) => {
     const where = all([isAmong(chunk), ...checks]);
-    return rawRows<SortedPosition>(
+    return rawQuery<SortedPosition>(
       db,
       `SELECT l.id, l.${sort.column} AS value FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE ${where.sql}`,
       where.bindings,
@@ -373,7 +377,7 @@ async function findFew(db: Db, ways: Piece[][], few: number): Promise<number[] |
     for (const { driver, id, range } of pieces) {
       const where = all(range);
       const sql = `SELECT ${id} AS id FROM ${driver} WHERE ${where.sql} LIMIT ${few + 1}`;
-      ids.push(...(await rawRows<{ id: number }>(db, sql, where.bindings)).map((row) => row.id));
+      ids.push(...(await rawQuery<{ id: number }>(db, sql, where.bindings)).map((row) => row.id));
       if (ids.length > few) break;
     }
     if (ids.length <= few) return [...new Set(ids)];
@@ -386,7 +390,7 @@ async function areAtMost(db: Db, pieces: Piece[], most: number): Promise<boolean
   let left = most;
   for (const { driver, range } of pieces) {
     const where = all(range);
-    const [found] = await rawRows<{ n: number }>(
+    const [found] = await rawQuery<{ n: number }>(
       db,
       `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${driver} WHERE ${where.sql} LIMIT ${left + 1}) counted`,
       where.bindings,
@@ -397,13 +401,13 @@ async function areAtMost(db: Db, pieces: Piece[], most: number): Promise<boolean
   return true;
 }
 
-async function findOutermost(db: Db, order: LicenseOrder): Promise<number> {
+async function findOutermost(db: Db, order: LicenseListOrder): Promise<number> {
   const [found] = await read(db, [piece(db, [], [], [])], new Map(), { order, limit: 1 });
   return (found?.id ?? 0) + (order === 'newest' ? 1 : -1);
 }
 
 /** Returns the conditions of the filter that a piece does not cover. */
-function remaining({ says }: Piece, checks: Map<Part, Condition[]>): Condition[] {
+function remaining({ says }: Piece, checks: Map<FilterPart, Condition[]>): Condition[] {
   return [...checks].flatMap(([part, conditions]) => (says.includes(part) ? [] : conditions));
 }
 
@@ -439,7 +443,7 @@ async function pick(
 async function merge(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   { order, after, limit }: Page,
   until?: number,
 ): Promise<LicensePosition[]> {
@@ -449,7 +453,7 @@ async function merge(
     after,
     until: until === undefined ? undefined : { id: until, expiresAt: null },
   };
-  const isMany = pieces.length > PIECES_AT_ONCE;
+  const isMany = pieces.length > PIECE_BATCH_SIZE;
   const waiting = isMany
     ? await findHeads(db, pieces, span)
     : pieces.map((one) => ({ piece: one, head: undefined }));
@@ -459,7 +463,7 @@ async function merge(
     const head = waiting[i]?.head;
     if (last !== undefined && head !== undefined && compare(head, last) > 0) break;
     // The first batch of many is small, because its rows limit the reading of the other batches.
-    const batch = waiting.slice(i, i + (isMany && i === 0 ? 2 : PIECES_AT_ONCE));
+    const batch = waiting.slice(i, i + (isMany && i === 0 ? 2 : PIECE_BATCH_SIZE));
     const rows = await read(
       db,
       batch.map((one) => one.piece),
@@ -481,7 +485,7 @@ async function findHeads(
   span: Span,
 ): Promise<{ piece: Piece; head: LicensePosition }[]> {
   const heads: { piece: Piece; head: LicensePosition }[] = [];
-  for (const batch of chunksOf(pieces, HEADS_AT_ONCE)) {
+  for (const batch of chunksOf(pieces, HEAD_BATCH_SIZE)) {
     const bare = batch.map((one) => ({ ...one, rest: [] }));
     for (const { piece: n, ...head } of await read(db, bare, new Map(), { ...span, limit: 1 }))
       heads.push({ piece: batch[n] as Piece, head });
@@ -491,7 +495,7 @@ async function findHeads(
 
 /** A part of an order, after `after` and up to and including `until`. */
 interface Span {
-  order: LicenseOrder;
+  order: LicenseListOrder;
   after?: LicensePosition | undefined;
   until?: LicensePosition | undefined;
 }
@@ -500,7 +504,7 @@ interface Span {
 async function read(
   db: Db,
   pieces: Piece[],
-  checks: Map<Part, Condition[]>,
+  checks: Map<FilterPart, Condition[]>,
   { order, after, until, limit }: Span & { limit: number },
 ): Promise<(LicensePosition & { piece: number })[]> {
   const selects = pieces.map((one, n) => {
@@ -524,7 +528,7 @@ async function read(
     const before = isSqlite(db) ? 'SELECT * FROM (' : '(';
     const sql = some.map((select) => `${before}${select.sql} LIMIT ${most})`).join(' UNION ALL ');
     const bindings = some.flatMap((select) => select.bindings);
-    return rawRows<LicensePosition & { piece: number }>(db, sql, bindings);
+    return rawQuery<LicensePosition & { piece: number }>(db, sql, bindings);
   };
   const once = selects.filter(({ repeats }) => !repeats);
   const rows = once.length === 0 ? [] : await readAll(once, limit);
@@ -537,7 +541,7 @@ async function read(
 const ALWAYS: Condition = { sql: '1 = 1', bindings: [] };
 
 /** Returns the condition for rows after a position in an order, or with `isUntil` up to it. */
-function beyond(order: LicenseOrder, id: string, place: LicensePosition, isUntil: boolean): Condition {
+function beyond(order: LicenseListOrder, id: string, place: LicensePosition, isUntil: boolean): Condition {
   if (order === 'soonest' && place.expiresAt !== null) {
     const [edge, further] = isUntil ? ['<=', '<'] : ['>=', '>'];
     return {
@@ -549,7 +553,7 @@ function beyond(order: LicenseOrder, id: string, place: LicensePosition, isUntil
   return { sql: `${id} ${isDown ? '<' : '>'}${isUntil ? '=' : ''} ?`, bindings: [place.id] };
 }
 
-function comparing(order: LicenseOrder): (a: LicensePosition, b: LicensePosition) => number {
+function comparing(order: LicenseListOrder): (a: LicensePosition, b: LicensePosition) => number {
   if (order === 'newest') return (a, b) => b.id - a.id;
   if (order === 'oldest') return (a, b) => a.id - b.id;
   return (a, b) => {

@@ -1,5 +1,12 @@
 import { table, type Db } from '../engine/database';
-import { forceIndex, isOneOf, licenseIndex, orderedJoin, placeholders, rawRows } from '../engine/statements';
+import {
+  forceIndex,
+  inListSql,
+  licenseIndex,
+  orderedJoin,
+  placeholders,
+  rawQuery,
+} from '../engine/statements';
 import type { AfterExpiry } from '../catalogue';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from '../engine/time';
@@ -92,7 +99,7 @@ export async function findTerms(
   { details, folded = new Map() }: { details: boolean; folded?: Folded },
 ): Promise<Map<string, Terms>> {
   const rows = await readTerms(db, wanted, { details, keyTerms: false, folded });
-  const meant = folded.size === 0 ? undefined : meantDigests(folded, rows);
+  const meant = folded.size === 0 ? undefined : resolveKeyDigests(folded, rows);
   const terms = toTerms(rows);
   const byOtherKeys = new Set(rows.flatMap((row) => (row.main_key_id === null ? row.key_digest : [])));
   if (byOtherKeys.size > 0) {
@@ -111,7 +118,7 @@ export async function findTerms(
 }
 
 /** Finds the stored digest of each key that was typed in another spelling. An exact match wins. */
-export function meantDigests(
+export function resolveKeyDigests(
   folded: Folded,
   rows: Pick<TermsRow, 'key_digest' | 'folded_digest'>[],
 ): Map<string, string> {
@@ -156,7 +163,7 @@ function readTerms(
   ];
   const { text, bindings } = joinSql(selects, ' UNION ALL ');
   const isOfOneKind = [...wanted.values()].every((spelled) => spelled.length <= 1);
-  return rawRows(db, text, bindings, { prepared: wanted.size === 1 && isOfOneKind });
+  return rawQuery(db, text, bindings, { prepared: wanted.size === 1 && isOfOneKind });
 }
 
 type DigestColumn = 'key_digest' | 'folded_digest';
@@ -209,7 +216,7 @@ function selectTerms(
        ${orderedJoin(db)} ${table(db, 'products')} r${forceIndex(db, 'products')} ON r.id = p.product_id
        LEFT JOIN ${activations} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
               ON a.license_id = l.id AND a.identifier ${isWanted.text}
-      WHERE k.${column} ${isOneOf(digests.length)}`,
+      WHERE k.${column} ${inListSql(digests.length)}`,
     bindings: [...isWanted.bindings, ...digests],
   };
 }

@@ -6,21 +6,21 @@ import { customerDigest } from '../customer-digest';
 import { isSqlite, table, type Db, type TableName, type Transaction } from '../engine/database';
 import type { LicenseFilter } from './license-filters';
 import { listLicensePositions } from './license-lists';
-import { findMeantKey, insertMainKeys, type StoredKey, type WrittenKey } from './license-keys';
+import { resolveKey, insertMainKeys, type StoredKey, type KeyDigests } from './license-keys';
 import {
   forceIndex,
   insertCounted,
-  isOneOf,
+  inListSql,
   likePattern,
   orderedJoin,
   placeholders,
-  rawChange,
-  rawRows,
+  rawExecute,
+  rawQuery,
   tableBy,
 } from '../engine/statements';
-import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import { refreshWords } from '../search-words';
-import { deleteTold } from '../told';
+import { deleteReportedSites } from '../reported-sites';
 import { toSqlTime } from '../engine/time';
 
 /** The part of a licence that decides requests, with its plan and product. */
@@ -33,7 +33,7 @@ export interface LicenseTerms {
   activationsUsed: number;
   /** when it stops working, including the grace period; null: it does not end */
   expiresAt: Date | null;
-  /** the unpaid days before this end, the grace period in which a subscription's renewal is awaited (`paidEnd`) */
+  /** the unpaid days before this end, the grace period in which a subscription's renewal is awaited (`paidUntil`) */
   graceDays: number;
   /** whether a subscription renews it automatically */
   renewsItself: boolean;
@@ -131,8 +131,8 @@ export async function findOwners(db: Db, digests: string[]): Promise<Map<string,
 }
 
 /** Finds the licence of the key that is meant (license-keys.ts). */
-export async function findLicenseByKey(db: Db, written: WrittenKey): Promise<License | undefined> {
-  const key = await findMeantKey(db, written);
+export async function findLicenseByKey(db: Db, written: KeyDigests): Promise<License | undefined> {
+  const key = await resolveKey(db, written);
   return key && (await findLicensesByIds(db, [key.licenseId]))[0];
 }
 
@@ -199,8 +199,8 @@ export async function lockLicenses(
   const licenses = table(trx, 'licenses');
   const isAnyOf = `WHERE id IN (${placeholders(ids.length)})`;
   // SQLite has no FOR UPDATE, and Knex starts deferred transactions: a write takes the write lock.
-  if (isSqlite(trx)) await rawChange(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
-  const rows = await rawRows<RowOf<LockedLicense>>(
+  if (isSqlite(trx)) await rawExecute(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
+  const rows = await rawQuery<RowOf<LockedLicense>>(
     trx,
     isSqlite(trx)
       ? `SELECT * FROM ${licenses} ${isAnyOf}`
@@ -208,7 +208,7 @@ export async function lockLicenses(
         `SELECT * FROM ${licenses}${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
     ids,
   );
-  return new Map(rows.map(toFields).map((license) => [license.id, license]));
+  return new Map(rows.map(rowToFields).map((license) => [license.id, license]));
 }
 
 /**
@@ -219,7 +219,7 @@ export async function lockLicenses(
 export function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<number[]> {
   return inChunks(licenses, async (chunk) => {
     const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, foldedDigest, ...row }) => ({
-      row: toColumns({
+      row: fieldsToRow({
         graceDays: 0,
         renewsItself: false,
         ...row,
@@ -257,7 +257,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
   await trx(table(trx, 'licenses'))
     .where({ id })
     .increment('revision', 1)
-    .update(toColumns({ ...changes, ...digest }));
+    .update(fieldsToRow({ ...changes, ...digest }));
   if (customer !== undefined || changes.reference !== undefined) await refreshWords(trx, [id]);
 }
 
@@ -303,10 +303,10 @@ export async function countLicensesOnPlans(
 }
 
 /** Raises revisions by the numbers of changes, by licence id, after statements that do not raise them. */
-export async function raiseRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
+export async function incrementRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
   if (changes.size === 0) return;
   const bindings: (string | number)[] = [];
-  await rawChange(
+  await rawExecute(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')} SET revision = revision + ${byId([...changes], bindings)}
       WHERE id IN (${placeholders(changes.size)})`,
@@ -318,7 +318,7 @@ export async function raiseRevisions(trx: Transaction, changes: Map<number, numb
  * Adds to the used slots, by licence id, and raises each revision by its number of changes, by default 1.
  * @throws if fewer slots are free; a last safeguard, since the caller has checked
  */
-export async function takeSlots(
+export async function takeFreeSlots(
   trx: Transaction,
   slots: Map<number, number>,
   changes = new Map<number, number>(),
@@ -326,7 +326,7 @@ export async function takeSlots(
   if (slots.size === 0) return;
   const bindings: (string | number)[] = [];
   const wanted = (): string => byId([...slots], bindings);
-  const changed = await rawChange(
+  const changed = await rawExecute(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET activations_used = activations_used + ${wanted()}, revision = revision + ${raised(slots, changes, bindings)}
@@ -339,9 +339,9 @@ export async function takeSlots(
 
 /**
  * Adds to the used slots, or with a negative number frees them, regardless of the limit. Counters never go below 0.
- * Raises the revisions as `takeSlots` does.
+ * Raises the revisions as `takeFreeSlots` does.
  */
-export async function moveSlots(
+export async function adjustSlotCounts(
   trx: Transaction,
   slots: Map<number, number>,
   changes = new Map<number, number>(),
@@ -350,7 +350,7 @@ export async function moveSlots(
   const bindings: (string | number)[] = [];
   // The column is unsigned on MySQL, which fails on a sum below 0.
   const moved = (): string => `CAST(activations_used AS SIGNED) + ${byId([...slots], bindings)}`;
-  await rawChange(
+  await rawExecute(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET activations_used = CASE WHEN ${moved()} < 0 THEN 0 ELSE ${moved()} END,
@@ -398,15 +398,15 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
        check_count = check_count + ${each((check) => check.calls)},
        last_check_ip = CASE WHEN ${isLater()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
        last_check_at = CASE WHEN ${isLater()} THEN last_check_at ELSE ${at()} END
-     WHERE id ${isOneOf(ordered.length)}`;
+     WHERE id ${inListSql(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
-  await rawChange(db, sql, bindings, { prepared: checks.length === 1 });
+  await rawExecute(db, sql, bindings, { prepared: checks.length === 1 });
 }
 
 /** Deletes locked licences that an import created and that were never used, with all their stored data. */
 export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
-  await deleteTold(trx, ids);
+  await deleteReportedSites(trx, ids);
   for (const name of [
     'activations',
     'license_refusals',
@@ -422,7 +422,7 @@ export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<v
 }
 
 /** Deletes the licence of a simulated sale, and its entries in the access log. */
-export async function deleteTrialLicense(
+export async function deleteSimulationLicense(
   db: Db,
   keyDigest: string,
   userAgent: string,
@@ -478,7 +478,7 @@ function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table
 
 function toLicense(row: RowOf<JoinedFields>): License {
   const { planId, planName, activationType, afterExpiry, freeStaging, productId, productName, ...license } =
-    toFields(row);
+    rowToFields(row);
   return {
     ...license,
     plan: { id: planId, name: planName, activationType, afterExpiry, freeStaging },

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
-import { forceIndex, isOneOf, rawChange, rawRows } from '../engine/statements';
+import { forceIndex, inListSql, rawExecute, rawQuery } from '../engine/statements';
 import { fromSqlTime } from '../engine/time';
 
 /** Sums of payments and refunds by UTC month, shop and currency, so that no page adds up the events of all orders. */
@@ -32,7 +32,7 @@ export function addMoney(trx: Transaction, event: { orderId: number; identity: s
 
 /** Recounts all sums, such as after an import. */
 export async function recountMoney(trx: Transaction): Promise<void> {
-  await rawChange(trx, `DELETE FROM ${table(trx, 'money_sums')}`, []);
+  await rawExecute(trx, `DELETE FROM ${table(trx, 'money_sums')}`, []);
   await addMoneyOf(trx, '', '1 = 1', []);
 }
 
@@ -45,12 +45,12 @@ async function addMoneyOf(
 ): Promise<void> {
   const events = table(trx, 'order_events');
   const [paying, returning, restoring] = [PAYING_EVENTS, RETURNING_EVENTS, RESTORING_EVENTS].map(
-    (names) => `e.event ${isOneOf(names.length)}`,
+    (names) => `e.event ${inListSql(names.length)}`,
   );
   const [onKey, added, earlier] = isSqlite(trx)
     ? ['ON CONFLICT (month, shop, currency) DO UPDATE SET', (name: string) => `excluded.${name}`, 'MIN']
     : ['ON DUPLICATE KEY UPDATE', (name: string) => `VALUES(${name})`, 'LEAST'];
-  await rawChange(
+  await rawExecute(
     trx,
     `INSERT INTO ${table(trx, 'money_sums')} (month, shop, currency, paid, refunded, first_at)
      SELECT SUBSTR(e.at, 1, 7), o.shop, e.currency,
@@ -62,7 +62,7 @@ async function addMoneyOf(
         AND (${paying} OR ${returning} OR ${restoring})
         AND NOT (${paying} AND EXISTS (
           SELECT 1 FROM ${events} p WHERE p.order_id = e.order_id AND p.payment = e.payment AND p.id < e.id
-             AND p.event ${isOneOf(PAYING_EVENTS.length)} AND p.amount IS NOT NULL AND p.is_test = 0))
+             AND p.event ${inListSql(PAYING_EVENTS.length)} AND p.amount IS NOT NULL AND p.is_test = 0))
       GROUP BY 1, 2, 3
      ${onKey} paid = paid + ${added('paid')}, refunded = refunded + ${added('refunded')},
        first_at = ${earlier}(first_at, ${added('first_at')})`,
@@ -86,7 +86,7 @@ export async function sumMoney(
   db: Db,
   from: string,
 ): Promise<Pick<MoneySum, 'month' | 'currency' | 'paid' | 'refunded'>[]> {
-  const rows = await rawRows<{
+  const rows = await rawQuery<{
     month: string;
     currency: string;
     paid: number | string;
@@ -103,7 +103,7 @@ export async function sumMoney(
 
 /** Returns when the first amount was received; undefined if none was received yet. */
 export async function findFirstMoney(db: Db): Promise<Date | undefined> {
-  const [row] = await rawRows<{ at: string | null }>(
+  const [row] = await rawQuery<{ at: string | null }>(
     db,
     `SELECT MIN(first_at) AS at FROM ${table(db, 'money_sums')}`,
     [],

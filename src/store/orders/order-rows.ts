@@ -1,5 +1,5 @@
 import { table, type Db } from '../engine/database';
-import { toFields } from '../engine/row-fields';
+import { rowToFields } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
 import { findEvents } from '../events';
 import {
@@ -23,7 +23,7 @@ export async function listLinks(
   const rows = await db(tableBy(db, 'order_licenses', by))
     .whereIn(by, ids)
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Lists the events of orders, in the order of their arrival. */

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
 import { customerDigest } from '../customer-digest';
-import { toColumns, toFields, type FieldsOf, type RowOf } from '../engine/row-fields';
+import { fieldsToRow, rowToFields, type FieldsOf, type RowOf } from '../engine/row-fields';
 import { insertCounted, insertRows, tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 import { refreshWords, refreshWordsOf } from '../search-words';
@@ -109,7 +109,7 @@ export interface OrderLicense {
 /** @throws a duplicate (`isDuplicate`) if the order exists */
 export async function insertOrder(trx: Transaction, order: Omit<Order, 'id'>): Promise<number> {
   const row = { ...order, customerDigest: customerDigest(order.customer) };
-  const [id] = await insertCounted(trx, 'orders', [toColumns(row)]);
+  const [id] = await insertCounted(trx, 'orders', [fieldsToRow(row)]);
   return id as number;
 }
 
@@ -159,7 +159,7 @@ export async function moveOrders(trx: Transaction, ids: number[], from: string, 
     .update({ customer: to, customer_digest: customerDigest(to) });
 }
 
-export async function setOrder(
+export async function updateOrder(
   trx: Transaction,
   id: number,
   changes: Partial<Omit<Order, 'id' | 'shop' | 'number' | 'digest'>>,
@@ -168,12 +168,12 @@ export async function setOrder(
   const digest = customer === undefined ? {} : { customerDigest: customerDigest(customer) };
   await trx(table(trx, 'orders'))
     .where({ id })
-    .update(toColumns({ ...changes, ...digest }));
+    .update(fieldsToRow({ ...changes, ...digest }));
   if (changes.customerName !== undefined) await refreshWordsOf(trx, 'orders', [id]);
 }
 
 export async function insertOrderEvent(trx: Transaction, event: Omit<OrderEvent, 'id'>): Promise<void> {
-  await insertRows(trx, 'order_events', [toColumns(event)]);
+  await insertRows(trx, 'order_events', [fieldsToRow(event)]);
   if (event.amount !== null) await addMoney(trx, event);
 }
 
@@ -182,7 +182,7 @@ export async function setOrderEvent(
   id: number,
   changes: Partial<Pick<OrderEvent, 'outcomeJson' | 'payment' | 'linesJson'>>,
 ): Promise<void> {
-  await trx(table(trx, 'order_events')).where({ id }).update(toColumns(changes));
+  await trx(table(trx, 'order_events')).where({ id }).update(fieldsToRow(changes));
 }
 
 export async function listOrderEvents(db: Db, orderId: number): Promise<OrderEvent[]> {
@@ -193,7 +193,7 @@ export async function listOrderEvents(db: Db, orderId: number): Promise<OrderEve
 }
 
 export function toOrderEvent(row: RowOf<OrderEvent>): OrderEvent {
-  const event: OrderEvent = toFields(row);
+  const event: OrderEvent = rowToFields(row);
   event.at = new Date(event.at.getTime() + event.atMs);
   return event;
 }
@@ -209,7 +209,7 @@ export async function listMoneyEvents(db: Db, orderIds: number[]): Promise<Order
 
 /** @returns the ids, in the order of the lines */
 export async function insertOrderLines(trx: Transaction, lines: Omit<OrderLine, 'id'>[]): Promise<number[]> {
-  return lines.length === 0 ? [] : insertCounted(trx, 'order_lines', lines.map(toColumns));
+  return lines.length === 0 ? [] : insertCounted(trx, 'order_lines', lines.map(fieldsToRow));
 }
 
 /** Lists the lines of orders, by id. */
@@ -226,7 +226,7 @@ export async function setOrderLine(
   id: number,
   changes: Partial<Omit<OrderLine, 'id' | 'orderId' | 'line'>>,
 ): Promise<void> {
-  await trx(table(trx, 'order_lines')).where({ id }).update(toColumns(changes));
+  await trx(table(trx, 'order_lines')).where({ id }).update(fieldsToRow(changes));
 }
 
 /** @returns the ids, in the same order */
@@ -235,7 +235,7 @@ export async function insertOrderLicenses(
   licenses: Omit<OrderLicense, 'id'>[],
 ): Promise<number[]> {
   if (licenses.length === 0) return [];
-  const ids = await insertCounted(trx, 'order_licenses', licenses.map(toColumns));
+  const ids = await insertCounted(trx, 'order_licenses', licenses.map(fieldsToRow));
   await refreshWords(
     trx,
     licenses.map(({ licenseId }) => licenseId),
@@ -257,7 +257,7 @@ export async function findOrderLicenses(db: Db, licenseId: number): Promise<Orde
   const rows = await db(tableBy(db, 'order_licenses', 'license_id'))
     .where({ license_id: licenseId })
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 export async function setOrderLicense(
@@ -265,14 +265,14 @@ export async function setOrderLicense(
   id: number,
   changes: Partial<Pick<OrderLicense, 'state' | 'plansJson'>>,
 ): Promise<void> {
-  await trx(table(trx, 'order_licenses')).where({ id }).update(toColumns(changes));
+  await trx(table(trx, 'order_licenses')).where({ id }).update(fieldsToRow(changes));
 }
 
 async function rowsOf<R extends object>(
   orderIds: number[],
   find: (some: number[]) => Promise<R[]>,
 ): Promise<FieldsOf<R>[]> {
-  return (await inChunks(orderIds, find)).map((row) => toFields(row));
+  return (await inChunks(orderIds, find)).map((row) => rowToFields(row));
 }
 
 /** An order, and a licence that it issued or renewed. */
@@ -351,7 +351,7 @@ export async function countWithoutAddress(db: Db, most: number, shop?: string): 
 }
 
 /** Counts the waiting orders of each shop, by shop. */
-export async function countWaiting(db: Db): Promise<{ shop: string; orders: number }[]> {
+export async function countWaitingOrders(db: Db): Promise<{ shop: string; orders: number }[]> {
   return db(tableBy(db, 'orders', 'state'))
     .where({ state: 'waiting' })
     .groupBy('shop')
@@ -385,14 +385,14 @@ export async function findShopsWithoutBilling(db: Db): Promise<string[]> {
     .distinct()
     .pluck('order_id');
   const shops = await db(tableBy(db, 'orders'))
-    .whereIn('id', failed.slice(-MOST_FAILED))
+    .whereIn('id', failed.slice(-MAX_FAILED))
     .distinct()
     .pluck('shop');
   if (shops.length === 0) return [];
   return db(table(db, 'shops')).whereIn('name', shops).whereNull('billing_url').orderBy('name').pluck('name');
 }
 
-const MOST_FAILED = 500;
+const MAX_FAILED = 500;
 
 /** Lists the oldest waiting or failed orders of a shop, after an id. */
 export async function listWaiting(
@@ -481,7 +481,7 @@ export async function listReady(
 }
 
 /** Lists orders with a line that waits for this digest. */
-export async function listAwaiting(db: Db, awaited: string, limit: number): Promise<number[]> {
+export async function listAwaitingOrders(db: Db, awaited: string, limit: number): Promise<number[]> {
   const ids = await db(tableBy(db, 'order_lines', 'awaited'))
     .where({ awaited })
     .limit(limit)
@@ -490,6 +490,6 @@ export async function listAwaiting(db: Db, awaited: string, limit: number): Prom
 }
 
 function toOrder(row: RowOf<Order & { customerDigest: string | null }>): Order {
-  const { customerDigest: _digest, ...order } = toFields(row);
+  const { customerDigest: _digest, ...order } = rowToFields(row);
   return order;
 }

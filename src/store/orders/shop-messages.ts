@@ -1,6 +1,6 @@
 import { table, type Db, type Transaction } from '../engine/database';
 import { isDuplicate } from '../engine/errors';
-import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
@@ -25,15 +25,15 @@ export interface ShopMessage {
 }
 
 /** Stores a message once. @returns the stored message */
-export async function keepMessage(
+export async function insertMessageOnce(
   db: Db,
   message: Omit<ShopMessage, 'id'>,
 ): Promise<{ kept: ShopMessage; isNew: boolean }> {
   const find = () => db(table(db, 'shop_messages')).where({ digest: message.digest }).first();
   const found = await find();
-  if (found !== undefined) return { kept: toFields(found), isNew: false };
+  if (found !== undefined) return { kept: rowToFields(found), isNew: false };
   const isNew = await db(table(db, 'shop_messages'))
-    .insert(toColumns(message))
+    .insert(fieldsToRow(message))
     .then(
       () => true,
       (error: unknown) => {
@@ -41,17 +41,17 @@ export async function keepMessage(
         return false;
       },
     );
-  return { kept: toFields((await find()) as RowOf<ShopMessage>), isNew };
+  return { kept: rowToFields((await find()) as RowOf<ShopMessage>), isNew };
 }
 
 export async function findMessage(db: Db, id: number): Promise<ShopMessage | undefined> {
   const row = await db(table(db, 'shop_messages')).where({ id }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 export async function findMessageBy(db: Db, digest: string): Promise<ShopMessage | undefined> {
   const row = await db(table(db, 'shop_messages')).where({ digest }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 export type MessageChanges = {
@@ -60,16 +60,16 @@ export type MessageChanges = {
 
 /** Changes a message: undefined keeps a value, null clears it. */
 export async function setMessage(db: Db, id: number, changes: MessageChanges): Promise<void> {
-  await db(table(db, 'shop_messages')).where({ id }).update(toColumns(changes));
+  await db(table(db, 'shop_messages')).where({ id }).update(fieldsToRow(changes));
 }
 
 /** Lists the messages that wait for these links by id, oldest first. */
-export async function listAwaiting(db: Db, digests: string[]): Promise<ShopMessage[]> {
+export async function listAwaitingMessages(db: Db, digests: string[]): Promise<ShopMessage[]> {
   if (digests.length === 0) return [];
   const rows = await db(tableBy(db, 'shop_messages', 'awaits'))
     .whereIn('awaits', digests)
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Lists a shop's messages, newest first. */
@@ -88,7 +88,7 @@ export async function listMessages(
     .limit(limit);
   if (result !== undefined) query.where({ result });
   if (before !== undefined) query.where('id', '<', before);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Counts the messages with one of these results since a given time, by shop and result. */
@@ -138,17 +138,17 @@ export interface ShopLink {
 }
 
 /** Stores a link. A newer message may change a customer's address; other links stay as first reported. */
-export async function keepLink(db: Db, link: Omit<ShopLink, 'id'>): Promise<void> {
+export async function insertLinkOnce(db: Db, link: Omit<ShopLink, 'id'>): Promise<void> {
   const { digest, kind, target, createdAt } = link;
   try {
-    await db(table(db, 'shop_links')).insert(toColumns(link));
+    await db(table(db, 'shop_links')).insert(fieldsToRow(link));
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     if (kind !== 'customer') return;
     await db(table(db, 'shop_links'))
       .where({ digest, kind })
       .where('created_at', '<=', toSqlTime(createdAt))
-      .update(toColumns({ target, createdAt }));
+      .update(fieldsToRow({ target, createdAt }));
   }
 }
 
@@ -161,5 +161,5 @@ export async function moveLinks(trx: Transaction, from: string, to: string): Pro
 
 export async function findLink(db: Db, digest: string): Promise<ShopLink | undefined> {
   const row = await db(table(db, 'shop_links')).where({ digest }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }

@@ -1,5 +1,5 @@
 import { table, type Db, type Transaction } from '../engine/database';
-import { toColumns, toFields } from '../engine/row-fields';
+import { fieldsToRow, rowToFields } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
@@ -69,13 +69,13 @@ export const PLAIN_SHOP = {
 
 /** @throws a duplicate (`isDuplicate`) if a shop has this name */
 export async function insertShop(db: Db, shop: Omit<Shop, 'id'>): Promise<number> {
-  const [id] = await db(table(db, 'shops')).insert(toColumns(shop));
+  const [id] = await db(table(db, 'shops')).insert(fieldsToRow(shop));
   return id as number;
 }
 
 export async function findShop(db: Db, name: string): Promise<Shop | undefined> {
   const row = await db(table(db, 'shops')).where({ name }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Lists shops by id. */
@@ -86,7 +86,7 @@ export async function listShops(
   const query = db(table(db, 'shops')).orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Kinds that post with a token (orders/shop-kinds.ts). */
@@ -95,7 +95,7 @@ const POSTING = ['api', 'hikashop', 'membershippro', 'j2commerce'];
 /** Lists the shops that receive signed messages. */
 export async function listReceiverShops(db: Db): Promise<Shop[]> {
   const rows = await db(table(db, 'shops')).whereNotIn('kind', POSTING).orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 type ShopChanges = {
@@ -109,7 +109,7 @@ export async function claimShop(trx: Transaction, id: number, owner: string): Pr
 
 /** Changes a shop: undefined keeps a value, null clears it. */
 export async function setShop(db: Db, id: number, changes: ShopChanges): Promise<void> {
-  await db(table(db, 'shops')).where({ id }).update(toColumns(changes));
+  await db(table(db, 'shops')).where({ id }).update(fieldsToRow(changes));
 }
 
 /**
@@ -160,7 +160,7 @@ export interface ShopSku {
 
 /** @throws a duplicate (`isDuplicate`) if the article has this plan already; a reference conflict without the plan */
 export async function insertSku(db: Db, sku: Omit<ShopSku, 'id'>): Promise<number> {
-  const [id] = await db(table(db, 'shop_skus')).insert(toColumns(sku));
+  const [id] = await db(table(db, 'shop_skus')).insert(fieldsToRow(sku));
   return id as number;
 }
 
@@ -174,7 +174,7 @@ export async function findSkus(db: Db, awaited: string[]): Promise<ShopSku[]> {
   const rows = await db(tableBy(db, 'shop_skus', 'awaited', 'plan_id'))
     .whereIn('awaited', awaited)
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Finds the shops that sell a plan; `sku` null: for test orders. */
@@ -199,7 +199,7 @@ export async function listSkus(
   const query = db(table(db, 'shop_skus')).where({ shop }).orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** @returns how many plans the article was mapped to */

@@ -1,6 +1,6 @@
 import { table, type Db, type Transaction } from '../engine/database';
 import { isDuplicate } from '../engine/errors';
-import { toColumns, toFields } from '../engine/row-fields';
+import { fieldsToRow, rowToFields } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
 
 /** An event or message about money for which no order or licence was found. */
@@ -27,7 +27,7 @@ export interface Unmatched {
 }
 
 /** Stores it once. */
-export async function keepUnmatched(
+export async function insertUnmatchedOnce(
   db: Db,
   given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt' | 'licenseId'>,
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function keepUnmatched(
   const found = await db(table(db, 'unmatched')).where({ digest: given.digest }).first();
   if (found !== undefined) return;
   await db(table(db, 'unmatched'))
-    .insert(toColumns(row))
+    .insert(fieldsToRow(row))
     .catch((error: unknown) => {
       if (!isDuplicate(error)) throw error;
     });
@@ -43,7 +43,7 @@ export async function keepUnmatched(
 
 export async function findUnmatched(db: Db, id: number): Promise<Unmatched | undefined> {
   const row = await db(table(db, 'unmatched')).where({ id }).first();
-  return row && toFields(row);
+  return row && rowToFields(row);
 }
 
 /** Closes an open entry, which locks its row. @returns whether it was open */
@@ -52,7 +52,9 @@ export async function closeUnmatched(
   id: number,
   changes: Pick<Unmatched, 'state' | 'actedBy' | 'actedAt'>,
 ): Promise<boolean> {
-  const changed = await trx(table(trx, 'unmatched')).where({ id, state: 'open' }).update(toColumns(changes));
+  const changed = await trx(table(trx, 'unmatched'))
+    .where({ id, state: 'open' })
+    .update(fieldsToRow(changes));
   return changed > 0;
 }
 
@@ -61,7 +63,7 @@ export async function setUnmatchedLicense(trx: Transaction, id: number, licenseI
 }
 
 /** Deletes entries that were matched since; entries that an operator acted on stay. */
-export async function dropUnmatched(db: Db, ids: number[]): Promise<void> {
+export async function deleteUnmatched(db: Db, ids: number[]): Promise<void> {
   if (ids.length > 0) await db(table(db, 'unmatched')).whereIn('id', ids).where({ state: 'open' }).delete();
 }
 
@@ -71,9 +73,9 @@ export async function listUnmatchedOf(
 ): Promise<Unmatched[]> {
   const column = 'orderId' in by ? 'order_id' : 'message_id';
   const rows = await db(tableBy(db, 'unmatched', column))
-    .where(toColumns(by))
+    .where(fieldsToRow(by))
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(rowToFields);
 }
 
 /** Lists entries, newest first. */
@@ -88,7 +90,7 @@ export async function listUnmatched(
     .limit(limit);
   if (shop !== undefined) query.where({ shop });
   if (before !== undefined) query.where('id', '<', before);
-  return (await query).map(toFields);
+  return (await query).map(rowToFields);
 }
 
 /** Counts the open entries of each shop. */

@@ -1,6 +1,6 @@
 import type { LiveStatus } from '../../licensing/core/states';
 import type { RefusalCode } from '../../licensing/core/verdict';
-import type { CauseFacts, Code, RequestFacts, StateFacts } from '../../support/finding-model';
+import type { CauseFacts, FindingCode, RequestFacts, StateFacts } from '../../support/finding-model';
 import type { JoomlaMessage } from './joomla-says';
 
 /** The facts for a sentence about the result of a customer's request at this moment. */
@@ -22,7 +22,10 @@ interface WithRequest {
 /** The texts for support, in one language. They contain no shell command and no placeholder. */
 export interface SupportTexts {
   findings: {
-    [C in keyof StateFacts]: (facts: StateFacts[C], tell: (code: Code, facts: object) => string) => string;
+    [C in keyof StateFacts]: (
+      facts: StateFacts[C],
+      tell: (code: FindingCode, facts: object) => string,
+    ) => string;
   };
   /** clauses that follow a colon */
   causes: { [C in keyof CauseFacts]: (facts: CauseFacts[C] & WithRequest) => string };

@@ -1,12 +1,12 @@
 import { MAX_METADATA_NAMES, requireMetadataChange } from '../../licensing/metadata';
 import { OperatorError } from '../../licensing/operator-error';
-import { findNamed } from '../../licensing/find-or-refuse';
+import { findByIdOrName } from '../../licensing/find-or-throw';
 import { listPlans, listProducts } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { oneKey, openFile, type RowReader } from './file-source';
 import type { MovingSource, ReadColumn, TableOptions } from './source';
-import { idOfKey, LeftOut, sitesOf, type FormerTable } from './table';
+import { referenceFromKey, SkippedRowError, sitesOf, type SourceTable } from './table';
 
 /** The source for a table of any other system. Its column names suggest the fields, and the seller may correct them. */
 
@@ -107,25 +107,25 @@ function columnsOf(heading: string[], { map, ignore }: TableOptions): Map<CsvTar
     columns.set(field, best.at);
     left.splice(left.indexOf(best), 1);
   }
-  if (!columns.has('key')) throw refusal('no-key-column', [], { field: 'map' });
+  if (!columns.has('key')) throw importError('no-key-column', [], { field: 'map' });
   // A first line with a column for keys is a heading, whose names may be shown.
-  if (several !== undefined) throw refusal('several-columns', several, { field: 'map' });
+  if (several !== undefined) throw importError('several-columns', several, { field: 'map' });
   const twice = [...columns.values()]
     .map((at) => names[at] ?? '')
     .find((name) => names.indexOf(name) !== names.lastIndexOf(name));
-  if (twice !== undefined) throw refusal('column-twice', [twice], { field: 'file' });
+  if (twice !== undefined) throw importError('column-twice', [twice], { field: 'file' });
   return columns;
 }
 
 function requireColumn(names: string[], name: string): number {
   const exact = names.indexOf(name);
   const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
-  if (at === -1) throw refusal('no-column', [name, String(names.length)], { field: 'file' });
+  if (at === -1) throw importError('no-column', [name, String(names.length)], { field: 'file' });
   return at;
 }
 
 /** Returns the columns and their fields. The names may be shown, because a line with a column for keys is a heading. */
-function readColumns(table: FormerTable<CsvTarget>, { map }: TableOptions): ReadColumn[] {
+function readColumns(table: SourceTable<CsvTarget>, { map }: TableOptions): ReadColumn[] {
   const fields = [...CSV_FIELDS, ...map.keys()].filter((field) => table.has(field as CsvTarget));
   const byName = new Map(fields.map((field) => [table.nameOf(field as CsvTarget), field]));
   return table.names
@@ -139,22 +139,22 @@ export const ALL = '*';
 
 async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTarget>> {
   const [products, plans] = [await listProducts(db), await listPlans(db)];
-  if (options.product !== undefined && findNamed(products, options.product) === undefined)
-    throw refusal('no-product-here', [options.product], { field: 'product' });
+  if (options.product !== undefined && findByIdOrName(products, options.product) === undefined)
+    throw importError('no-product-here', [options.product], { field: 'product' });
   const here = (product: string, plan: string): number | undefined => {
-    const found = product === '' ? undefined : findNamed(products, product);
+    const found = product === '' ? undefined : findByIdOrName(products, product);
     if (plan === '' || (product !== '' && found === undefined)) return undefined;
-    return findNamed(found ? plans.filter(({ productId }) => productId === found.id) : plans, plan)?.id;
+    return findByIdOrName(found ? plans.filter(({ productId }) => productId === found.id) : plans, plan)?.id;
   };
   if (options.plan !== undefined && here(options.product ?? '', options.plan) === undefined)
-    throw refusal('no-plan-here', [options.plan], { field: 'plan' });
+    throw importError('no-plan-here', [options.plan], { field: 'plan' });
   // Tables contain the names of plans and products in different case.
   const spelled = new Map<string, ReturnType<RowReader<CsvTarget>['plan']>>();
   return {
     id(row) {
       const key = row.text('key');
-      if (key === '') throw new LeftOut('no-key');
-      return idOfKey(key);
+      if (key === '') throw new SkippedRowError('no-key');
+      return referenceFromKey(key);
     },
     customer: (row) => row.text('customer'),
     order: (row) => row.text('reference'),
@@ -162,7 +162,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
       const [product, plan] = [row.text('product') || options.product, row.text('plan') || options.plan];
       const key = [product, plan].filter(Boolean).join(':') || ALL;
       if (product === undefined && key === ALL && (table.has('product') || table.has('plan')))
-        throw new LeftOut('no-product');
+        throw new SkippedRowError('no-product');
       const known = spelled.get(key.toLowerCase());
       if (known !== undefined) return known;
       const name = plan || product || 'Licences';

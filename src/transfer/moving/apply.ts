@@ -12,16 +12,16 @@ import type { Transaction } from '../../store/engine/database';
 import { insertEvents, type LicenseEvent } from '../../store/events';
 import type { Row } from '../../store/export';
 import { findRows, updateRows } from '../../store/import';
-import { findImported, insertImported, setBrought } from '../../store/imports';
+import { findImported, insertImported, setImportBaseline } from '../../store/imports';
 import {
   findKeysByDigests,
   findKeysByFoldedDigests,
-  giveKey,
+  transferKey,
   setKey,
   type LicenseKey,
 } from '../../store/licenses/license-keys';
 import { lockLicenses, type LockedLicense } from '../../store/licenses/licenses';
-import { toFields, toColumns } from '../../store/engine/row-fields';
+import { rowToFields, fieldsToRow } from '../../store/engine/row-fields';
 import { noteLine } from '../lines';
 import {
   insertNewLicenses,
@@ -29,30 +29,30 @@ import {
   insertSites,
   placeAll,
   type ImportContext,
-  type NewLicense,
+  type ImportedLicense,
   type NewSite,
 } from '../new-licenses';
 import {
   allSites,
-  broughtOf,
-  compare,
-  readBrought,
+  nextBaseline,
+  compareThreeWay,
+  parseBaseline,
   shortKey,
   writeBrought,
-  type Brought,
-  type Compared,
-} from './brought';
+  type ImportBaseline,
+  type MergeDecision,
+} from './import-baseline';
 import type { Plan } from '../../store/catalogue';
 import type { Target } from './plan-map';
 import { TOO_SHORT, type Reporter } from './report';
 import type { SourceLicense } from './source';
-import { OVER, standingOf } from './standing';
+import { OVER, sourceStandingOf } from './standing';
 import { bytesOf, keepsKey, type KeyRows } from './survey';
-import type { Field, Wanted, WantedKey } from './wanted';
+import type { MergedField, DesiredLicense, DesiredKey } from './desired-license';
 
 /** Applies the licences of a source: inserts new ones at once, and changes existing ones at the end, under their locks. */
 
-export interface Applying extends ImportContext {
+export interface ApplyState extends ImportContext {
   trx: Transaction;
   report: Reporter;
   /** false in a dry run */
@@ -74,26 +74,26 @@ export interface Applying extends ImportContext {
   plans: { find(planId: number): Plan | undefined };
 }
 
-export interface Arrived {
+export interface IncomingLicense {
   item: SourceLicense;
-  wanted: Wanted;
+  wanted: DesiredLicense;
   target: Target;
 }
 
 /** The changes of a licence that wait until all licences are read. */
 interface Later {
   licenseId: number;
-  wanted: Wanted;
+  wanted: DesiredLicense;
   /** false if this run has just inserted the licence, so that it only receives keys */
   wasHere: boolean;
   /** keys to move here from other licences of the same source */
-  moving: WantedKey[];
+  moving: DesiredKey[];
 }
 
 /** Applies a batch of licences. */
-export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void> {
+export async function applyBatch(job: ApplyState, batch: IncomingLicense[]): Promise<void> {
   const here = await findHere(job, batch);
-  const fresh: { arrived: Arrived; keys: SortedKeys }[] = [];
+  const fresh: { arrived: IncomingLicense; keys: SortedKeys }[] = [];
   for (const arrived of batch) {
     const { wanted } = arrived;
     remarkSites(job, wanted);
@@ -102,7 +102,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     const { row, customer, expiresAt } = wanted;
     const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
     // The customer has paid for a licence that works, so it gets a key of its own.
-    const works = keys.twins > 0 && standingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
+    const works = keys.twins > 0 && sourceStandingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
     if (license === undefined && lost && !works) {
       job.report.leaveOut('keys-elsewhere', row);
       continue;
@@ -111,7 +111,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     if (license === undefined) fresh.push({ arrived, keys });
     else compareHere(job, arrived, license, keys, here);
   }
-  const isTheirs = ({ reference, customer }: Wanted) =>
+  const isTheirs = ({ reference, customer }: DesiredLicense) =>
     here.byReference.get(reference)?.customer === customer;
   noteNames(job, [
     ...fresh.map(({ arrived }) => arrived.wanted),
@@ -123,7 +123,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     fresh.map(({ arrived }) => arrived.wanted.row),
   );
   const drafts = fresh.map(({ arrived, keys }) => draftOf(job, arrived, keys));
-  fresh.forEach(({ arrived, keys }, i) => describe(job, arrived, keys, drafts[i] as NewLicense));
+  fresh.forEach(({ arrived, keys }, i) => describe(job, arrived, keys, drafts[i] as ImportedLicense));
   job.report.tally('new', fresh.length);
   const moved = fresh.flatMap(({ arrived, keys }, i) =>
     keys.moving.length === 0 ? [] : [{ i, wanted: arrived.wanted, moving: keys.moving }],
@@ -136,7 +136,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
       kind: 'license' as const,
       itemId: ids[i] as number,
       importId: job.importId,
-      broughtJson: writeBrought(job.importId, broughtOf(arrived.wanted)),
+      broughtJson: writeBrought(job.importId, nextBaseline(arrived.wanted)),
     })),
   );
   for (const { i, wanted, moving } of moved)
@@ -148,14 +148,14 @@ interface Here {
   /** keyed by digest */
   keys: Map<string, LicenseKey>;
   /** the values that the latest run imported, keyed by licence id */
-  brought: Map<number, Brought>;
+  brought: Map<number, ImportBaseline>;
   /** the ids of licences that came from this source */
   ofSource: Set<number>;
   /** the existing activations (`activationKey`) */
   activated: Set<string>;
 }
 
-async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here> {
+async function findHere({ trx, runs }: ApplyState, batch: IncomingLicense[]): Promise<Here> {
   const wanted = batch.map((one) => one.wanted);
   const rows = await findRows(
     trx,
@@ -163,7 +163,7 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
     'reference',
     wanted.map(({ reference }) => reference),
   );
-  const licenses = rows.map((row) => toFields(row) as unknown as LockedLicense);
+  const licenses = rows.map((row) => rowToFields(row) as unknown as LockedLicense);
   const byReference = new Map(licenses.map((license) => [license.reference as string, license]));
   const keys = await inChunks(
     wanted.flatMap((one) => one.keys.map(({ digest }) => digest)),
@@ -178,14 +178,14 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
   return {
     byReference,
     keys: new Map(keys.map((key) => [key.keyDigest, key])),
-    brought: new Map([...imported].map(([id, { broughtJson }]) => [id, readBrought(broughtJson)])),
+    brought: new Map([...imported].map(([id, { broughtJson }]) => [id, parseBaseline(broughtJson)])),
     ofSource: new Set([...imported].flatMap(([id, { importId }]) => (runs.has(importId) ? [id] : []))),
     activated: new Set((await findActivations(trx, pairs)).keys()),
   };
 }
 
 /** Warns about a site that another licence of the product has as well. */
-function remarkSites({ report, sites }: Applying, wanted: Wanted): void {
+function remarkSites({ report, sites }: ApplyState, wanted: DesiredLicense): void {
   for (const site of allSites(wanted)) {
     const number = createHash('sha256').update(`${wanted.plan.productId} ${site}`).digest().readUIntBE(0, 6);
     if (sites.has(number)) report.warn('site-twice', wanted.row);
@@ -195,9 +195,9 @@ function remarkSites({ report, sites }: Applying, wanted: Wanted): void {
 
 interface SortedKeys {
   /** keys that no licence here has */
-  fresh: WantedKey[];
+  fresh: DesiredKey[];
   /** keys that a run of this source gave to another licence */
-  moving: WantedKey[];
+  moving: DesiredKey[];
   /** ids of this licence's keys that have ended at the source */
   ended: number[];
   /** the number of keys that another row keeps */
@@ -205,9 +205,9 @@ interface SortedKeys {
 }
 
 function sortKeys(
-  { report, keyRows, now }: Applying,
+  { report, keyRows, now }: ApplyState,
   here: Here,
-  { wanted }: Arrived,
+  { wanted }: IncomingLicense,
   licenseId: number | undefined,
 ): SortedKeys {
   const sorted: SortedKeys = { fresh: [], moving: [], ended: [], twins: 0 };
@@ -225,8 +225,8 @@ function sortKeys(
 }
 
 async function remarkTwins(
-  { trx, report, folded }: Applying,
-  keys: WantedKey[][],
+  { trx, report, folded }: ApplyState,
+  keys: DesiredKey[][],
   rows: number[],
 ): Promise<void> {
   const all = keys.flat().flatMap((key) => key.folded ?? []);
@@ -244,11 +244,15 @@ async function remarkTwins(
 }
 
 /** Reports whether a key works for the whole licence. */
-function isMain({ limit, ended }: WantedKey): boolean {
+function isMain({ limit, ended }: DesiredKey): boolean {
   return limit === null && !ended;
 }
 
-function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh }: SortedKeys): NewLicense {
+function draftOf(
+  { report, now, secret }: ApplyState,
+  { wanted }: IncomingLicense,
+  { fresh }: SortedKeys,
+): ImportedLicense {
   const { plan, status, activationLimit, expiresAt, customer, reference, metadata, lastUsedAt, row } = wanted;
   const main = fresh.find(isMain);
   const others = fresh.filter((key) => key !== main);
@@ -276,13 +280,13 @@ function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh
 }
 
 function describe(
-  { report, now }: Applying,
-  { item, wanted, target }: Arrived,
+  { report, now }: ApplyState,
+  { item, wanted, target }: IncomingLicense,
   { fresh, moving }: SortedKeys,
-  { sites, status, expiresAt }: NewLicense,
+  { sites, status, expiresAt }: ImportedLicense,
 ): void {
   const state = liveStatus({ status, expiresAt }, now);
-  const hints = (keys: WantedKey[]) => keys.map(({ key }) => keyHint(key) ?? TOO_SHORT);
+  const hints = (keys: DesiredKey[]) => keys.map(({ key }) => keyHint(key) ?? TOO_SHORT);
   report.count(target.product, target.plan.name, state);
   report.sample(`${target.plan.id} ${state}`, () => ({
     before: {
@@ -310,8 +314,8 @@ function describe(
 }
 
 function compareHere(
-  job: Applying,
-  arrived: Arrived,
+  job: ApplyState,
+  arrived: IncomingLicense,
   license: LockedLicense,
   keys: SortedKeys,
   here: Here,
@@ -337,12 +341,12 @@ function compareHere(
 }
 
 function differences(
-  { plans }: Applying,
+  { plans }: ApplyState,
   license: LockedLicense,
-  wanted: Wanted,
-  brought: Brought,
-): Compared {
-  const compared = compare(license, wanted, brought);
+  wanted: DesiredLicense,
+  brought: ImportBaseline,
+): MergeDecision {
+  const compared = compareThreeWay(license, wanted, brought);
   const { changed, kept } = compared;
   // Keep the plan: the new one counts something else, and would not find the licence's activations.
   if (
@@ -353,7 +357,7 @@ function differences(
   return { ...compared, changed: changed.filter((field) => field !== 'plan_id'), kept: ['plan_id', ...kept] };
 }
 
-function noteNames({ names, writes }: Applying, named: Wanted[]): void {
+function noteNames({ names, writes }: ApplyState, named: DesiredLicense[]): void {
   const lines = named.flatMap(({ customer, customerName }) =>
     customer !== null && customerName !== null ? [`${customer}\t${customerName}`] : [],
   );
@@ -361,7 +365,7 @@ function noteNames({ names, writes }: Applying, named: Wanted[]): void {
 }
 
 /** Names the customers who have no name yet. Runs before existing licences are locked, in the lock order of orders. */
-export async function applyNames({ trx, names, importId }: Applying): Promise<void> {
+export async function applyNames({ trx, names, importId }: ApplyState): Promise<void> {
   for (const lines of names) {
     const named = lines.split('\n').map((line) => line.split('\t') as [string, string]);
     const ids = await nameCustomers(trx, new Map(named));
@@ -375,7 +379,7 @@ export async function applyNames({ trx, names, importId }: Applying): Promise<vo
 }
 
 /** Changes existing licences, under their locks, in the order of their ids. */
-export async function applyLater(job: Applying): Promise<void> {
+export async function applyUpdates(job: ApplyState): Promise<void> {
   const { trx, later } = job;
   later.sort((a, b) => a.licenseId - b.licenseId);
   const digests = later.flatMap(({ moving }) => moving.map(({ digest }) => digest));
@@ -387,13 +391,13 @@ export async function applyLater(job: Applying): Promise<void> {
   for (const some of chunksOf(later)) await changeSome(job, some);
 }
 
-async function changeSome(job: Applying, some: Later[]): Promise<void> {
+async function changeSome(job: ApplyState, some: Later[]): Promise<void> {
   const { trx, now, actor } = job;
   const ids = some.map(({ licenseId }) => licenseId);
   const licenses = new Map(
     (await findRows(trx, 'licenses', 'id', ids)).map((row) => [
       row.id as number,
-      toFields(row) as unknown as LockedLicense,
+      rowToFields(row) as unknown as LockedLicense,
     ]),
   );
   const imported = await findImported(trx, 'license', ids);
@@ -411,13 +415,13 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     some.flatMap(({ moving }) => moving.flatMap(({ digest }) => keys.get(digest)?.licenseId ?? [])),
   );
   const firstGiverOf = (key: LicenseKey) =>
-    readBrought(givers.get(key.licenseId)?.broughtJson).moved?.[shortKey(key.keyDigest)] ?? key.licenseId;
+    parseBaseline(givers.get(key.licenseId)?.broughtJson).moved?.[shortKey(key.keyDigest)] ?? key.licenseId;
   const changes: [number, Row][] = [];
   const events: LicenseEvent[] = [];
   for (const one of some) {
     const { licenseId, wanted, wasHere } = one;
     const license = licenses.get(licenseId) as LockedLicense;
-    const brought = readBrought(imported.get(licenseId)?.broughtJson);
+    const brought = parseBaseline(imported.get(licenseId)?.broughtJson);
     const { changed, equal } = wasHere
       ? differences(job, license, wanted, brought)
       : { changed: [], equal: [] };
@@ -431,7 +435,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     const used = wasHere ? await addSites(job, { ...license, activationLimit: limit }, wanted, brought) : 0;
     const given = await addKeys(job, license, one, keys);
     // A new plan may also change the limit.
-    const shown: Field[] =
+    const shown: MergedField[] =
       limit === license.activationLimit ? changed : [...new Set([...changed, 'activation_limit' as const])];
     if (used > 0) row.activations_used = license.activationsUsed + used;
     const difference =
@@ -453,17 +457,22 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     });
     changes.push([licenseId, { ...row, revision: license.revision + 1 }]);
     // A field that keeps a value from here is still compared with the value that was imported before.
-    const next = wasHere ? broughtOf(wanted, brought, [...changed, ...equal]) : brought;
+    const next = wasHere ? nextBaseline(wanted, brought, [...changed, ...equal]) : brought;
     if (moved.length > 0) next.moved = { ...next.moved, ...Object.fromEntries(moved) };
-    await setBrought(trx, licenseId, writeBrought(job.importId, next));
+    await setImportBaseline(trx, licenseId, writeBrought(job.importId, next));
   }
   await updateRows(trx, 'licenses', changes);
   await insertEvents(trx, events);
 }
 
-function rowOf({ plans }: Applying, license: LockedLicense, wanted: Wanted, changed: Field[]): Row {
+function rowOf(
+  { plans }: ApplyState,
+  license: LockedLicense,
+  wanted: DesiredLicense,
+  changed: MergedField[],
+): Row {
   const { plan, status, activationLimit, expiresAt, customer, metadata, unsaid } = wanted;
-  const values: Record<Field, Partial<LockedLicense>> = {
+  const values: Record<MergedField, Partial<LockedLicense>> = {
     // If the source states no limit, the new plan's limit applies, unless the licence had its own limit here.
     plan_id: {
       planId: plan.id,
@@ -476,13 +485,13 @@ function rowOf({ plans }: Applying, license: LockedLicense, wanted: Wanted, chan
     customer: { customer },
     metadata: { metadata: storedMetadata(mergeMetadata(readMetadata(license.metadata), metadata)) },
   };
-  const row = toColumns(
+  const row = fieldsToRow(
     Object.assign({}, ...changed.map((field) => values[field])) as Partial<LockedLicense>,
   ) as Row;
   return changed.includes('customer') ? { ...row, customer_digest: customerDigest(customer) } : row;
 }
 
-function wantedLicense(license: LockedLicense, wanted: Wanted): LockedLicense {
+function wantedLicense(license: LockedLicense, wanted: DesiredLicense): LockedLicense {
   const { plan, status, activationLimit, expiresAt, customer } = wanted;
   return { ...license, planId: plan.id, status, activationLimit, expiresAt, customer };
 }
@@ -491,16 +500,16 @@ function termsOf(license: LockedLicense): Record<string, unknown> {
   return jsonOf(license, 'planId', 'status', 'activationLimit', 'customer', 'expiresAt');
 }
 
-function pick(fields: Field[], from: Record<string, unknown>): Record<string, unknown> {
+function pick(fields: MergedField[], from: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(fields.filter((field) => field in from).map((field) => [field, from[field]]));
 }
 
 /** Adds the source's new sites. @returns the number of slots that they use */
 async function addSites(
-  { trx, report, now }: Applying,
+  { trx, report, now }: ApplyState,
   license: LockedLicense,
-  wanted: Wanted,
-  brought: Brought,
+  wanted: DesiredLicense,
+  brought: ImportBaseline,
 ): Promise<number> {
   const wantedSites = allSites(wanted).filter((site) => !brought.sites.includes(shortDigest(site)));
   const there = await findActivations(
@@ -523,7 +532,7 @@ async function addSites(
 
 /** Moves, adds and ends keys. @param keys the source's keys that exist here, by digest @returns the number of changed keys */
 async function addKeys(
-  job: Applying,
+  job: ApplyState,
   license: LockedLicense,
   { wanted, wasHere, moving }: Later,
   keys: Map<string, LicenseKey>,
@@ -533,7 +542,7 @@ async function addKeys(
   for (const key of moving) {
     const stored = keys.get(key.digest);
     if (stored === undefined || stored.licenseId === license.id) continue;
-    await giveKey(trx, stored, license.id, {
+    await transferKey(trx, stored, license.id, {
       activationLimit: key.limit,
       instead: (licenseId) =>
         insertOtherKeys(trx, [{ key: generateKey(), licenseId, limit: null, endsAt: null }], { secret, now }),

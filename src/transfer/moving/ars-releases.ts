@@ -3,13 +3,13 @@ import { createReadStream } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { decodeHTMLStrict } from 'entities';
 import { explainReadFault } from '../../packages/file-faults';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { compareVersions, isVersion } from '../../licensing/versions';
 import type { CatalogueProduct } from '../../licensing/catalogue';
 import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { listReleases } from '../../store/releases';
-import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import { momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
 
 /** Reads the versions of Akeeba Release System, and finds their packages on the site's disk. */
 
@@ -57,12 +57,12 @@ export async function readArsReleases(
   const byCategory = new Map<string, Row[]>();
   for await (const row of tables.read('ars_releases', NEEDED.ars_releases, ['id']))
     if (Number(row.published) === 1) {
-      const category = textOf(row.category_id);
+      const category = columnText(row.category_id);
       byCategory.set(category, [...(byCategory.get(category) ?? []), row]);
     }
   const known = new Set<string>();
   for await (const category of tables.read('ars_categories', NEEDED.ars_categories, ['id'])) {
-    const [id, title] = [textOf(category.id), textOf(category.title)];
+    const [id, title] = [columnText(category.id), columnText(category.title)];
     known.add(id);
     const releases = byCategory.get(id) ?? [];
     if (releases.length === 0) continue;
@@ -75,14 +75,14 @@ export async function readArsReleases(
     }
     const here = new Set((await listReleases(db, product.id)).map(({ version }) => version));
     const sorted = releases
-      .map((row) => ({ row, version: textOf(row.version) }))
+      .map((row) => ({ row, version: columnText(row.version) }))
       .filter(({ version }) => {
         if (!isVersion(version)) leaveOut(version, 'it is no version here');
         return isVersion(version);
       })
       .sort((a, b) => compareVersions(a.version, b.version));
     for (const { row, version } of sorted) {
-      const zips = zipsOf(items.get(textOf(row.id)) ?? []);
+      const zips = zipsOf(items.get(columnText(row.id)) ?? []);
       const [item, ...others] = zips;
       found.environments.set(product.id, environmentsOf(item, environments));
       if (here.has(version)) continue;
@@ -90,8 +90,8 @@ export async function readArsReleases(
       else if (others.length > 0)
         leaveOut(version, 'it has several zip files: publish the right one by itself');
       else {
-        const file = fileOf(root, textOf(category.directory), textOf(item.filename));
-        const fault = await faultOf(file, textOf(item.sha256));
+        const file = fileOf(root, columnText(category.directory), columnText(item.filename));
+        const fault = await faultOf(file, columnText(item.sha256));
         if (fault !== undefined) leaveOut(version, fault);
         else
           found.releases.push({
@@ -99,14 +99,14 @@ export async function readArsReleases(
             productId: product.id,
             version,
             file: file as string,
-            changelog: plainText(textOf(row.notes)),
+            changelog: plainText(columnText(row.notes)),
             date: momentOf(row.created),
           });
       }
     }
   }
   const unknown = [...map.keys()].find((id) => !known.has(id));
-  if (unknown !== undefined) throw refusal('no-category', [unknown], { field: 'releases' });
+  if (unknown !== undefined) throw importError('no-category', [unknown], { field: 'releases' });
   return found;
 }
 
@@ -115,8 +115,8 @@ async function readElements(tables: SiteTables): Promise<Map<string, Set<string>
   const elements = new Map<string, Set<string>>();
   if (!tables.has('ars_updatestreams', 'element')) return elements;
   for await (const row of tables.read('ars_updatestreams', ['id', 'category', 'element'], ['id'])) {
-    const category = textOf(row.category);
-    elements.set(category, (elements.get(category) ?? new Set()).add(textOf(row.element)));
+    const category = columnText(row.category);
+    elements.set(category, (elements.get(category) ?? new Set()).add(columnText(row.element)));
   }
   return elements;
 }
@@ -125,7 +125,7 @@ async function readEnvironments(tables: SiteTables): Promise<Map<string, string>
   const titles = new Map<string, string>();
   if (tables.has('ars_environments', 'xmltitle'))
     for await (const row of tables.read('ars_environments', ['id', 'xmltitle'], ['id']))
-      titles.set(textOf(row.id), textOf(row.xmltitle));
+      titles.set(columnText(row.id), columnText(row.xmltitle));
   return titles;
 }
 
@@ -133,8 +133,8 @@ async function readItems(tables: SiteTables): Promise<Map<string, Row[]>> {
   const items = new Map<string, Row[]>();
   const columns = [...NEEDED.ars_items, 'sha256', 'updatestream', 'environments'];
   for await (const row of tables.read('ars_items', columns, ['id']))
-    if (Number(row.published) === 1 && row.type === 'file' && /\.zip$/i.test(textOf(row.filename)))
-      items.set(textOf(row.release_id), [...(items.get(textOf(row.release_id)) ?? []), row]);
+    if (Number(row.published) === 1 && row.type === 'file' && /\.zip$/i.test(columnText(row.filename)))
+      items.set(columnText(row.release_id), [...(items.get(columnText(row.release_id)) ?? []), row]);
   return items;
 }
 
@@ -164,7 +164,7 @@ function productOf(
 
 function environmentsOf(item: Row | undefined, titles: Map<string, string>): string[] {
   try {
-    const ids = JSON.parse(textOf(item?.environments) || '[]') as unknown;
+    const ids = JSON.parse(columnText(item?.environments) || '[]') as unknown;
     return Array.isArray(ids) ? ids.flatMap((id) => titles.get(String(id)) ?? []) : [];
   } catch {
     return [];

@@ -1,8 +1,8 @@
 import type { Row } from '../../store/export';
-import { refusal } from '../refusals';
-import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
-import { openSiteTables, textOf, type SiteTables } from './site-tables';
-import { openRights, type RightsOfUsers } from './subscriptions';
+import { importError } from '../refusals';
+import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Entitlement } from './rights';
+import { openSiteTables, columnText, type SiteTables } from './site-tables';
+import { openRights, type EntitlementsByUser } from './subscriptions';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
 
 /**
@@ -35,12 +35,12 @@ async function open({ db, sitePrefix, confirmed, now, ...map }: SourceContext): 
 
 async function* readItems(
   tables: SiteTables,
-  rights: RightsOfUsers,
-  map: MapOfKeys,
+  rights: EntitlementsByUser,
+  map: KeyAssignmentRules,
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);
   const plans = new Map(rights.plans.map((plan) => [plan.key, plan]));
-  let batch: { user: number; rights: Right[] }[] = [];
+  let batch: { user: number; rights: Entitlement[] }[] = [];
   const flush = async function* (): AsyncGenerator<SourceItem> {
     const users = new Map(
       (
@@ -63,7 +63,7 @@ async function* readItems(
           warning: 'user-gone',
         };
       for (const { row } of of?.ended ?? []) yield { row, warning: 'unpublished-ends' };
-      const given = giveKeys(known, of?.keys ?? [], plans, map);
+      const given = assignKeys(known, of?.keys ?? [], plans, map);
       yield* given.warnings;
       // The log contains the user but not the product, so the licence with the keys gets the use.
       for (const license of given.licenses)
@@ -89,9 +89,9 @@ async function lastUses(tables: SiteTables, batch: { user: number }[]): Promise<
   return tables.latest('ars_log', 'user_id', 'accessed_on', users, { authorized: 1 });
 }
 
-function withCustomer(right: Right, user: Row | undefined): Right {
-  const customer = textOf(user?.email) || null;
-  const customerName = textOf(user?.name) || null;
+function withCustomer(right: Entitlement, user: Row | undefined): Entitlement {
+  const customer = columnText(user?.email) || null;
+  const customerName = columnText(user?.name) || null;
   return { ...right, license: { ...right.license, customer, customerName } };
 }
 
@@ -105,10 +105,10 @@ interface Keys {
 async function readKeys(tables: SiteTables): Promise<Map<number, Keys>> {
   // Version 7.x has the column `published`, the versions before have `enabled`.
   const flag = ['published', 'enabled'].find((one) => tables.has('ars_dlidlabels', one));
-  if (flag === undefined) throw refusal('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
+  if (flag === undefined) throw importError('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
   const byUser = new Map<number, Keys>();
   for await (const row of tables.read('ars_dlidlabels', [...NEEDED.ars_dlidlabels, flag], ['id'])) {
-    const [id, user, key] = [Number(row.id), Number(row.user_id), textOf(row.dlid)];
+    const [id, user, key] = [Number(row.id), Number(row.user_id), columnText(row.dlid)];
     if (key === '') continue;
     const of = byUser.get(user) ?? { rows: [], keys: [], ended: [] };
     const ended = Number(row[flag]) !== 1;

@@ -1,5 +1,5 @@
 import { endOfDay } from '../../base/days';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { addDuration } from '../../licensing/durations';
 import { OperatorError } from '../../licensing/operator-error';
 import { isStorable } from '../../licensing/timestamps';
@@ -121,6 +121,6 @@ export class DateColumn {
       example,
       readDate(example, form, 'first')?.toISOString().slice(0, 10) ?? '',
     ]);
-    throw refusal('which-dates', [this.name, ...facts], { field: 'dates' });
+    throw importError('which-dates', [this.name, ...facts], { field: 'dates' });
   }
 }

@@ -1,6 +1,6 @@
 import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { idOfKey, LeftOut, sitesOf, type FormerRow } from './table';
+import { referenceFromKey, SkippedRowError, sitesOf, type SourceRow } from './table';
 
 /**
  * Easy Digital Downloads, Software Licensing: its own export of licences (class EDD_SL_License_Export). Headings are in
@@ -49,11 +49,11 @@ export const eddCsv = fileSource<Field>({
 });
 
 const reader: RowReader<Field> = {
-  id: (row) => row.text('id') || idOfKey(row.text('key')),
+  id: (row) => row.text('id') || referenceFromKey(row.text('key')),
   customer: (row) => row.text('email'),
   plan: (row) => {
     const product = row.text('product');
-    if (product === '') throw new LeftOut('no-product');
+    if (product === '') throw new SkippedRowError('no-product');
     const price = row.text('price');
     return price === ''
       ? { key: product, name: product, product }
@@ -62,7 +62,7 @@ const reader: RowReader<Field> = {
   isEnded: (row) => stateOf(row) === 'revoked',
   *read(row) {
     const key = row.text('key');
-    if (key === '') throw new LeftOut('no-key');
+    if (key === '') throw new SkippedRowError('no-key');
     yield oneKey(key, {
       customer: row.text('email') || null,
       customerName: row.text('name') || null,
@@ -75,7 +75,7 @@ const reader: RowReader<Field> = {
   },
 };
 
-function stateOf(row: FormerRow<Field>): string | undefined {
+function stateOf(row: SourceRow<Field>): string | undefined {
   const text = row.text('status').toLowerCase();
   return Object.hasOwn(STATES, text) ? STATES[text] : undefined;
 }

@@ -1,6 +1,6 @@
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { SharedKeys } from './shared-keys';
-import { FormerTable, isIdOfKey, LeftOut, type FormerRow, type TableRules } from './table';
+import { SourceTable, isIdOfKey, SkippedRowError, type SourceRow, type TableRules } from './table';
 import type {
   MovingSource,
   OpenSource,
@@ -32,27 +32,27 @@ type FilePlan = Pick<SourcePlan, 'key' | 'name' | 'product' | 'here'>;
 
 /** The interpretation of one file's rows. */
 export interface RowReader<F extends string> {
-  /** Returns the source's id, or `idOfKey`; rows with the same id are one licence. @throws LeftOut */
-  id(row: FormerRow<F>, table: FormerTable<F>): string;
-  /** Returns the row's customer. In a table without ids (`idOfKey`), another customer's rows are another licence */
-  customer?(row: FormerRow<F>): string;
+  /** Returns the source's id, or `referenceFromKey`; rows with the same id are one licence. @throws SkippedRowError */
+  id(row: SourceRow<F>, table: SourceTable<F>): string;
+  /** Returns the row's customer. In a table without ids (`referenceFromKey`), another customer's rows are another licence */
+  customer?(row: SourceRow<F>): string;
   /** Returns the row's order, empty if unknown. A row that `isEnded` ends only rows of its own order */
-  order?(row: FormerRow<F>): string;
-  /** Returns the row's plan. @throws LeftOut */
-  plan(row: FormerRow<F>, table: FormerTable<F>): FilePlan;
+  order?(row: SourceRow<F>): string;
+  /** Returns the row's plan. @throws SkippedRowError */
+  plan(row: SourceRow<F>, table: SourceTable<F>): FilePlan;
   /** Reports whether the row is refunded or revoked; it then wins over other rows of its id, or of its `order` */
-  isEnded(row: FormerRow<F>): boolean;
+  isEnded(row: SourceRow<F>): boolean;
   /** Reports whether another row of the id describes the licence better, such as its first sale */
-  isLesser?(row: FormerRow<F>): boolean;
+  isLesser?(row: SourceRow<F>): boolean;
   /** Collects facts from a row; called for each row before any row is read */
-  note?(row: FormerRow<F>, id: string, table: FormerTable<F>): void;
+  note?(row: SourceRow<F>, id: string, table: SourceTable<F>): void;
   /** Returns remarks about the whole table */
-  remarks?(table: FormerTable<F>): SourceItem[];
-  /** Reads a row's licence and its remarks. @throws LeftOut */
+  remarks?(table: SourceTable<F>): SourceItem[];
+  /** Reads a row's licence and its remarks. @throws SkippedRowError */
   read(
-    row: FormerRow<F>,
+    row: SourceRow<F>,
     id: string,
-    table: FormerTable<F>,
+    table: SourceTable<F>,
   ): Iterable<SourceItem | Omit<SourceLicense, 'id' | 'row' | 'plan'>>;
 }
 
@@ -64,13 +64,13 @@ export function fileSource<F extends string>(source: FileSource<F>): MovingSourc
 export async function openFile<F extends string>(
   { name, title, rules, begin }: Pick<FileSource<F>, 'name' | 'title' | 'rules' | 'begin'>,
   context: SourceContext,
-): Promise<OpenSource & { table: FormerTable<F> }> {
+): Promise<OpenSource & { table: SourceTable<F> }> {
   const reader = await begin(context);
   const keys = new SharedKeys(context.now);
   const plans = new Map<string, SourcePlan>();
   // By id, the line of the chosen row, with its rank as the last digit. Numbers save memory, because a table has many rows.
   const chosen = new Map<string, number>();
-  const table = await FormerTable.open(
+  const table = await SourceTable.open(
     context.file,
     { ...rules, title, asked: context.dates },
     (row, opened) => {
@@ -79,10 +79,10 @@ export async function openFile<F extends string>(
         plan: filePlan(reader, row, opened),
         isEnded: reader.isEnded(row),
       }));
-      if (found instanceof LeftOut) return;
+      if (found instanceof SkippedRowError) return;
       const { id, plan, isEnded } = found;
       if (!plans.has(plan.key)) plans.set(plan.key, planOf(plan));
-      if (plans.size > MAX_PLANS) throw refusal('many-plans', [String(MAX_PLANS)], { field: 'file' });
+      if (plans.size > MAX_PLANS) throw importError('many-plans', [String(MAX_PLANS)], { field: 'file' });
       reader.note?.(row, id, opened);
       if (reader.customer && isIdOfKey(id)) {
         keys.note(id, reader.customer(row));
@@ -112,7 +112,7 @@ export async function openFile<F extends string>(
 async function addShared<F extends string>(
   reader: RowReader<F>,
   withIds: RowReader<F>,
-  table: FormerTable<F>,
+  table: SourceTable<F>,
   keys: SharedKeys,
 ): Promise<void> {
   for await (const { line, row } of table.rows()) {
@@ -132,7 +132,7 @@ async function addShared<F extends string>(
 
 async function* itemsOf<F extends string>(
   reader: RowReader<F>,
-  table: FormerTable<F>,
+  table: SourceTable<F>,
   chosen: ReadonlyMap<string, number>,
 ): AsyncGenerator<SourceItem, void> {
   yield* reader.remarks?.(table) ?? [];
@@ -144,32 +144,32 @@ async function* itemsOf<F extends string>(
         const best = chosen.get(id);
         const isOther = best !== undefined && Math.floor(best / 10) !== line;
         const isShared = reader.customer !== undefined && isIdOfKey(id);
-        if (isOther && !isShared) throw new LeftOut('other-row');
+        if (isOther && !isShared) throw new SkippedRowError('other-row');
         const read = [...reader.read(row, id, table)];
         // Report an unreadable row instead, because it might have been the right one.
-        if (isOther) throw new LeftOut('other-row');
+        if (isOther) throw new SkippedRowError('other-row');
         return read.map((item): SourceItem => ('keys' in item ? { ...item, id, row: line, plan } : item));
       });
-      if (items instanceof LeftOut) yield { row: line, leftOut: items.reason };
+      if (items instanceof SkippedRowError) yield { row: line, leftOut: items.reason };
       else yield* items;
     }
 }
 
 function filePlan<F extends string>(
   reader: RowReader<F>,
-  row: FormerRow<F>,
-  table: FormerTable<F>,
+  row: SourceRow<F>,
+  table: SourceTable<F>,
 ): FilePlan {
   const plan = reader.plan(row, table);
-  if (plan.key.length > MAX_PLAN) throw new LeftOut('long-plan', String(MAX_PLAN));
+  if (plan.key.length > MAX_PLAN) throw new SkippedRowError('long-plan', String(MAX_PLAN));
   return plan;
 }
 
-function orLeftOut<T>(read: () => T): T | LeftOut {
+function orLeftOut<T>(read: () => T): T | SkippedRowError {
   try {
     return read();
   } catch (error) {
-    if (error instanceof LeftOut) return error;
+    if (error instanceof SkippedRowError) return error;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { fileSource, oneKey, type RowReader } from './file-source';
 import { readPeople, type People } from './people';
-import { idOfKey, LeftOut } from './table';
+import { referenceFromKey, SkippedRowError } from './table';
 
 /**
  * Freemius: the table that its importer takes and its exporter for EDD writes (FS_EDD_Export), or a table of its API's
@@ -37,14 +37,14 @@ export const freemiusCsv = fileSource<Field>({
 function readerOf(people: People | undefined): RowReader<Field> {
   return {
     // Ignore `index`, the row's place in the table, which changes with each export.
-    id: (row) => row.text('id') || idOfKey(row.text('key')),
+    id: (row) => row.text('id') || referenceFromKey(row.text('key')),
     customer: (row) => row.text('email') || (people?.users.get(row.text('user'))?.email ?? ''),
     plan: (row) => {
       const product = row.text('product');
       const plan = row.text('plan');
       const name = product === '' ? `Plan ${plan}` : `Product ${product}`;
       if (plan !== '') return { key: plan, name, product: name };
-      if (product === '') throw new LeftOut('no-product');
+      if (product === '') throw new SkippedRowError('no-product');
       return { key: product, name, product: name };
     },
     isEnded: (row) => row.isSet('cancelled'),
@@ -54,7 +54,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
     ],
     *read(row) {
       const key = row.text('key');
-      if (key === '') throw new LeftOut('no-key');
+      if (key === '') throw new SkippedRowError('no-key');
       const user = people?.users.get(row.text('user'));
       yield oneKey(key, {
         customer: row.text('email') || (user?.email ?? null),

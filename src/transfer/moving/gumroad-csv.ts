@@ -1,7 +1,7 @@
 import { endAfter } from './dates';
 import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { idOfKey, LeftOut, type FormerRow } from './table';
+import { referenceFromKey, SkippedRowError, type SourceRow } from './table';
 
 /**
  * Gumroad: its export of sales (Exports::PurchaseExportService). A subscription has one row per charge, all with the
@@ -69,13 +69,13 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
   return {
     // The charges of a subscription share its key, but have separate ids.
     id: (row) => {
-      if (row.text('id') === 'Totals') throw new LeftOut('totals');
-      if (row.text('key') === '') throw new LeftOut('no-license-key');
-      return idOfKey(row.text('key'));
+      if (row.text('id') === 'Totals') throw new SkippedRowError('totals');
+      if (row.text('key') === '') throw new SkippedRowError('no-license-key');
+      return referenceFromKey(row.text('key'));
     },
     plan: (row) => {
       const product = row.text('product');
-      if (product === '') throw new LeftOut('no-product');
+      if (product === '') throw new SkippedRowError('no-product');
       const variants = row.text('variants').replace(/^\((.*)\)$/, '$1');
       return variants === ''
         ? { key: product, name: product, product }
@@ -92,7 +92,7 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
       sales.set(id, sale);
     },
     *read(row, id, table) {
-      if (row.isSet('preorder')) throw new LeftOut('preorder');
+      if (row.isSet('preorder')) throw new SkippedRowError('preorder');
       const giftee = row.text('giftee');
       const { times, recurrence, ended } = sales.get(id) ?? {
         times: [timeOf(row)],
@@ -104,14 +104,14 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
         .map(([text, field]) => table.dateOf(text, field).getTime());
       const isTrial = times.every(([, , one]) => one);
       const period = Object.hasOwn(PERIODS, recurrence) ? PERIODS[recurrence] : undefined;
-      if (recurrence !== '' && period === undefined) throw new LeftOut('recurrence');
+      if (recurrence !== '' && period === undefined) throw new SkippedRowError('recurrence');
       const goesOn = period !== undefined && ended === '' && charged.length > 0;
       const expiresAt = goesOn
         ? endAfter(new Date(Math.max(...charged)), isTrial ? TRIAL : period)
         : ended === ''
           ? null
           : table.dateOf(ended, 'ended');
-      if (expiresAt === undefined) throw new LeftOut('bad-end');
+      if (expiresAt === undefined) throw new SkippedRowError('bad-end');
       const status = endedAs(row) ?? 'active';
       if (goesOn && status === 'active')
         yield {
@@ -137,18 +137,18 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
   };
 }
 
-function isSubscription(row: FormerRow<Field>): boolean {
+function isSubscription(row: SourceRow<Field>): boolean {
   return row.isSet('recurring') || row.text('recurrence') !== '' || row.text('ended') !== '';
 }
 
-function timeOf(row: FormerRow<Field>): Charges['times'][number] {
+function timeOf(row: SourceRow<Field>): Charges['times'][number] {
   const time = row.text('time');
   const isTrial = row.isSet('trial');
   return time === '' ? [row.text('date'), 'date', isTrial] : [time, 'time', isTrial];
 }
 
 /** Returns the status of a sale that was revoked or refunded; undefined for a valid sale. */
-function endedAs(row: FormerRow<Field>): SourceLicense['status'] | undefined {
+function endedAs(row: SourceRow<Field>): SourceLicense['status'] | undefined {
   if (row.isDenied('enabled') || row.isSet('revoked')) return 'revoked';
   if (row.isSet('disputed') && !row.isSet('won')) return 'revoked';
   // A refund of a later charge returns its money, without ending the right.

@@ -1,6 +1,6 @@
 import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { idOfKey, LeftOut, type FormerRow } from './table';
+import { referenceFromKey, SkippedRowError, type SourceRow } from './table';
 
 /**
  * Lemon Squeezy: its licence keys. The columns have the names of the attributes of the API's object `license-keys`
@@ -49,11 +49,11 @@ export const lemonSqueezyCsv = fileSource<Field>({
 });
 
 const reader: RowReader<Field> = {
-  id: (row) => row.text('id') || idOfKey(row.text('key')),
+  id: (row) => row.text('id') || referenceFromKey(row.text('key')),
   customer: (row) => row.text('email'),
   plan: (row) => {
     const product = row.text('product') || row.text('productId');
-    if (product === '') throw new LeftOut('no-product');
+    if (product === '') throw new SkippedRowError('no-product');
     const variant = row.text('variant');
     // A product without variants has one variant with this name.
     return variant === '' || variant === 'Default'
@@ -63,7 +63,7 @@ const reader: RowReader<Field> = {
   isEnded: (row) => isRefunded(row),
   *read(row, _id, table) {
     const key = row.text('key');
-    if (key === '') throw new LeftOut('no-key');
+    if (key === '') throw new SkippedRowError('no-key');
     const status = row.status('status', STATES) ?? 'active';
     const order = row.text('order');
     yield oneKey(key, {
@@ -79,6 +79,6 @@ const reader: RowReader<Field> = {
   },
 };
 
-function isRefunded(row: FormerRow<Field>): boolean {
+function isRefunded(row: SourceRow<Field>): boolean {
   return row.isSet('refunded') || row.text('status').toLowerCase() === 'refunded';
 }

@@ -1,8 +1,8 @@
 import { endAfter } from './dates';
 import { fileSource, oneKey, type RowReader } from './file-source';
-import { readPeople, type Order, type People, type Person } from './people';
+import { readPeople, type SourceOrder, type People, type SourcePerson } from './people';
 import type { SourceLicense } from './source';
-import { idOfKey, LeftOut, type FormerRow } from './table';
+import { referenceFromKey, SkippedRowError, type SourceRow } from './table';
 
 /**
  * License Manager for WooCommerce, and its fork Digital License Manager: the export of keys, which the plugin decrypts.
@@ -60,23 +60,23 @@ export const lmfwcCsv = fileSource<Field>({
 });
 
 function readerOf(people: People | undefined): RowReader<Field> {
-  const orderOf = (row: FormerRow<Field>): Order | undefined => people?.orders.get(row.text('order'));
+  const orderOf = (row: SourceRow<Field>): SourceOrder | undefined => people?.orders.get(row.text('order'));
   return {
-    id: (row) => row.text('id') || idOfKey(row.text('key')),
+    id: (row) => row.text('id') || referenceFromKey(row.text('key')),
     customer: (row) => personOf(row, orderOf(row), people).email ?? '',
     plan: (row) => {
       const name = row.text('productName');
       const id = row.text('product') || name;
-      if (!isSold(row)) throw new LeftOut('stock');
-      if (id === '') throw new LeftOut('no-product');
+      if (!isSold(row)) throw new SkippedRowError('stock');
+      if (id === '') throw new SkippedRowError('no-product');
       return { key: id, name: name || `Product ${id}`, product: name || `Product ${id}` };
     },
     remarks: () => people?.oddRows ?? [],
     isEnded: (row) => orderOf(row)?.isRefunded ?? false,
     *read(row) {
       const key = row.text('key');
-      if (key === '') throw new LeftOut('no-key');
-      if (CIPHERTEXT.test(key)) throw new LeftOut('encrypted');
+      if (key === '') throw new SkippedRowError('no-key');
+      if (CIPHERTEXT.test(key)) throw new SkippedRowError('encrypted');
       const order = orderOf(row);
       const person = personOf(row, order, people);
       if (isEmpty(row, 'order')) yield { row: row.line, warning: 'no-order' };
@@ -100,29 +100,33 @@ function readerOf(people: People | undefined): RowReader<Field> {
   };
 }
 
-function isSold(row: FormerRow<Field>): boolean {
+function isSold(row: SourceRow<Field>): boolean {
   return !isEmpty(row, 'order') || !isEmpty(row, 'user') || SOLD.has(row.text('status').toLowerCase());
 }
 
-function isEmpty(row: FormerRow<Field>, field: 'order' | 'user'): boolean {
+function isEmpty(row: SourceRow<Field>, field: 'order' | 'user'): boolean {
   return ['', '0'].includes(row.text(field));
 }
 
-function personOf(row: FormerRow<Field>, order: Order | undefined, people: People | undefined): Person {
+function personOf(
+  row: SourceRow<Field>,
+  order: SourceOrder | undefined,
+  people: People | undefined,
+): SourcePerson {
   const own = { email: row.text('email') || null, name: row.text('name') || null };
   // A guest's order has an address, but no user.
   const all = [own, order, people?.users.get(row.text('user'))];
-  return all.find((one): one is Person => one !== undefined && one.email !== null) ?? own;
+  return all.find((one): one is SourcePerson => one !== undefined && one.email !== null) ?? own;
 }
 
 /** Returns the end of a licence. A number of days counts from the order. */
-function endOf(row: FormerRow<Field>, startsAt: Date | undefined): Date | null {
+function endOf(row: SourceRow<Field>, startsAt: Date | undefined): Date | null {
   const end = row.end('end');
   const days = row.text('validFor');
   if (end !== null || days === '' || days === '0') return end;
-  if (!/^\d{1,5}$/.test(days)) throw new LeftOut('no-days');
-  if (startsAt === undefined) throw new LeftOut('days-from-nowhere');
+  if (!/^\d{1,5}$/.test(days)) throw new SkippedRowError('no-days');
+  if (startsAt === undefined) throw new SkippedRowError('days-from-nowhere');
   const counted = endAfter(startsAt, `${Number(days)}d`);
-  if (counted === undefined) throw new LeftOut('bad-end');
+  if (counted === undefined) throw new SkippedRowError('bad-end');
   return counted;
 }

@@ -1,8 +1,8 @@
 import type { Row } from '../../store/export';
-import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
-import type { LeftOutReason } from './sayings';
-import { BEGINS_LATER, OVER, RUNS, standingOf } from './standing';
-import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Entitlement } from './rights';
+import type { SkipReason } from './import-messages';
+import { BEGINS_LATER, OVER, RUNS, sourceStandingOf } from './standing';
+import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
 import type {
   MovingSource,
   OpenSource,
@@ -48,20 +48,20 @@ async function readPlans(tables: SiteTables): Promise<SourcePlan[]> {
   const documents = new Map<string, string[]>();
   if (tables.has('osmembership_documents'))
     for await (const row of tables.read('osmembership_documents', ['id', 'title'], ['id']))
-      titles.set(textOf(row.id), textOf(row.title));
+      titles.set(columnText(row.id), columnText(row.title));
   if (tables.has('osmembership_plan_documents'))
     for await (const row of tables.read(
       'osmembership_plan_documents',
       ['id', 'plan_id', 'document_id'],
       ['id'],
     )) {
-      const plan = textOf(row.plan_id);
-      documents.set(plan, [...(documents.get(plan) ?? []), textOf(row.document_id)]);
+      const plan = columnText(row.plan_id);
+      documents.set(plan, [...(documents.get(plan) ?? []), columnText(row.document_id)]);
     }
   const plans: SourcePlan[] = [];
   const columns = ['id', 'title', 'lifetime_membership', 'subscription_length', 'subscription_length_unit'];
   for await (const row of tables.read('osmembership_plans', columns, ['id'])) {
-    const [key, name] = [textOf(row.id), textOf(row.title)];
+    const [key, name] = [columnText(row.id), columnText(row.title)];
     const covers = [...new Set(documents.get(key) ?? [])];
     // Plans with one document are variants of one product. A plan with several documents is a club.
     const product = (covers.length === 1 && titles.get(covers[0] as string)) || name;
@@ -79,7 +79,7 @@ function durationOf({
   if (Number(lifetime_membership) === 1) return null;
   const length = Number(subscription_length);
   if (!Number.isInteger(length) || length < 1) return undefined;
-  switch (textOf(subscription_length_unit)) {
+  switch (columnText(subscription_length_unit)) {
     case 'D':
       return `${length}d`;
     case 'W':
@@ -96,7 +96,7 @@ function durationOf({
 async function* readItems(
   tables: SiteTables,
   plans: Map<string, SourcePlan>,
-  map: MapOfKeys,
+  map: KeyAssignmentRules,
   now: Date,
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);
@@ -132,11 +132,11 @@ async function readKeys(tables: SiteTables): Promise<Map<number, string>> {
   const byUser = new Map<number, string>();
   const columns = [...NEEDED.osmembership_downloadids, 'published'];
   for await (const row of tables.read('osmembership_downloadids', columns, ['id'])) {
-    const key = textOf(row.download_id);
+    const key = columnText(row.download_id);
     if (key === '') continue;
     const user = userOf(row);
     const isPublished = row.published === null || Number(row.published) === 1;
-    const line = [Number(row.id), isPublished ? 1 : 0, key, textOf(row.domain)].join('\t');
+    const line = [Number(row.id), isPublished ? 1 : 0, key, columnText(row.domain)].join('\t');
     const before = byUser.get(user);
     byUser.set(user, before === undefined ? line : `${before}\n${line}`);
   }
@@ -159,13 +159,13 @@ function* itemsOf(
   rows: Row[],
   byUser: Map<number, string>,
   plans: Map<string, SourcePlan>,
-  map: MapOfKeys,
+  map: KeyAssignmentRules,
   now: Date,
 ): Generator<SourceItem> {
-  const rights = new Map<string, Right>();
+  const rights = new Map<string, Entitlement>();
   for (const row of rows) {
     const id = Number(row.id);
-    const plan = textOf(row.plan_id);
+    const plan = columnText(row.plan_id);
     const reason = reasonOf(row, plans);
     if (reason !== undefined) {
       yield { row: id, leftOut: reason };
@@ -179,7 +179,7 @@ function* itemsOf(
       // The later row continues a subscription that is running.
       const goesOn = earlier.standing === RUNS && later.standing === BEGINS_LATER;
       const license = goesOn ? { ...later.license, startsAt: earlier.license.startsAt } : later.license;
-      rights.set(plan, { license, standing: standingOf(license, now) });
+      rights.set(plan, { license, standing: sourceStandingOf(license, now) });
       yield {
         row: earlier.license.row,
         leftOut: 'later-row',
@@ -195,15 +195,15 @@ function* itemsOf(
       row,
       warning: 'unpublished-key',
     };
-  const given = giveKeys([...rights.values()], user === 0 ? [] : keys, plans, map);
+  const given = assignKeys([...rights.values()], user === 0 ? [] : keys, plans, map);
   yield* given.warnings;
   yield* given.licenses;
 }
 
-function reasonOf(row: Row, plans: Map<string, SourcePlan>): LeftOutReason | undefined {
+function reasonOf(row: Row, plans: Map<string, SourcePlan>): SkipReason | undefined {
   if (Number(row.plan_main_record) !== 1) return 'renewal';
-  if (!plans.has(textOf(row.plan_id))) return 'plan-gone';
-  if (endOf(row.plan_subscription_to_date) === undefined) return 'bad-end';
+  if (!plans.has(columnText(row.plan_id))) return 'plan-gone';
+  if (parseEnd(row.plan_subscription_to_date) === undefined) return 'bad-end';
   switch (Number(row.plan_subscription_status)) {
     case 0:
       return 'pending';
@@ -217,18 +217,20 @@ function reasonOf(row: Row, plans: Map<string, SourcePlan>): LeftOutReason | und
 /** The first year in which an end means that there is no end. */
 const LIFETIME = 2099;
 
-function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
+function rightOf(row: Row, plan: SourcePlan, now: Date): Entitlement {
   const state = Number(row.plan_subscription_status);
-  const end = endOf(row.plan_subscription_to_date) ?? undefined;
+  const end = parseEnd(row.plan_subscription_to_date) ?? undefined;
   // A plan may have become a lifetime plan after it was sold with an end.
   const isLifetime = end === undefined ? plan.duration === null : end.getUTCFullYear() >= LIFETIME;
   const expiresAt = isLifetime ? null : end;
-  const name = [textOf(row.first_name), textOf(row.last_name)].filter((part) => part !== '').join(' ');
+  const name = [columnText(row.first_name), columnText(row.last_name)]
+    .filter((part) => part !== '')
+    .join(' ');
   const license: SourceLicense = {
-    id: textOf(row.id),
+    id: columnText(row.id),
     row: Number(row.id),
     plan: plan.key,
-    customer: textOf(row.email) || null,
+    customer: columnText(row.email) || null,
     customerName: name || null,
     keys: [],
     status: STATES[state] ?? 'suspended',
@@ -238,13 +240,13 @@ function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
     sites: [],
     metadata: {},
   };
-  return { license, standing: standingOf(license, now) };
+  return { license, standing: sourceStandingOf(license, now) };
 }
 
 const STATES: Record<number, SourceLicense['status']> = { 1: 'active', 2: 'expired', 4: 'cancelled' };
 
-function isLater(a: Right, b: Right): boolean {
-  const end = ({ license: { expiresAt } }: Right) =>
+function isLater(a: Entitlement, b: Entitlement): boolean {
+  const end = ({ license: { expiresAt } }: Entitlement) =>
     expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
   const [isOver, isOtherOver] = [a.standing === OVER, b.standing === OVER];
   return isOver === isOtherOver ? end(a) > end(b) : isOtherOver;

@@ -1,4 +1,4 @@
-import { FormerTable, type FormerRow } from './table';
+import { SourceTable, type SourceRow } from './table';
 import type { DateForm, SourceWarning } from './source';
 
 /**
@@ -24,25 +24,25 @@ const COLUMNS = {
 } as const;
 type Field = keyof typeof COLUMNS;
 
-export interface Person {
+export interface SourcePerson {
   /** null if the table contains no address */
   email: string | null;
   name: string | null;
 }
 
-export interface Order extends Person {
+export interface SourceOrder extends SourcePerson {
   /** the date as the cell contains it, which `dateOf` reads */
   date: string;
   isRefunded: boolean;
 }
 
 export interface People {
-  users: Map<string, Person>;
-  orders: Map<string, Order>;
+  users: Map<string, SourcePerson>;
+  orders: Map<string, SourceOrder>;
   /** warnings about rows that are not read, because their number of cells differs from the first line */
   oddRows: SourceWarning[];
-  /** Returns an order's date; undefined if the order has no date. @throws LeftOut */
-  dateOf(order: Order): Date | undefined;
+  /** Returns an order's date; undefined if the order has no date. @throws SkippedRowError */
+  dateOf(order: SourceOrder): Date | undefined;
 }
 
 const REFUNDED = new Set(['refunded', 'cancelled', 'canceled', 'failed', 'erstattet', 'storniert']);
@@ -53,9 +53,9 @@ export async function readPeople(
   asked: DateForm | undefined,
 ): Promise<People | undefined> {
   if (file === undefined) return undefined;
-  const users = new Map<string, Person>();
-  const orders = new Map<string, Order>();
-  const table = await FormerTable.open<Field>(
+  const users = new Map<string, SourcePerson>();
+  const orders = new Map<string, SourceOrder>();
+  const table = await SourceTable.open<Field>(
     file,
     {
       title: '',
@@ -75,14 +75,14 @@ export async function readPeople(
   };
 }
 
-function isOfOrders(table: FormerTable<Field>): boolean {
+function isOfOrders(table: SourceTable<Field>): boolean {
   return (
     !table.has('login') && (['order', 'user', 'status', 'date'] as const).some((field) => table.has(field))
   );
 }
 
 function note(
-  row: FormerRow<Field>,
+  row: SourceRow<Field>,
   isUser: boolean,
   { users, orders }: Pick<People, 'users' | 'orders'>,
 ): void {

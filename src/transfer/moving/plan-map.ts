@@ -1,16 +1,16 @@
 import { addPlan, addProduct } from '../../licensing/catalogue';
 import { DURATION } from '../../licensing/durations';
-import { quantity } from '../../base/quantity';
+import { countOf } from '../../base/count-of';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import { MAX_UINT32 } from '../../licensing/core/columns';
 import type { Transaction } from '../../store/engine/database';
 import { labelOf } from '../cells';
-import { refusal, type RefusalCode } from '../refusals';
+import { importError, type ImportErrorCode } from '../refusals';
 import type { SourceLicense, SourcePlan } from './source';
 import { commonest, noteUsual, noUsual, type Usual } from './usual';
 
 /** A plan to create here. A missing value is the most common value of its licences. */
-export interface NewPlan {
+export interface PlanToCreate {
   /** the maximum number of sites; 0 for any number */
   limit?: number | undefined;
   /** null if it never ends */
@@ -19,7 +19,7 @@ export interface NewPlan {
 }
 
 /** The plan map: a source's plans by key, each with our plan's id, a plan to create, or null to leave its licences out. */
-export type PlanMap = Map<string, number | null | NewPlan>;
+export type PlanMap = Map<string, number | null | PlanToCreate>;
 
 /** The sign between the keys of combined plans, whose customers get one plan here. */
 const TOGETHER = '+';
@@ -46,7 +46,7 @@ export function readPlanMap(text: string): PlanMap {
   let rest = text.trim();
   while (rest !== '') {
     const { key, target, end } = readEntry(rest);
-    if (map.has(key)) throw refusal('map-twice', [key], { field: 'plans' });
+    if (map.has(key)) throw importError('map-twice', [key], { field: 'plans' });
     map.set(key, target === '-' ? null : target.startsWith('new') ? readNewPlan(target) : Number(target));
     rest = rest.slice(end);
   }
@@ -61,7 +61,7 @@ function readEntry(text: string): { key: string; target: string; end: number } {
     const key = text.slice(0, at).trim();
     if (target !== undefined && key !== '') return { key, target, end: TARGET.lastIndex };
   }
-  throw refusal('map-form', [], { field: 'plans' });
+  throw importError('map-form', [], { field: 'plans' });
 }
 
 /** Formats a map in the form that `readPlanMap` parses. */
@@ -69,12 +69,12 @@ export function writePlanMap(map: PlanMap): string {
   return [...map].map(([key, id]) => `${key}=${isMade(id) ? writeNewPlan(id) : (id ?? '-')}`).join(',');
 }
 
-function isMade(target: number | null | NewPlan | undefined): target is NewPlan {
+function isMade(target: number | null | PlanToCreate | undefined): target is PlanToCreate {
   return typeof target === 'object' && target !== null;
 }
 
 /** Parses `new:...`. @throws OperatorError for a limit that is too large, or an invalid name */
-function readNewPlan(text: string): NewPlan {
+function readNewPlan(text: string): PlanToCreate {
   const { limit = '', duration = '', name } = MADE.exec(text)?.groups ?? {};
   try {
     if (Number(limit) > MAX_UINT32) throw new SyntaxError();
@@ -84,18 +84,18 @@ function readNewPlan(text: string): NewPlan {
       name: name === undefined ? undefined : String(JSON.parse(name)),
     };
   } catch {
-    throw refusal('map-form', [], { field: 'plans' });
+    throw importError('map-form', [], { field: 'plans' });
   }
 }
 
-function writeNewPlan({ limit, duration, name }: NewPlan): string {
+function writeNewPlan({ limit, duration, name }: PlanToCreate): string {
   const period = duration === null ? LIFETIME : (duration ?? '');
   const parts = ['new', String(limit ?? ''), period, name === undefined ? '' : JSON.stringify(name)];
   return parts.join(':').replace(/:+$/, '');
 }
 
 /** Returns the key of combined plans in any order: `3+8`. */
-export function togetherKey(keys: string[]): string {
+export function combinedPlanKey(keys: string[]): string {
   const sorted = keys.map((key) => key.trim()).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   return sorted.join(TOGETHER);
 }
@@ -106,7 +106,7 @@ export function togetherKey(keys: string[]): string {
  */
 export function keysMap(former: PlanMap, given: PlanMap): { together: string[][]; leftOut: string[] } {
   const map = new Map(
-    [...former, ...given].map(([key, id]) => [isTogether(key) ? togetherKey(partsOfKey(key)) : key, id]),
+    [...former, ...given].map(([key, id]) => [isTogether(key) ? combinedPlanKey(partsOfKey(key)) : key, id]),
   );
   return {
     together: [...map].flatMap(([key, id]) => (isTogether(key) && id !== null ? [partsOfKey(key)] : [])),
@@ -174,19 +174,19 @@ export async function openPlanTable(
   trx: Transaction,
   sourcePlans: SourcePlan[],
   plans: Plan[],
-  { given, former, makePlans, sites = (count) => quantity(count, 'site'), writes, now }: PlanTableOptions,
+  { given, former, makePlans, sites = (count) => countOf(count, 'site'), writes, now }: PlanTableOptions,
 ): Promise<PlanTable> {
   const products = new Map((await listProducts(trx)).map(({ id, name }) => [id, name]));
   const byId = new Map(plans.map((plan) => [plan.id, plan]));
   const known = new Map(sourcePlans.map((plan) => [plan.key, plan]));
   const made: PlanTable['made'] = { products: [], plans: [] };
-  const refuse = (code: RefusalCode, ...facts: string[]) => {
-    throw refusal(code, facts, { field: 'plans' });
+  const refuse = (code: ImportErrorCode, ...facts: string[]) => {
+    throw importError(code, facts, { field: 'plans' });
   };
   const wanted: PlanMap = new Map();
   for (const [key, id] of given) {
     const parts = known.has(key) ? [key] : partsOfKey(key);
-    wanted.set(known.has(key) ? key : togetherKey(parts), id);
+    wanted.set(known.has(key) ? key : combinedPlanKey(parts), id);
     const missing = parts.find((part) => !known.has(part));
     if (missing !== undefined) refuse('no-plan-there', missing, namesOf(sourcePlans));
     if (isMade(id) && !known.has(key)) refuse('no-plan-there', key, namesOf(sourcePlans));
@@ -217,7 +217,7 @@ export async function openPlanTable(
   for (const { key, name, product } of sourcePlans) add(key, name, product);
 
   const usual = new Map<string, Usual>();
-  const make = async (source: SourcePlan, said: NewPlan): Promise<Target> => {
+  const make = async (source: SourcePlan, said: PlanToCreate): Promise<Target> => {
     const { limits, periods } = usual.get(source.key) ?? noUsual();
     const activationLimit = said.limit ?? source.limit ?? commonest(limits) ?? 0;
     // Ignore a duration that a plan here cannot have.

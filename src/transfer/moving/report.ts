@@ -1,7 +1,7 @@
 import type { LiveStatus } from '../../licensing/core/states';
 import { keepFirst } from '../lines';
 import type { MappedPlan } from './plan-map';
-import { codeOf, type LeftOutCode, type LeftOutReason, type WarningCode } from './sayings';
+import { skipCodeOf, type SkipCode, type SkipReason, type WarningCode } from './import-messages';
 import type { ReadColumn, SourceName, SourceWarning } from './source';
 
 /** The result of a run or a dry run, from which the seller decides. It never contains a whole key. */
@@ -20,7 +20,7 @@ export interface MoveReport {
   same: number;
   /** licences with a field that was changed here since the last run, and is kept */
   kept: number;
-  keptLicenses: KeptLicense[];
+  keptLicenses: UnchangedLicense[];
   leftOut: Group[];
   warnings: Warning[];
   samples: Sample[];
@@ -32,7 +32,7 @@ export interface MoveReport {
   madePlans: number;
 }
 
-export interface KeptLicense {
+export interface UnchangedLicense {
   license: number;
   reference: string;
   /** the API's names of the fields that differ from the source */
@@ -40,7 +40,7 @@ export interface KeptLicense {
 }
 
 export interface Group {
-  code: LeftOutCode;
+  code: SkipCode;
   facts: string[];
   count: number;
   /** the first line numbers or ids at the source */
@@ -97,9 +97,9 @@ const MAX_SAMPLES = 10;
 export interface Reporter {
   tally(outcome: 'new' | 'changed' | 'same' | 'kept', many?: number): void;
   count(product: string, plan: string, state: LiveStatus): void;
-  leaveOut(reason: LeftOutReason, row: number): void;
+  leaveOut(reason: SkipReason, row: number): void;
   warn(code: WarningCode, row: number, more?: Pick<SourceWarning, 'facts' | 'customer'>): void;
-  keep(license: KeptLicense): void;
+  keep(license: UnchangedLicense): void;
   /** Adds a sample. The first sample of each plan and status takes precedence */
   sample(of: string, sample: () => Sample): void;
   finish(): Pick<
@@ -113,7 +113,7 @@ export function createReporter(): Reporter {
   const counts = new Map<string, MoveReport['counts'][number]>();
   const leftOut = new Map<string, Group>();
   const warnings = new Map<string, Warning>();
-  const keptLicenses: KeptLicense[] = [];
+  const keptLicenses: UnchangedLicense[] = [];
   const kinds = new Set<string>();
   const [ofEachKind, others]: [Sample[], Sample[]] = [[], []];
   const note = (group: { count: number; rows: number[] }, row: number) => {
@@ -132,7 +132,7 @@ export function createReporter(): Reporter {
     },
     leaveOut: (reason, row) => {
       const key = String(reason);
-      const group = leftOut.get(key) ?? { ...codeOf(reason), count: 0, rows: [] };
+      const group = leftOut.get(key) ?? { ...skipCodeOf(reason), count: 0, rows: [] };
       note(group, row);
       leftOut.set(key, group);
     },

@@ -1,4 +1,4 @@
-import { togetherKey } from './plan-map';
+import { combinedPlanKey } from './plan-map';
 import { BEGINS_LATER, OVER, RUNS, type Standing } from './standing';
 import type { SourceContext, SourceKey, SourceLicense, SourcePlan, SourceWarning } from './source';
 
@@ -8,13 +8,13 @@ import type { SourceContext, SourceKey, SourceLicense, SourcePlan, SourceWarning
  */
 
 /** A customer's right: the licence to import, without its keys. */
-export interface Right {
+export interface Entitlement {
   license: SourceLicense;
   standing: Standing;
 }
 
 /** The part of the plan map that decides which licence gets the keys. */
-export interface MapOfKeys {
+export interface KeyAssignmentRules {
   /** the keys of plan combinations */
   together: ReadonlySet<string>;
   /** the plans whose licences are left out */
@@ -24,12 +24,12 @@ export interface MapOfKeys {
 export function mapOfKeys({
   together = [],
   leftOut = [],
-}: Pick<SourceContext, 'together' | 'leftOut'>): MapOfKeys {
-  return { together: new Set(together.map(togetherKey)), leftOut: new Set(leftOut) };
+}: Pick<SourceContext, 'together' | 'leftOut'>): KeyAssignmentRules {
+  return { together: new Set(together.map(combinedPlanKey)), leftOut: new Set(leftOut) };
 }
 
 /** A customer's rights as licences, one of them with the keys, and the warnings for the seller. */
-export interface Given {
+export interface KeyAssignment {
   licenses: SourceLicense[];
   warnings: SourceWarning[];
 }
@@ -40,23 +40,23 @@ export interface Given {
  * becomes the combination that the map names for them.
  * @param rights the rights of one customer, at least one
  */
-export function giveKeys(
-  rights: Right[],
+export function assignKeys(
+  rights: Entitlement[],
   keys: SourceKey[],
   plans: Map<string, SourcePlan>,
-  { together, leftOut }: MapOfKeys,
-): Given {
+  { together, leftOut }: KeyAssignmentRules,
+): KeyAssignment {
   const licenses = rights.map(({ license }) => license);
   const coming = rights.filter(({ license }) => !leftOut.has(license.plan));
   if (keys.length === 0 || coming.length === 0) return { licenses, warnings: [] };
-  const covers = ({ license }: Right) => plans.get(license.plan)?.covers ?? [];
+  const covers = ({ license }: Entitlement) => plans.get(license.plan)?.covers ?? [];
   const those = (wanted: Standing) => coming.filter(({ standing }) => standing === wanted);
   const running = those(RUNS);
   const candidates = [running, those(BEGINS_LATER), those(OVER)].find((some) => some.length > 0) ?? [];
   const [best] = [...candidates].sort(
     (a, b) => covers(b).length - covers(a).length || later(a, b) || compareIds(a, b),
   );
-  const bearer = best as Right;
+  const bearer = best as Entitlement;
   const covered = new Set(covers(bearer));
   const others = running.filter(
     (right) => right !== bearer && !covers(right).every((one) => covered.has(one)),
@@ -64,7 +64,7 @@ export function giveKeys(
   const withKeys = (plan: string) =>
     licenses.map((license) => (license === bearer.license ? { ...license, plan, keys } : license));
   if (others.length === 0) return { licenses: withKeys(bearer.license.plan), warnings: [] };
-  const key = togetherKey([...new Set([bearer, ...others].map(({ license }) => license.plan))]);
+  const key = combinedPlanKey([...new Set([bearer, ...others].map(({ license }) => license.plan))]);
   if (together.has(key)) return { licenses: withKeys(key), warnings: [] };
   const names = [bearer, ...others].map(({ license }) => plans.get(license.plan)?.name ?? license.plan);
   return {
@@ -81,16 +81,16 @@ export function giveKeys(
 }
 
 /** Returns a right's end for sorting, which is latest for a right that never ends. */
-function endOf({ license: { expiresAt } }: Right): number {
+function endOf({ license: { expiresAt } }: Entitlement): number {
   return expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
 }
 
-function compareIds(a: Right, b: Right): number {
+function compareIds(a: Entitlement, b: Entitlement): number {
   return a.license.id.localeCompare(b.license.id, 'en', { numeric: true });
 }
 
 /** Compares ends without subtracting them, because Infinity minus Infinity is NaN. */
-function later(a: Right, b: Right): number {
+function later(a: Entitlement, b: Entitlement): number {
   const [one, other] = [endOf(a), endOf(b)];
   return one === other ? 0 : other > one ? 1 : -1;
 }

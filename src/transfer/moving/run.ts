@@ -3,7 +3,7 @@ import { listPlans, sharePlans } from '../../store/catalogue';
 import type { Db, Transaction } from '../../store/engine/database';
 import { insertImport, insertImported, listImports, setImport, type ImportRun } from '../../store/imports';
 import { inReadCommitted, inSnapshot } from '../../store/engine/transaction';
-import { applyBatch, applyLater, applyNames, type Applying, type Arrived } from './apply';
+import { applyBatch, applyUpdates, applyNames, type ApplyState, type IncomingLicense } from './apply';
 import { ALL } from './any-csv';
 import {
   keysMap,
@@ -15,13 +15,13 @@ import {
   type PlanTable,
 } from './plan-map';
 import { createReporter, type Group, type MoveReport } from './report';
-import type { LeftOutCode } from './sayings';
+import type { SkipCode } from './import-messages';
 import { survey } from './survey';
 import type { DateForm, MovingSource, SourceItem, TableOptions } from './source';
 import { SOURCES } from './sources';
-import { toWanted } from './wanted';
-import { allSites } from './brought';
-import { refusal } from '../refusals';
+import { toDesiredLicense } from './desired-license';
+import { allSites } from './import-baseline';
+import { importError } from '../refusals';
 
 export interface MoveOptions {
   source: MovingSource;
@@ -61,15 +61,15 @@ const SITES_OF_BATCH = 1_000;
  * is idempotent: it takes what is new or changed there, and keeps what was changed here.
  * @throws OperatorError when the map is wrong or incomplete, or the source does not exist; nothing has changed then
  */
-export function moveIn(db: Db, options: MoveOptions): Promise<MoveReport> {
+export function moveLicensesIn(db: Db, options: MoveOptions): Promise<MoveReport> {
   const { source, dryRun, file, users } = options;
   if (source.reads === 'file' && file === undefined)
-    throw refusal('no-file', [source.title], { field: 'file' });
+    throw importError('no-file', [source.title], { field: 'file' });
   // A file that the source would ignore is a mistake of the caller.
   if (source.reads === 'tables' && file !== undefined)
-    throw refusal('file-not-read', [source.title], { field: 'file' });
+    throw importError('file-not-read', [source.title], { field: 'file' });
   if (users !== undefined && !source.readsUsers)
-    throw refusal('users-not-read', [source.title, readersOfUsers()], { field: 'users' });
+    throw importError('users-not-read', [source.title, readersOfUsers()], { field: 'users' });
   const work = (trx: Transaction) => run(trx, options);
   const isOnce = file !== undefined && !options.readsAgain;
   return dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce });
@@ -99,7 +99,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   });
   const columns = confirmed ? null : (opened.columns ?? null);
   if (columns !== null && !dryRun)
-    throw refusal('confirm-columns', [source.title, columns.join(', ')], { field: 'confirm_columns' });
+    throw importError('confirm-columns', [source.title, columns.join(', ')], { field: 'confirm_columns' });
   const sold = opened.plans.map(({ key, name, product, ...plan }) => ({
     ...plan,
     key: decodeHTMLStrict(key),
@@ -116,7 +116,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     now,
   });
   const report = createReporter();
-  const job: Applying = {
+  const job: ApplyState = {
     trx,
     report,
     writes: !dryRun,
@@ -139,7 +139,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   if (unsaid.length > 0 && !dryRun) throw incomplete(unsaid);
   if (!dryRun && options.refusesBadRows) refuseBadRows(report.finish().leftOut);
   await applyNames(job);
-  await applyLater(job);
+  await applyUpdates(job);
   const { products: madeProducts, plans: madePlans } = plans.made;
   const finished: MoveReport = {
     id: dryRun ? null : job.importId,
@@ -171,13 +171,13 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
 }
 
 /** The reasons that are not faults: the seller left the row out, or another row of its id was chosen. */
-const FITTING: ReadonlySet<string> = new Set<LeftOutCode>(['left-out-plan', 'other-row']);
+const FITTING: ReadonlySet<string> = new Set<SkipCode>(['left-out-plan', 'other-row']);
 
 function refuseBadRows(leftOut: Group[]): void {
   const bad = leftOut.filter(({ code }) => !FITTING.has(code));
   const rows = bad.flatMap(({ rows: some }) => some.map(String));
   const count = bad.reduce((sum, one) => sum + one.count, 0);
-  if (count > 0) throw refusal('bad-rows', [String(count), ...rows], { field: 'file' });
+  if (count > 0) throw importError('bad-rows', [String(count), ...rows], { field: 'file' });
 }
 
 /** The numbers of a report, for the list of runs. */
@@ -238,14 +238,14 @@ function keysWithoutEntities(map: PlanMap): PlanMap {
 }
 
 async function readItems(
-  job: Applying,
+  job: ApplyState,
   items: AsyncIterable<SourceItem>,
   plans: PlanTable,
   { source, onProgress, now }: MoveOptions,
 ): Promise<void> {
   const { report } = job;
   const ids = new Set<string>();
-  let batch: Arrived[] = [];
+  let batch: IncomingLicense[] = [];
   let [read, sites] = [0, 0];
   const flush = async () => {
     await applyBatch(job, batch);
@@ -268,7 +268,7 @@ async function readItems(
         job.writes = false;
       } else {
         ids.add(item.id);
-        const wanted = toWanted(item, source.name, target.plan, report, now);
+        const wanted = toDesiredLicense(item, source.name, target.plan, report, now);
         if ('leftOut' in wanted) report.leaveOut(wanted.leftOut, item.row);
         else {
           batch.push({ item, wanted, target });
@@ -292,7 +292,7 @@ function nameOf({ key, name }: MappedPlan): string {
 function incomplete(unsaid: MappedPlan[]): Error {
   const map = unsaid.map(({ key }) => `${key}=PLAN`).join(',');
   const named = unsaid.map((plan) => `${nameOf(plan)}: ${plan.licenses}`);
-  return refusal('unsaid-plans', [map, ...named], { field: 'plans' });
+  return importError('unsaid-plans', [map, ...named], { field: 'plans' });
 }
 
 /** Formats a report's map for `--plans`, with `?` for a plan that the map does not contain, and new plans in full. */

@@ -5,9 +5,9 @@ import { storedCustomer } from '../../licensing/customer-email';
 import type { Db } from '../../store/engine/database';
 import { findRows } from '../../store/import';
 import { findImported } from '../../store/imports';
-import { readBrought } from './brought';
+import { parseBaseline } from './import-baseline';
 import type { SourceLicense } from './source';
-import { standingOf } from './standing';
+import { sourceStandingOf } from './standing';
 
 /**
  * Rows that share a key in a table without ids. Rows of one customer are one licence. One customer's licence has only
@@ -92,7 +92,7 @@ export class SharedKeys {
   }
 
   #isBetter(one: Candidate, other: Candidate): boolean {
-    const standings = standingOf(one, this.#now) - standingOf(other, this.#now);
+    const standings = sourceStandingOf(one, this.#now) - sourceStandingOf(other, this.#now);
     return standings < 0 || (standings === 0 && endOf(one) > endOf(other));
   }
 }
@@ -123,7 +123,7 @@ async function ownersHere(db: Db, source: string, ids: string[]): Promise<Map<st
       licenses.map(({ id }) => id as number),
     );
     for (const { id, reference, customer } of licenses) {
-      const { customer: brought } = readBrought(imported.get(id as number)?.broughtJson);
+      const { customer: brought } = parseBaseline(imported.get(id as number)?.broughtJson);
       const owners = [brought, typeof customer === 'string' ? shortDigest(customer) : undefined];
       here.set(
         (reference as string).slice(source.length + 1),

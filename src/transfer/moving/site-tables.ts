@@ -1,7 +1,7 @@
 import { inChunks } from '../../base/chunks';
 import { tablePrefix, type Db } from '../../store/engine/database';
 import type { Row, SqlValue } from '../../store/export';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { readDate, type Edge } from './dates';
 import { listTablesLike, readLatest, readSiteRows } from '../../joomla/site/tables';
 
@@ -40,7 +40,7 @@ export async function openSiteTables(
   optional: readonly string[] = [],
 ): Promise<SiteTables> {
   if (sitePrefix !== undefined && !/^[A-Za-z0-9_]*$/.test(sitePrefix))
-    throw refusal('bad-prefix', [], { field: 'site_prefix' });
+    throw importError('bad-prefix', [], { field: 'site_prefix' });
   const names = Object.keys(needed);
   const prefix = sitePrefix ?? (await findPrefix(db, title, names[0] as string));
   const columns = new Map<string, Set<string>>();
@@ -53,7 +53,8 @@ export async function openSiteTables(
     if (there === undefined) return [`${prefix}${name}`];
     return (needed[name] ?? []).filter((one) => !there.has(one)).map((one) => `${prefix}${name}.${one}`);
   });
-  if (missing.length > 0) throw refusal('missing-columns', [title, missing.join(', ')], { field: 'from' });
+  if (missing.length > 0)
+    throw importError('missing-columns', [title, missing.join(', ')], { field: 'from' });
   const list = (name: string, wanted: readonly string[]) => {
     const there = columns.get(name);
     return { is: wanted.filter((one) => there?.has(one)), lacks: wanted.filter((one) => !there?.has(one)) };
@@ -107,8 +108,8 @@ async function findPrefix(db: Db, title: string, name: string): Promise<string> 
   if (prefixes.includes(tablePrefix(db))) return tablePrefix(db);
   if (prefixes.length === 1) return prefixes[0] as string;
   throw prefixes.length === 0
-    ? refusal('no-tables', [title, name], { field: 'from' })
-    : refusal('several-sites', prefixes, { field: 'site_prefix' });
+    ? importError('no-tables', [title, name], { field: 'from' })
+    : importError('several-sites', prefixes, { field: 'site_prefix' });
 }
 
 /** Parses a DATETIME or DATE of a Joomla site, in UTC, or unix seconds; undefined if it is empty or not a date. */
@@ -117,17 +118,17 @@ export function momentOf(value: SqlValue | undefined): Date | undefined {
 }
 
 /** Parses an end, for a DATE the end of that day. Returns null for an empty value, undefined if it is not a date. */
-export function endOf(value: SqlValue | undefined): Date | null | undefined {
-  const text = textOf(value);
+export function parseEnd(value: SqlValue | undefined): Date | null | undefined {
+  const text = columnText(value);
   return text === '' || text === '0' || text.startsWith('0000') ? null : readMoment(value, 'last');
 }
 
 function readMoment(value: SqlValue | undefined, edge: Edge): Date | undefined {
-  const text = textOf(value);
+  const text = columnText(value);
   return readDate(text, 'iso', edge) ?? readDate(text, 'unix', edge);
 }
 
 /** Returns the trimmed text of a column; empty for null. */
-export function textOf(value: SqlValue | undefined): string {
+export function columnText(value: SqlValue | undefined): string {
   return value === null || value === undefined ? '' : String(value).trim();
 }

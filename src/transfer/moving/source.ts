@@ -1,6 +1,6 @@
 import type { Db } from '../../store/engine/database';
 import type { StoredStatus } from '../../licensing/core/states';
-import type { LeftOutReason, WarningCode } from './sayings';
+import type { SkipReason, WarningCode } from './import-messages';
 
 /**
  * The interface of a former system. A source is one file of this folder, which knows the tables, their meaning, and
@@ -80,7 +80,7 @@ export interface SourceLicense {
 /** A row that does not become a licence, and the reason. */
 export interface SourceOmission {
   row: number;
-  leftOut: LeftOutReason;
+  leftOut: SkipReason;
 }
 
 /** A fact that changes what the import means, which the seller must know before it. */

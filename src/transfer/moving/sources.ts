@@ -1,4 +1,4 @@
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { anyCsv } from './any-csv';
 import { ars } from './ars';
 import { eddCsv } from './edd-csv';
@@ -27,5 +27,5 @@ export const SOURCES: MovingSource[] = [
 export function requireSource(name: string): MovingSource {
   const source = SOURCES.find((one) => one.name === name);
   if (source !== undefined) return source;
-  throw refusal('no-source', [name, SOURCES.map((one) => one.name).join(', ')], { field: 'from' });
+  throw importError('no-source', [name, SOURCES.map((one) => one.name).join(', ')], { field: 'from' });
 }

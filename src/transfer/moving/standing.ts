@@ -8,7 +8,7 @@ export type Standing = typeof RUNS | typeof BEGINS_LATER | typeof OVER;
 const MARGIN_MS = 24 * 3_600_000;
 
 /** Returns whether a licence works, was bought ahead, or does not work. */
-export function standingOf(
+export function sourceStandingOf(
   { status, startsAt, expiresAt }: Pick<SourceLicense, 'status' | 'startsAt' | 'expiresAt'>,
   now: Date,
 ): Standing {

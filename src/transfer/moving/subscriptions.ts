@@ -1,9 +1,9 @@
 import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
-import { refusal } from '../refusals';
-import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
-import type { Right } from './rights';
-import { standingOf } from './standing';
+import { importError } from '../refusals';
+import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
+import type { Entitlement } from './rights';
+import { sourceStandingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
 /**
@@ -11,12 +11,12 @@ import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from '.
  * Subscriptions, Payplans or RD-Subscriptions; a site without one of them has only user groups.
  */
 
-export interface RightsOfUsers {
+export interface EntitlementsByUser {
   plans: SourcePlan[];
   /** the columns of a component whose tables are not fully known */
   columns?: string[];
   /** Yields each user once */
-  byUser(): AsyncIterable<{ user: number; rights: Right[] } | SourceOmission | SourceWarning>;
+  byUser(): AsyncIterable<{ user: number; rights: Entitlement[] } | SourceOmission | SourceWarning>;
 }
 
 interface Context {
@@ -25,14 +25,14 @@ interface Context {
 }
 
 /** Opens the only component that exists and has rows. Without a component, opens the site's user groups. */
-export async function openRights(db: Db, prefix: string, context: Context): Promise<RightsOfUsers> {
+export async function openRights(db: Db, prefix: string, context: Context): Promise<EntitlementsByUser> {
   const found = [];
   for (const one of COMPONENTS) {
     const { length } = Object.keys(await db(`${prefix}${one.table}`).columnInfo());
     if (length > 0 && (await db(`${prefix}${one.table}`).first()) !== undefined) found.push(one);
   }
   if (found.length > 1)
-    throw refusal('several-components', [found.map(({ title }) => title).join(', ')], { field: 'from' });
+    throw importError('several-components', [found.map(({ title }) => title).join(', ')], { field: 'from' });
   const [only] = found;
   return only === undefined ? openGroups(db, prefix) : only.open(db, prefix, context);
 }
@@ -40,7 +40,7 @@ export async function openRights(db: Db, prefix: string, context: Context): Prom
 interface Component {
   title: string;
   table: string;
-  open(db: Db, prefix: string, context: Context): Promise<RightsOfUsers>;
+  open(db: Db, prefix: string, context: Context): Promise<EntitlementsByUser>;
 }
 
 const COMPONENTS: Component[] = [
@@ -63,7 +63,7 @@ interface Period {
 }
 
 /** Merges the periods of a plan into one licence: the good periods from first start to last end, otherwise all periods. */
-export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Right {
+export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Entitlement {
   const good = periods.filter(({ isGood }) => isGood);
   const counted = good.length > 0 ? good : periods;
   const ends = counted.map(({ endsAt }) => endsAt);
@@ -94,7 +94,7 @@ export function rightOfPeriods(source: string, user: number, periods: Period[], 
     expiresAt,
     limit: undefined,
   };
-  return { license, standing: standingOf(license, now) };
+  return { license, standing: sourceStandingOf(license, now) };
 }
 
 async function* periodsByUser(
@@ -102,7 +102,7 @@ async function* periodsByUser(
   source: string,
   now: Date,
   periodOf: (row: Row) => Period | SourceOmission,
-): AsyncGenerator<{ user: number; rights: Right[] } | SourceOmission> {
+): AsyncGenerator<{ user: number; rights: Entitlement[] } | SourceOmission> {
   let user: number | undefined;
   let periods = new Map<string, Period[]>();
   const finish = () => {
@@ -125,7 +125,7 @@ async function* periodsByUser(
  * Opens Akeeba Subscriptions, which has one row per payment. A paid row that starts later extends the end. A refunded
  * row (`X`) ends only its own payment. `N` and `P` were never paid.
  */
-async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<RightsOfUsers> {
+async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<EntitlementsByUser> {
   const tables = await openSiteTables(db, 'Akeeba Subscriptions', prefix, {
     akeebasubs_subscriptions: [
       ...['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'publish_up', 'publish_down'],
@@ -157,12 +157,12 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
     byUser: () =>
       periodsByUser(tables.read('akeebasubs_subscriptions', wanted, order), 'akeebasubs-', now, (row) => {
         const id = Number(row.akeebasubs_subscription_id);
-        const plan = textOf(row.akeebasubs_level_id);
-        const state = textOf(row.state);
+        const plan = columnText(row.akeebasubs_level_id);
+        const state = columnText(row.state);
         if (!known.has(plan)) return { row: id, leftOut: 'level-gone' };
         const isRefunded = state === 'X' || refunded.has(paymentOf(row));
         if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'new-or-pending' };
-        const ends = endOf(row.publish_down);
+        const ends = parseEnd(row.publish_down);
         if (ends === undefined) return { row: id, leftOut: 'bad-end' };
         const [startsAt, end] = [momentOf(row.publish_up), ends ?? undefined];
         // A row that is over or begins later is not enabled either.
@@ -190,17 +190,17 @@ async function refundedPayments(tables: SiteTables): Promise<Set<string>> {
   const rows = tables.read('akeebasubs_subscriptions', wanted, ['akeebasubs_subscription_id'], {
     state: 'X',
   });
-  for await (const row of rows) if (textOf(row.processor_key) !== '') refunded.add(paymentOf(row));
+  for await (const row of rows) if (columnText(row.processor_key) !== '') refunded.add(paymentOf(row));
   return refunded;
 }
 
 function paymentOf(row: Row): string {
-  const key = textOf(row.processor_key);
-  return key === '' ? '' : `${textOf(row.user_id)} ${textOf(row.akeebasubs_level_id)} ${key}`;
+  const key = columnText(row.processor_key);
+  return key === '' ? '' : `${columnText(row.user_id)} ${columnText(row.akeebasubs_level_id)} ${key}`;
 }
 
 /** Opens Payplans: one row per subscription, which renewals extend. 1601 is active, 1602 on hold, 1603 expired, 0 none. */
-async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<RightsOfUsers> {
+async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<EntitlementsByUser> {
   const tables = await openSiteTables(db, 'Payplans', prefix, {
     payplans_subscription: [
       ...['subscription_id', 'user_id', 'plan_id', 'status', 'subscription_date', 'expiration_date'],
@@ -220,12 +220,16 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<R
         'payplans-',
         now,
         (row) => {
-          const [id, plan, status] = [Number(row.subscription_id), textOf(row.plan_id), Number(row.status)];
+          const [id, plan, status] = [
+            Number(row.subscription_id),
+            columnText(row.plan_id),
+            Number(row.status),
+          ];
           if (!known.has(plan)) return { row: id, leftOut: 'plan-gone' };
           if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'never-paid' };
           const startsAt = momentOf(row.subscription_date);
           // Without this date, a subscription that has begun does not end.
-          const endsAt = endOf(row.expiration_date);
+          const endsAt = parseEnd(row.expiration_date);
           if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
           return { row: id, plan, startsAt, endsAt, isGood: status !== 1602, isRefunded: false };
         },
@@ -238,7 +242,7 @@ async function openRdSubscriptions(
   db: Db,
   prefix: string,
   { confirmed, now }: Context,
-): Promise<RightsOfUsers> {
+): Promise<EntitlementsByUser> {
   const tables = await openSiteTables(
     db,
     'RD-Subscriptions',
@@ -261,10 +265,10 @@ async function openRdSubscriptions(
     ...(!confirmed && { columns: columns.map((name) => `rd_subs_product2user.${name}`) }),
     byUser: () =>
       periodsByUser(tables.read('rd_subs_product2user', wanted, ['userid', 'id']), 'rdsubs-', now, (row) => {
-        const [id, plan] = [Number(row.id), textOf(row.product_id)];
+        const [id, plan] = [Number(row.id), columnText(row.product_id)];
         if (!known.has(plan)) return { row: id, leftOut: 'product-gone' };
-        const isRefunded = refunded.has(textOf(row.order_id));
-        const endsAt = endOf(row.valid_to);
+        const isRefunded = refunded.has(columnText(row.order_id));
+        const endsAt = parseEnd(row.valid_to);
         if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
         return { row: id, plan, startsAt: undefined, endsAt, isGood: !isRefunded, isRefunded };
       }),
@@ -278,9 +282,9 @@ async function refundedOrders(tables: SiteTables): Promise<Set<string>> {
     return refunded;
   const codes = new Set<string>();
   for await (const row of tables.read('rd_subs_invoices', ['id', 'ordercode', 'refund_invoice'], ['id']))
-    if (!['', '0'].includes(textOf(row.refund_invoice))) codes.add(textOf(row.ordercode));
+    if (!['', '0'].includes(columnText(row.refund_invoice))) codes.add(columnText(row.ordercode));
   for await (const row of tables.read('rd_subs_orders', ['id', 'ordercode'], ['id']))
-    if (codes.has(textOf(row.ordercode))) refunded.add(textOf(row.id));
+    if (codes.has(columnText(row.ordercode))) refunded.add(columnText(row.id));
   return refunded;
 }
 
@@ -289,7 +293,7 @@ function planOf(
   name: Row[string] | undefined,
   duration: string | null | undefined,
 ): SourcePlan {
-  const [id, title] = [textOf(key), textOf(name)];
+  const [id, title] = [columnText(key), columnText(name)];
   return { key: id, name: title, product: title, covers: [id], duration, limit: 0 };
 }
 
@@ -297,7 +301,7 @@ function planOf(
 const CORE_GROUPS = new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 
 /** Opens the user groups of a site without a subscription component. Each group is a plan without an end. */
-async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
+async function openGroups(db: Db, prefix: string): Promise<EntitlementsByUser> {
   const tables = await openSiteTables(db, "the site's user groups", prefix, {
     usergroups: ['id', 'title'],
     user_usergroup_map: ['user_id', 'group_id'],
@@ -310,13 +314,13 @@ async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
     plans,
     async *byUser() {
       let user: number | undefined;
-      let rights: Right[] = [];
+      let rights: Entitlement[] = [];
       for await (const row of tables.read(
         'user_usergroup_map',
         ['user_id', 'group_id'],
         ['user_id', 'group_id'],
       )) {
-        const [next, plan] = [Number(row.user_id), textOf(row.group_id)];
+        const [next, plan] = [Number(row.user_id), columnText(row.group_id)];
         if (user !== undefined && user !== next && rights.length > 0) {
           yield { user, rights };
           rights = [];

@@ -6,8 +6,8 @@ import { findKeysByDigests } from '../../store/licenses/license-keys';
 import type { PlanTable } from './plan-map';
 import { createReporter } from './report';
 import type { SourceItem, SourceName } from './source';
-import { OVER, standingOf } from './standing';
-import { toWanted } from './wanted';
+import { OVER, sourceStandingOf } from './standing';
+import { toDesiredLicense } from './desired-license';
 
 /** Collects facts about all rows that the import needs before it takes the first one, so the rows are read twice. */
 
@@ -45,9 +45,9 @@ export async function survey(
     if (mapped?.leftOut) continue;
     ids.add(item.id);
     plans.note(item);
-    const wanted = toWanted(item, source, mapped?.target?.plan ?? UNMADE, unused, now);
+    const wanted = toDesiredLicense(item, source, mapped?.target?.plan ?? UNMADE, unused, now);
     if ('leftOut' in wanted) continue;
-    const standing = standingOf({ ...item, expiresAt: wanted.expiresAt }, now);
+    const standing = sourceStandingOf({ ...item, expiresAt: wanted.expiresAt }, now);
     for (const { digest, ended } of wanted.keys) {
       const rank = ended ? OVER : standing;
       const key = bytesOf(digest);

@@ -1,10 +1,10 @@
 import { canonicalKey, keyDigest } from '../../licensing/core/keys';
 import { MAX_UINT32 } from '../../licensing/core/columns';
-import { readStatus, textOf } from '../cells';
+import { readStatus, cellText } from '../cells';
 import { readCsv, type CsvPart, type CsvRow } from '../csv';
-import { refusal } from '../refusals';
+import { importError } from '../refusals';
 import { DateColumn, readDate, type Edge } from './dates';
-import type { LeftOutCode, LeftOutReason } from './sayings';
+import type { SkipCode, SkipReason } from './import-messages';
 import type { DateForm, SourceLicense } from './source';
 
 /** Reads a former system's table from a file: finds columns by its exporter's names, and converts cells to values. */
@@ -29,10 +29,10 @@ export interface TableRules<F extends string> {
 }
 
 /** The error for a row that does not become a licence. */
-export class LeftOut extends Error {
-  readonly reason: LeftOutReason;
+export class SkippedRowError extends Error {
+  readonly reason: SkipReason;
 
-  constructor(code: LeftOutCode, ...facts: string[]) {
+  constructor(code: SkipCode, ...facts: string[]) {
     super(code);
     this.reason = [code, ...facts];
   }
@@ -42,7 +42,7 @@ export class LeftOut extends Error {
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_ODD_LINES = 10_000;
 
-export class FormerTable<F extends string> {
+export class SourceTable<F extends string> {
   readonly #rules: TableRules<F>;
   readonly #chunks: Buffer[];
   readonly #at: ReadonlyMap<F, number>;
@@ -71,15 +71,15 @@ export class FormerTable<F extends string> {
   static async open<F extends string>(
     file: AsyncIterable<Buffer> | undefined,
     rules: TableRules<F>,
-    note: (row: FormerRow<F>, table: FormerTable<F>) => void,
-  ): Promise<FormerTable<F>> {
-    if (file === undefined) throw refusal('no-file', [rules.title], { field: 'file' });
+    note: (row: SourceRow<F>, table: SourceTable<F>) => void,
+  ): Promise<SourceTable<F>> {
+    if (file === undefined) throw importError('no-file', [rules.title], { field: 'file' });
     const chunks = await hold(file, rules.part);
-    let table: FormerTable<F> | undefined;
+    let table: SourceTable<F> | undefined;
     const dates = new Map<F, DateColumn>();
     for await (const row of readCsv(replay(chunks), rules.part)) {
       if (table === undefined) {
-        table = new FormerTable(rules, chunks, row.cells, findColumns(row.cells, rules));
+        table = new SourceTable(rules, chunks, row.cells, findColumns(row.cells, rules));
         for (const field of Object.keys(rules.dates) as F[])
           if (table.has(field)) dates.set(field, new DateColumn(table.nameOf(field)));
         continue;
@@ -88,14 +88,14 @@ export class FormerTable<F extends string> {
         if (table.oddLines.length < MAX_ODD_LINES) table.oddLines.push(row.line);
         continue;
       }
-      const read = new FormerRow(table, row);
+      const read = new SourceRow(table, row);
       for (const [field, column] of dates) {
         const text = read.text(field);
         if (!isLifetime(text)) column.note(text);
       }
       note(read, table);
     }
-    if (table === undefined) throw refusal('empty-file', [], { field: rules.part ?? 'file' });
+    if (table === undefined) throw importError('empty-file', [], { field: rules.part ?? 'file' });
     for (const [field, column] of dates) table.#forms.set(field, column.form(rules.asked));
     return table;
   }
@@ -112,7 +112,7 @@ export class FormerTable<F extends string> {
     return row.cells[this.#at.get(field) ?? -1] ?? '';
   }
 
-  /** Parses a date of a column. @throws LeftOut for a text that does not have the column's form */
+  /** Parses a date of a column. @throws SkippedRowError for a text that does not have the column's form */
   dateOf(text: string, field: F): Date {
     const edge = this.#rules.dates[field] ?? 'first';
     // Dates with the year first, and unix seconds, are unambiguous.
@@ -120,16 +120,16 @@ export class FormerTable<F extends string> {
       readDate(text, this.#forms.get(field) ?? 'iso', edge) ??
       readDate(text, 'iso', edge) ??
       readDate(text, 'unix', edge);
-    if (date === undefined) throw new LeftOut('no-date', this.nameOf(field));
+    if (date === undefined) throw new SkippedRowError('no-date', this.nameOf(field));
     return date;
   }
 
   /** Yields all rows; undefined for a row whose number of cells differs from the heading. */
-  async *rows(): AsyncGenerator<{ line: number; row: FormerRow<F> | undefined }> {
+  async *rows(): AsyncGenerator<{ line: number; row: SourceRow<F> | undefined }> {
     let isHeading = true;
     for await (const row of readCsv(replay(this.#chunks))) {
       if (!isHeading)
-        yield { line: row.line, row: this.#isWhole(row) ? new FormerRow(this, row) : undefined };
+        yield { line: row.line, row: this.#isWhole(row) ? new SourceRow(this, row) : undefined };
       isHeading = false;
     }
   }
@@ -139,11 +139,11 @@ export class FormerTable<F extends string> {
   }
 }
 
-export class FormerRow<F extends string> {
-  readonly #table: FormerTable<F>;
+export class SourceRow<F extends string> {
+  readonly #table: SourceTable<F>;
   readonly #row: CsvRow;
 
-  constructor(table: FormerTable<F>, row: CsvRow) {
+  constructor(table: SourceTable<F>, row: CsvRow) {
     this.#table = table;
     this.#row = row;
   }
@@ -154,25 +154,25 @@ export class FormerRow<F extends string> {
 
   /** Returns a cell's text; empty for a system's word for an empty cell, or without the column. */
   text(field: F): string {
-    return textOf(this.#table.cellOf(this.#row, field));
+    return cellText(this.#table.cellOf(this.#row, field));
   }
 
-  /** Returns a cell's date; undefined if it is empty. @throws LeftOut */
+  /** Returns a cell's date; undefined if it is empty. @throws SkippedRowError */
   date(field: F): Date | undefined {
     const text = this.text(field);
     return text === '' || text === '0' ? undefined : this.#table.dateOf(text, field);
   }
 
-  /** Returns a cell's end; null if it never ends, which an empty cell means too. @throws LeftOut */
+  /** Returns a cell's end; null if it never ends, which an empty cell means too. @throws SkippedRowError */
   end(field: F): Date | null {
     const text = this.text(field);
     return isLifetime(text) ? null : this.#table.dateOf(text, field);
   }
 
-  /** Returns a cell's limit; undefined if it is empty, 0 for any number. @throws LeftOut */
+  /** Returns a cell's limit; undefined if it is empty, 0 for any number. @throws SkippedRowError */
   limit(field: F): number | undefined {
-    const limit = limitOf(this.text(field));
-    if (limit === null) throw new LeftOut('no-number', this.#table.nameOf(field));
+    const limit = parseSiteLimit(this.text(field));
+    if (limit === null) throw new SkippedRowError('no-number', this.#table.nameOf(field));
     return limit;
   }
 
@@ -185,17 +185,18 @@ export class FormerRow<F extends string> {
     return ['0', 'false', 'no', 'nein', 'falsch'].includes(this.text(field).toLowerCase());
   }
 
-  /** Returns a cell's status. @param own the system's words whose meaning differs from other systems' @throws LeftOut */
+  /** Returns a cell's status. @param own the system's words whose meaning differs from other systems' @throws SkippedRowError */
   status(field: F, own: Record<string, SourceLicense['status']>): SourceLicense['status'] | undefined {
     const text = this.text(field).toLowerCase();
     const status = Object.hasOwn(own, text) ? own[text] : readStatus(text);
-    if (status === undefined && text !== '') throw new LeftOut('unknown-state', this.#table.nameOf(field));
+    if (status === undefined && text !== '')
+      throw new SkippedRowError('unknown-state', this.#table.nameOf(field));
     return status;
   }
 }
 
 /** Parses a number of sites: undefined if it is empty, 0 for any number, null if it is not a number. */
-export function limitOf(text: string): number | undefined | null {
+export function parseSiteLimit(text: string): number | undefined | null {
   if (text === '') return undefined;
   if (UNLIMITED.has(text.toLowerCase())) return 0;
   return /^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32 ? Number(text) : null;
@@ -212,7 +213,7 @@ function isLifetime(text: string): boolean {
 }
 
 /** Returns the id of a row in an export without ids: it identifies the key without containing it. */
-export function idOfKey(key: string): string {
+export function referenceFromKey(key: string): string {
   return `key-${keyDigest(canonicalKey(key)).slice(0, 16)}`;
 }
 
@@ -225,11 +226,11 @@ const MAX_SITES = 2_000;
 
 /**
  * Splits a cell with sites. Blanks separate only addresses, because the name of a device may contain blanks.
- * @throws LeftOut for too many sites
+ * @throws SkippedRowError for too many sites
  */
 export function sitesOf(text: string): string[] {
   const parts = text.split(/[\s,;|]+/);
-  if (parts.length > MAX_SITES) throw new LeftOut('many-sites', String(MAX_SITES));
+  if (parts.length > MAX_SITES) throw new SkippedRowError('many-sites', String(MAX_SITES));
   return text.split(/[\n,;|]+/).flatMap((part) => {
     const words = part.split(/\s+/).filter((word) => word !== '');
     return words.every((word) => word.includes('.') || word === 'localhost') ? words : [words.join(' ')];
@@ -242,7 +243,7 @@ async function hold(file: AsyncIterable<Buffer>, part: CsvPart = 'file'): Promis
   for await (const chunk of file) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > MAX_BYTES) throw refusal('large-file', [], { field: part });
+    if (length > MAX_BYTES) throw importError('large-file', [], { field: part });
   }
   return chunks;
 }
@@ -268,14 +269,14 @@ function findColumns<F extends string>(
     if (at !== undefined) found.set(field, at);
   }
   const other = foreign.find((name) => names.includes(plain(name)));
-  if (other !== undefined) throw refusal('foreign-column', [title, other], { field: 'file' });
+  if (other !== undefined) throw importError('foreign-column', [title, other], { field: 'file' });
   const missing = needed.filter((fields) => !fields.some((field) => found.has(field)));
   // Do not show the heading: in a table without one, the first line contains a key.
   if (missing.length > 0) {
     const names = missing.map((fields) => fields.map((field) => `"${columns[field][0] ?? field}"`).join('|'));
     throw part === 'users'
-      ? refusal('other-people', names, { field: 'users' })
-      : refusal('other-table', [title, ...names], { field: 'file' });
+      ? importError('other-people', names, { field: 'users' })
+      : importError('other-table', [title, ...names], { field: 'file' });
   }
   return found;
 }

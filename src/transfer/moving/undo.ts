@@ -9,7 +9,7 @@ import {
   deleteImported,
   findImported,
   findRunsOfCustomers,
-  handOverImported,
+  reassignImported,
   listChangedByRun,
   listImported,
   listImports,
@@ -21,21 +21,21 @@ import {
 import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/licenses/licenses';
 import { findUsedLicenses, listKeyDigests } from '../../store/licenses/license-use';
 import { inReadCommitted } from '../../store/engine/transaction';
-import { refusal } from '../refusals';
-import { readBrought, shortKey, type Brought } from './brought';
-import type { StaysCode } from './sayings';
+import { importError } from '../refusals';
+import { parseBaseline, shortKey, type ImportBaseline } from './import-baseline';
+import type { KeptCode } from './import-messages';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
 
 /** The result of an undone import: what was removed, what was left, and why. */
-export interface Undone {
+export interface UndoResult {
   id: number;
   removed: Record<Removed, number>;
-  left: { kind: Removed; id: number; code: StaysCode }[];
+  left: { kind: Removed; id: number; code: KeptCode }[];
 }
 
 /** The maximum number of licences in a statement. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 /**
  * Undoes an import: removes what it made, unless it was used since. This is the only case in which licences are
@@ -44,15 +44,15 @@ const AT_ONCE = 500;
  * removes it.
  * @throws OperatorError when the import does not exist, or was already undone
  */
-export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<Undone> {
+export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<UndoResult> {
   return inReadCommitted(db, (trx) => undo(trx, id, now));
 }
 
-async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
+async function undo(trx: Transaction, id: number, now: Date): Promise<UndoResult> {
   const runs = await lockRuns(trx);
   const found = runs.find((run) => run.id === id);
-  if (found === undefined) throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
-  if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
+  if (found === undefined) throw importError('no-import', [String(id)], { as: 'NOT_FOUND' });
+  if (found.undoneAt !== null) throw importError('undone-before', [String(id)], { as: 'CONFLICT' });
   /** the other runs that were not undone */
   const others = runs.flatMap((run) => (run.id !== id && run.undoneAt === null ? [run.id] : []));
   const later = others.filter((run) => run > id);
@@ -62,7 +62,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
     for (const row of await lockRows(trx, 'customers', 'id', ids))
       named.set(row.id as number, row.address as string);
   });
-  const undone: Undone = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
+  const undone: UndoResult = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
   const changed = await changedOfEarlier(trx, id);
   const { unused, stays, heirs } = await sortLicenses(trx, id, later);
   for (const some of chunksOf(unused)) {
@@ -74,7 +74,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   for (const [license, code] of stays) undone.left.push({ kind: 'license', id: license, code });
   for (const run of others)
     for (const some of chunksOf([...stays.keys()].filter((one) => heirs.get(one) === run)))
-      await handOverImported(trx, 'license', some, run);
+      await reassignImported(trx, 'license', some, run);
   await unname(trx, named);
   const heir = later[0] ?? others.at(-1);
   await removeThings(trx, undone, heir, 'plan', (plan) => removePlan(trx, plan));
@@ -99,15 +99,15 @@ async function lockRuns(trx: Transaction): Promise<ImportRun[]> {
 async function changedOfEarlier(trx: Transaction, id: number): Promise<number[]> {
   const changed: number[] = [];
   for (;;) {
-    const ids = await listChangedByRun(trx, id, { after: changed.at(-1) ?? 0, limit: AT_ONCE });
+    const ids = await listChangedByRun(trx, id, { after: changed.at(-1) ?? 0, limit: BATCH_SIZE });
     changed.push(...ids);
-    if (ids.length < AT_ONCE) return changed;
+    if (ids.length < BATCH_SIZE) return changed;
   }
 }
 
 interface Sorted {
   unused: number[];
-  stays: Map<number, StaysCode>;
+  stays: Map<number, KeptCode>;
   /** the run for which a licence stays; undoing that run removes the licence */
   heirs: Map<number, number>;
 }
@@ -115,14 +115,14 @@ interface Sorted {
 /** Locks a run's licences, and decides which of them are removed. */
 async function sortLicenses(trx: Transaction, importId: number, later: number[]): Promise<Sorted> {
   const all = new Set<number>();
-  const stays = new Map<number, StaysCode>();
+  const stays = new Map<number, KeptCode>();
   const heirs = new Map<number, number>();
   const moved: { license: number; giver: number }[] = [];
   await eachOf(trx, importId, 'license', async (ids) => {
     // Lock the licences before reading, so that no request uses them from here on.
     const locked = [...(await lockLicenses(trx, ids)).keys()];
     const imported = await findImported(trx, 'license', locked);
-    const brought = new Map(locked.map((one) => [one, readBrought(imported.get(one)?.broughtJson)]));
+    const brought = new Map(locked.map((one) => [one, parseBaseline(imported.get(one)?.broughtJson)]));
     for (const [one, code] of await findUsedLicenses(trx, locked)) stays.set(one, code);
     moved.push(...(await movedKeys(trx, brought)));
     for (const one of locked) {
@@ -140,7 +140,7 @@ async function sortLicenses(trx: Transaction, importId: number, later: number[])
 /** Returns the licences with keys that moved from other licences, and the first licence of each key. */
 async function movedKeys(
   trx: Transaction,
-  brought: Map<number, Brought>,
+  brought: Map<number, ImportBaseline>,
 ): Promise<{ license: number; giver: number }[]> {
   const ids = [...brought.keys()].filter((one) => brought.get(one)?.moved !== undefined);
   return (await listKeyDigests(trx, ids)).flatMap(({ licenseId: license, keyDigest }) => {
@@ -183,7 +183,7 @@ async function unname(trx: Transaction, named: Map<number, string>): Promise<voi
     await unnameCustomers(trx, nameless);
     await deleteImported(trx, 'customer', nameless);
     for (const run of new Set(runs.values()))
-      await handOverImported(
+      await reassignImported(
         trx,
         'customer',
         some.flatMap(([customer, address]) => (runs.get(address) === run ? [customer] : [])),
@@ -200,7 +200,7 @@ async function eachOf(
   work: (ids: number[]) => Promise<void>,
 ): Promise<void> {
   for (let after = 0; ;) {
-    const ids = await listImported(trx, importId, kind, { after, limit: AT_ONCE });
+    const ids = await listImported(trx, importId, kind, { after, limit: BATCH_SIZE });
     if (ids.length === 0) return;
     after = ids.at(-1) as number;
     await work(ids);
@@ -209,7 +209,7 @@ async function eachOf(
 
 async function removeThings(
   trx: Transaction,
-  undone: Undone,
+  undone: UndoResult,
   heir: number | undefined,
   kind: 'plan' | 'product',
   remove: (id: number) => Promise<unknown>,
@@ -224,11 +224,11 @@ async function removeThings(
       if (error instanceof OperatorError && error.code === 'NOT_FOUND') continue;
       if (!(error instanceof OperatorError)) throw error;
       undone.left.push({ kind, id, code: whyItStays(error) });
-      if (heir !== undefined) await handOverImported(trx, kind, [id], heir);
+      if (heir !== undefined) await reassignImported(trx, kind, [id], heir);
     }
 }
 
-function whyItStays({ facts }: OperatorError): StaysCode {
+function whyItStays({ facts }: OperatorError): KeptCode {
   if (facts?.reason === 'plan-in-shop') return 'in-shop';
   return facts?.reason === 'is-included' ? 'included' : 'in-use';
 }

@@ -5,8 +5,8 @@ import { moved } from '../../texts/operators/en/moved';
 import type { MappedPlan } from './plan-map';
 import type { MoveReport, Sample } from './report';
 import type { MoveCounts } from './run';
-import { say } from './sayings';
-import type { Undone } from './undo';
+import { importMessageOf } from './import-messages';
+import type { UndoResult } from './undo';
 
 /** Converts moves to the JSON of the API and of `--json`. */
 
@@ -17,14 +17,14 @@ export function moveJson(report: MoveReport) {
     ...jsonOf(report, 'counts', 'new', 'changed', 'same', 'kept', 'keptLicenses'),
     left_out: report.leftOut.map(({ count, rows, ...said }) => ({
       ...said,
-      reason: say(moved.leftOut, said),
+      reason: importMessageOf(moved.leftOut, said),
       count,
       rows,
     })),
     warnings: report.warnings.map(({ code, facts, ...others }) => ({
       code,
       facts,
-      message: say(moved.warnings, { code, facts }),
+      message: importMessageOf(moved.warnings, { code, facts }),
       ...others,
     })),
     samples: report.samples.map(sampleJson),
@@ -73,7 +73,7 @@ export function importJson(run: ImportRun) {
   };
 }
 
-export function undoneJson({ id, removed, left }: Undone) {
+export function undoResultJson({ id, removed, left }: UndoResult) {
   return {
     id,
     removed: { licenses: removed.license, products: removed.product, plans: removed.plan },

@@ -8,12 +8,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Koa from 'koa';
 import type { Browser, Page } from 'playwright-core';
 import { API_PATH } from '../../../src/licensing/api';
-import type { State } from '../../../src/http/context';
+import type { RequestState } from '../../../src/http/context';
 import { mountGuide } from '../../../src/http/pages/guide';
 import { eventually, temporaryFolder } from '../../support/processes';
 import { expectAccessible, expectClean, newPage, openBrowser } from '../support/browser';
 
-/** The site that `npm run docs` makes, from its files, and as the service serves it with the pages' policy. */
+/** The site that `npm run docs` makes, opened from its files, and as the service serves it with the pages' policy. */
 
 const site = join(temporaryFolder(), 'docs-site');
 let browser: Browser;
@@ -22,9 +22,9 @@ let served: string;
 
 beforeAll(async () => {
   execFileSync('node', ['scripts/build-docs-site.mjs', site], { cwd: join(__dirname, '../../..') });
-  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
+  const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   expect(mountGuide(router, site)('releases')).toBe('guide/releases.html');
-  const app = new Koa<State>().use(router.routes() as unknown as Koa.Middleware<State>);
+  const app = new Koa<RequestState>().use(router.routes() as unknown as Koa.Middleware<RequestState>);
   server = createServer(app.callback() as never).listen(0, '127.0.0.1');
   browser = await openBrowser();
   served = `http://127.0.0.1:${(server.address() as AddressInfo).port}${API_PATH}/pages/guide`;
@@ -54,7 +54,7 @@ test.each([
   await page.keyboard.press('/');
   const field = page.locator('#tsd-search-input');
   await eventually(async () => {
-    // What is typed before the index has been read is not looked for again.
+    // A text that was typed before the index has loaded is never looked up, so it is typed again.
     await field.fill('');
     await field.fill('galera');
     await page.getByRole('option', { name: 'A cluster', exact: true }).click({ timeout: 2_000 });

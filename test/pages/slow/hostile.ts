@@ -11,15 +11,15 @@ import { expectClean, newPage, openBrowser } from '../support/browser';
 import { everyPage, type EveryPage } from '../support/every-page';
 
 /**
- * Hostile texts in every column that a customer or the seller can fill, written past all checks, and every page that shows
- * them, in a browser: nothing of them becomes an element, a link or a script.
+ * Hostile texts in every column that a customer or the seller can fill, written past all checks. A browser opens every page
+ * that shows them, and no text becomes an element, a link or a script.
  */
 
-/** With a number, by which it is known where it is shown. */
+/** Returns a hostile text. Its number shows which column a page has it from. */
 const hostile = (n: number) =>
   `h${n}h"'><script src=//evil.test/x></script><img src=x onerror=alert(${n})><a href="javascript:alert(${n})">`;
 
-/** The columns with texts from outside; digests, codes of ours and times are left out. */
+/** The columns with texts from outside. Digests, codes that the service makes, and times are left out. */
 const COLUMNS: [TableName, string[]][] = [
   ['products', ['name', 'element', 'renew_url', 'support_url']],
   ['plans', ['name']],
@@ -57,7 +57,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Writes into each column, one text for all its rows but where they must differ. */
+/** Writes a hostile text into each column: the same text in all rows, unless they must differ. */
 async function spoil(): Promise<void> {
   const { db } = service;
   for (const [name, wanted] of COLUMNS) {
@@ -72,9 +72,9 @@ async function spoil(): Promise<void> {
 
 function valueOf(name: string, column: string, text: string): unknown {
   const { db } = service;
-  // Eight characters at most
+  // At most eight characters.
   if (column === 'key_hint') return text.slice(0, 8);
-  // An address is checked when it is stored.
+  // Addresses are checked when they are stored, so this one has to be valid.
   if (column.endsWith('_url')) return `https://shop.example/?${text}`;
   if (column === 'metadata') return JSON.stringify({ [text]: text });
   if (column.endsWith('_json'))
@@ -89,7 +89,7 @@ function valueOf(name: string, column: string, text: string): unknown {
       reference: text,
       metadata: { [text]: text },
     });
-  // Several of them are unique beside another column.
+  // Some of these are unique together with another column, so each row gets its own text.
   if (
     [
       'activations.identifier',
@@ -103,7 +103,7 @@ function valueOf(name: string, column: string, text: string): unknown {
   return text;
 }
 
-/** The pages of Jane and the studio are opened by their addresses. */
+/** Puts the text before each address, because the pages of Jane and the studio are opened by their addresses. */
 async function spoilCustomers(text: string): Promise<void> {
   const { db } = service;
   for (const one of await db(table(db, 'licenses'))
@@ -117,7 +117,7 @@ async function spoilCustomers(text: string): Promise<void> {
   }
 }
 
-/** What of the page came from those texts. */
+/** The elements of a page that only a hostile text can have made. */
 const FOREIGN = `[...document.querySelectorAll('img[src="x"], script:not([src^="/api/"]), [onerror], iframe, base, a[href^="javascript:" i], form[action*="evil" i]')]
   .map((element) => element.outerHTML.slice(0, 200))`;
 
@@ -187,7 +187,7 @@ describe('no text becomes more than a text', () => {
 
   it('and the texts were shown', () => {
     const missing = columns.filter((_, i) => !seen.has(i + 1));
-    // On no page, or in the words of the service: an agent as the version of Joomla
+    // Columns that no page shows, or only in the service's words, such as the agent as a version of Joomla.
     const HIDDEN = [
       ...['licenses.issued_by', 'licenses.last_check_ip', 'activations.site', 'releases.file_name'],
       ...['access_log.key_hint', 'access_log.user_agent', 'events.before_json', 'tokens.created_by'],

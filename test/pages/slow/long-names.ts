@@ -24,7 +24,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-/** Words of up to 30 letters that stand in two lines; the heads of tables that are shown as lines are not seen. */
+/** Words of up to 30 letters that are broken over two lines. Heads of tables are left out, because a narrow table hides them. */
 const BROKEN = `(() => {
   const found = [];
   const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);

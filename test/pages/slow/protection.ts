@@ -10,18 +10,18 @@ import { rows } from '../../support/service';
 import { expectClean, newPage, openBrowser } from '../support/browser';
 import { signIn, startPagesSite, type PagesSite } from '../support/site';
 
-/** What a browser makes of the pages' headers and cookies; ../security.test.ts has the same rules without one. */
+/** The pages' headers and cookies in a real browser. ../security.test.ts has the same rules without a browser. */
 
 const t = pageTexts('en');
 
 let browser: Browser;
 let site: PagesSite;
 let other: Server;
-/** a site of another origin */
+/** A site of another origin. */
 let otherUrl: string;
 
 beforeAll(async () => {
-  // As people have it: Playwright switches the cache of Back off.
+  // Playwright disables the back/forward cache, which people's browsers have.
   const options = { ignoreDefaultArgs: ['--disable-back-forward-cache'] };
   [browser, site] = await Promise.all([openBrowser(options), startPagesSite({ licences: 4, downloads: 4 })]);
   other = createServer((request, response) => {
@@ -70,7 +70,7 @@ it('no page is shown in a frame of another origin', async () => {
   await page.goto(`${otherUrl}/frames`, { waitUntil: 'networkidle' });
   const [, own, ...framed] = page.frames();
   expect(await own!.locator('p').innerText()).toBe('A frame of its own');
-  // The browser shows its own page of the refusal a moment after the answer.
+  // The browser shows its own page about the refusal a moment after the answer.
   await eventually(() =>
     expect(framed.map((frame) => frame.url())).toEqual(FRAMED.map(() => 'chrome-error://chromewebdata/')),
   );

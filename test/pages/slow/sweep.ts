@@ -14,8 +14,8 @@ import { giveShops } from '../support/shops';
 import { signIn, startPagesSite, type PagesSite } from '../support/site';
 
 /**
- * Every page on a desk and on a phone, light, dark, dark without scripts, in English and German: axe-core finds nothing,
- * nothing scrolls sideways, the console is silent, and nothing comes from elsewhere.
+ * Every page in English and German, on a desk and on a phone, light, dark, and dark without scripts: axe-core finds
+ * nothing, nothing scrolls sideways, the console is silent, and no file comes from elsewhere.
  */
 
 let browser: Browser;

@@ -5,7 +5,7 @@ import { keyboard, mouse, type Hands } from '../support/hands';
 import { startPagesSite, type PagesSite } from '../support/site';
 import { CUSTOMER_TASKS, enter, firstRun, OPERATOR_TASKS, type Desk } from '../support/tasks';
 
-/** All tasks by keyboard alone, without scripts, and on a phone. Those by mouse: ../tasks.test.ts */
+/** All tasks with only the keyboard, without scripts, and on a phone. ../tasks.test.ts does them with the mouse. */
 
 const WAYS: [string, (page: Page) => Hands, PageOptions][] = [
   ['by keyboard', keyboard, {}],

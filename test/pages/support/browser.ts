@@ -7,20 +7,20 @@ export { openBrowser } from './chromium';
 /** Pages in a real browser. */
 
 export interface PageOptions {
-  /** of the window, in pixels; 360 is a phone */
+  /** The width of the window in pixels. 360 is a phone. */
   width?: number;
-  /** the system's theme */
+  /** If true, the system's theme is dark. */
   dark?: boolean;
-  /** false: the page's scripts do not run */
+  /** If false, the page's scripts do not run. */
   javaScript?: boolean;
   language?: 'en' | 'de';
 }
 
-/** What must not happen in a page, by page */
+/** The problems of each page, for `expectClean`. */
 const problems = new WeakMap<Page, string[]>();
 const withoutScript = new WeakSet<Page>();
 
-/** A page with cookies of its own. What `expectClean` reports is recorded from now on. */
+/** Opens a page with its own cookies, and records the problems that `expectClean` reports. */
 export async function newPage(
   browser: Browser,
   { width = 1280, dark = false, javaScript = true, language = 'en' }: PageOptions = {},
@@ -36,7 +36,7 @@ export async function newPage(
   const found: string[] = [];
   problems.set(page, found);
   let host: string | undefined;
-  // A violation of the content security policy is a message of the console too.
+  // A violation of the content security policy is a message in the console, too.
   page.on('console', (message) => {
     if (!message.text().startsWith('Failed to load resource: the server responded with a status of'))
       found.push(`console ${message.type()}: ${message.text()}`);
@@ -49,14 +49,14 @@ export async function newPage(
     if (url.host !== host) found.push(`request to another host: ${request.url()}`);
   });
   page.on('response', (response) => {
-    // A page may say 404 or 422; what it loads may not.
+    // A page may answer 404 or 422, but a file that it loads may not.
     if (response.status() >= 400 && !['document', 'fetch', 'xhr'].includes(response.request().resourceType()))
       found.push(`${response.status()}: ${response.url()}`);
   });
   return page;
 }
 
-/** Nothing in the console, no error, no violation of the policy, no request to another host, no file missing. */
+/** Expects an empty console, no error, no violation of the policy, no request to another host, and no missing file. */
 export function expectClean(page: Page): void {
   expect(problems.get(page)).toEqual([]);
 }
@@ -66,10 +66,10 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 const RUN_AXE = `axe.run({ runOnly: { type: 'tag', values: ${JSON.stringify(RULES)} } }).then(({ violations }) =>
   violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => [id, html, failureSummary].join('\\n'))))`;
 
-/** axe-core finds nothing. It needs scripts: without them nothing is checked. */
+/** Expects that axe-core finds nothing. It needs scripts, so a page without scripts is not checked. */
 export async function expectAccessible(page: Page): Promise<void> {
   if (withoutScript.has(page)) return;
-  // Through the browser's protocol, which the page's policy does not concern
+  // The browser's own protocol is not subject to the page's policy.
   await page.evaluate(AXE);
   expect(await page.evaluate<string[]>(RUN_AXE)).toEqual([]);
 }
@@ -78,7 +78,7 @@ const WIDER = `[...document.querySelectorAll('body *')]
   .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
   .map((element) => element.outerHTML.slice(0, 120))`;
 
-/** Nothing scrolls sideways: neither the page nor a part of it. */
+/** Expects that neither the page nor a part of it scrolls sideways. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   if (excess > 0) expect(await page.evaluate<string[]>(WIDER)).toEqual([]);
@@ -91,12 +91,12 @@ const FOCUSED = `(() => {
   return words.find((word) => word?.trim())?.trim() ?? at.tagName;
 })()`;
 
-/** The name of what has the focus. */
+/** Returns the name of the focused element. */
 export function focused(page: Page): Promise<string> {
   return page.evaluate<string>(FOCUSED);
 }
 
-/** Presses Tab until what has this text, label or name has the focus. @throws Error that lists what was passed */
+/** Presses Tab until the element with this text, label or name has the focus. @throws Error with the elements that it passed */
 export async function tabTo(page: Page, text: string): Promise<void> {
   const passed: string[] = [];
   for (let presses = 0; presses < 150; presses++) {

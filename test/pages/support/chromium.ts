@@ -4,7 +4,7 @@ import { chromium, type Browser, type LaunchOptions } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 
-/** Host names that end in ".test" and the shop's own lead to this machine, whose certificates are home-made. */
+/** Opens Chromium. Host names in ".test" and the shop's own lead to this machine, whose certificates are home-made. */
 export function openBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return chromium.launch({
     ...options,

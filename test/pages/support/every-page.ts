@@ -7,13 +7,13 @@ import { SHOP } from '../../support/sample-shop';
 import { rows, type TestService } from '../../support/service';
 import { customerClient, pagesClient, type PagesClient } from './session';
 
-/** The addresses of all pages of the sample shop, from the routes: a page that is added later is visited as well. */
+/** The addresses of all pages of the sample shop. They come from the routes, so that a later page is visited, too. */
 
 export interface EveryPage {
   operator: string[];
-  /** with the link that is mailed to an address */
+  /** Pages that open with the link that is mailed to an address. */
   byMail: string[];
-  /** with a key */
+  /** Pages that open with a key. */
   byKey: string[];
   open: string[];
 }
@@ -95,7 +95,7 @@ async function idsOf(db: Db): Promise<Ids> {
   };
 }
 
-/** Of a route's path: with each thing that differs. */
+/** Returns the addresses of a route's path, one for each object whose page differs. */
 function addressesOf(path: string, ids: Ids): string[] {
   const [first = ''] = path.replace(/^\/(?:my\/)?/, '').split('/');
   const own = path === '/licenses/:id' ? ids['licenses/:id'] : (ids[first] ?? ids['/licenses/:id/']);
@@ -111,7 +111,7 @@ function addressesOf(path: string, ids: Ids): string[] {
   return (own ?? [1]).map((id) => given.replace(/:\w+/g, String(id)));
 }
 
-/** Those that are pages, and not a file or another address. */
+/** Returns the addresses that show a page, and not a file or a redirect. */
 async function shown(client: PagesClient, addresses: string[]): Promise<string[]> {
   const found: string[] = [];
   for (const address of new Set(addresses)) {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { API_PATH } from '../../../src/licensing/api';
-import type { State } from '../../../src/http/context';
+import type { RequestState } from '../../../src/http/context';
 import { mountAssets, type AssetAddress } from '../../../src/http/pages/assets';
 
-/** Small pages with the service's style, script and policy, for tests of the scripts alone. */
+/** Small pages with the service's style, script and policy, to test only the scripts. */
 
 export interface Request {
   method: string;
@@ -15,17 +15,17 @@ export interface Request {
   body: string;
 }
 
-/** A body of `<main>`, or a redirect */
+/** The contents of `<main>`, a redirect, or contents with a status. */
 type Answer = string | { location: string } | { status: number; text: string };
 
 export interface Fixture {
-  /** of the site */
+  /** The address of the site. */
   url: string;
-  /** below which the pages are */
+  /** The address below which the pages are. */
   pages: string;
   address: AssetAddress;
   requests: Request[];
-  /** what the page at this path below `pages` answers */
+  /** Sets the answer of the page at this path below `pages`. */
   answer: (path: string, answer: (request: Request) => Answer | Promise<Answer>) => void;
   stop: () => Promise<void>;
 }
@@ -34,10 +34,10 @@ export const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 export async function startFixture(): Promise<Fixture> {
-  const app = new Koa<State>();
-  // A stopped upload is an error to Koa.
+  const app = new Koa<RequestState>();
+  // For Koa, a stopped upload is an error.
   app.silent = true;
-  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
+  const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   const address = mountAssets(router, join(__dirname, '../../../dist/pages'));
   const answers = new Map<string, (request: Request) => Answer | Promise<Answer>>();
   const requests: Request[] = [];
@@ -48,7 +48,7 @@ export async function startFixture(): Promise<Fixture> {
 <script src="${API_PATH}/pages/${address('licensing.js')}" defer></script></head>
 <body><main id="main" class="wrap" tabindex="-1"><h1>Page</h1>${main}</main></body></html>`;
 
-  app.use(router.routes() as unknown as Koa.Middleware<State>);
+  app.use(router.routes() as unknown as Koa.Middleware<RequestState>);
   app.use(async (ctx) => {
     const answer = answers.get(ctx.path.slice(`${API_PATH}/pages/`.length));
     if (!answer) return;

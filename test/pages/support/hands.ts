@@ -1,17 +1,17 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** How a person uses a page: by mouse, or by keyboard alone. Tasks are written once for both. */
+/** The ways to use a page: with the mouse, or only with the keyboard. Tasks are written once for both. */
 export interface Hands {
-  /** A link or button that leads to another page, which is waited for. */
+  /** Follows a link or button to another page, and waits for it. */
   follow(target: Locator): Promise<void>;
-  /** A button that stays on the page. */
+  /** Presses a button that stays on the page. */
   press(target: Locator): Promise<void>;
   type(field: Locator, text: string): Promise<void>;
-  /** A checkbox or one of several choices. */
+  /** Chooses a checkbox or one of several choices. */
   choose(target: Locator): Promise<void>;
-  /** An option of a list, by a part of its text. */
+  /** Picks an option of a list by a part of its text. */
   pick(list: Locator, option: string): Promise<void>;
-  /** A file, in the browser's own dialogue. */
+  /** Attaches a file in the browser's own dialogue. */
   attach(field: Locator, file: string): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function keyboard(page: Page): Hands {
     press,
     async type(field, text) {
       await tabTo(page, field);
-      // A date is typed as the browser's own language writes it, which is American.
+      // A date is typed in the browser's own language, which is American English.
       const [, year = '', month = '', day = ''] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
       if ((await field.getAttribute('type')) === 'date') return keys.type(`${month}${day}${year}`);
       await keys.press('Control+A');
@@ -52,7 +52,7 @@ export function keyboard(page: Page): Hands {
     async choose(target) {
       const name = await target.getAttribute('name');
       const isRadio = (await target.getAttribute('type')) === 'radio';
-      // Tab leads to the chosen one of several, and the arrows to the others.
+      // Tab reaches the selected radio button, and the arrow keys reach the others.
       const group = page.locator(`input[type=radio][name=${JSON.stringify(name)}]`);
       const start =
         isRadio && (await group.locator(':scope:checked').count()) > 0
@@ -95,7 +95,7 @@ async function optionOf(list: Locator, part: string): Promise<string> {
   return found.trim();
 }
 
-/** Presses Tab until this has the focus. @throws Error that lists what was passed */
+/** Presses Tab until this element has the focus. @throws Error with the elements that it passed */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   const passed: string[] = [];

@@ -1,7 +1,7 @@
 import { table, type Db, type TableName } from '../../../src/store/engine/database';
 import { SHOP } from '../../support/sample-shop';
 
-/** Names as long as sellers and customers have them: several words, a German compound, and words without a place to break. */
+/** Names as long as those of real sellers and customers: several words, a German compound, and words without a place to break. */
 export const LONG = {
   product: 'Veranstaltungskalender Professional für Vereine, Verbände und Kirchengemeinden',
   club: 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaftsverwaltung',
@@ -13,7 +13,7 @@ export const LONG = {
   token: 'webshop-production-frankfurt-fallback-issue-token',
 };
 
-/** Gives everything in the sample shop a long name. E-mail addresses stay: sessions and keys of tests know them. */
+/** Gives everything in the sample shop a long name. E-mail addresses stay, because sessions and keys of tests need them. */
 export async function giveLongNames(db: Db): Promise<void> {
   const set = (name: TableName, where: object, values: object) =>
     db(table(db, name)).where(where).update(values);

@@ -1,8 +1,8 @@
 import { formOf, type PagesAnswer, type PagesClient } from './session';
 
-/** The forms of the page *Move in*, as a browser sends them. */
+/** Sends the forms of the page *Move in* like a browser. */
 
-/** Sends the form of the page that was shown last, with a file or the one that it kept. */
+/** Sends the form that was shown last, with a file or with the file that it kept. */
 export function send(
   pages: PagesClient,
   shown: PagesAnswer,
@@ -19,7 +19,7 @@ export function send(
   return pages.post(`/move-in?once=${once}`, body);
 }
 
-/** What the form's selects say. */
+/** Returns the chosen option of each select. */
 export function selected(html: string): Record<string, string> {
   return Object.fromEntries(
     [...html.matchAll(/<select[^>]* name="([^"]*)".*?<\/select>/gs)].map(([select, name = '']) => [

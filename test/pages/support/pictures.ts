@@ -4,19 +4,19 @@ import { deflateSync, inflateSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { packageRoot } from '../../../src/settings/config';
 
-/** PNGs of pages, made small: with a table of 256 colours, a page has a third of its size. */
+/** Small PNGs of pages: with a palette of 256 colours, a page has a third of its size. */
 
 const FOLDER = join(packageRoot, 'docs/pictures');
-/** So that a picture in a README stays small. */
-const MOST_BYTES = 120_000;
+/** The maximum size, so that a picture in a README stays small. */
+const MAX_BYTES = 120_000;
 
-/** Writes docs/pictures/NAME.png of a page as it is. @param most its height, where the page is taller */
+/** Writes docs/pictures/NAME.png of a page. @param most the height at which a taller page is cut off */
 export async function savePicture(page: Page, name: string, most: number): Promise<void> {
   const { width } = page.viewportSize()!;
   const height = await page.evaluate<number>('document.documentElement.scrollHeight');
   await page.setViewportSize({ width, height: Math.min(height, most) });
   const png = smallPng(await page.screenshot({ animations: 'disabled', caret: 'hide' }));
-  if (png.length > MOST_BYTES) throw new Error(`${name}.png has ${png.length} bytes.`);
+  if (png.length > MAX_BYTES) throw new Error(`${name}.png has ${png.length} bytes.`);
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(join(FOLDER, `${name}.png`), png);
   process.stdout.write(`${name}.png ${png.length}\n`);
@@ -25,11 +25,11 @@ export async function savePicture(page: Page, name: string, most: number): Promi
 interface Picture {
   width: number;
   height: number;
-  /** 0xRRGGBB by pixel */
+  /** The pixels as 0xRRGGBB. */
   pixels: Uint32Array;
 }
 
-/** The same picture with at most 256 colours. @param png as a browser makes it: 8 bits, RGB or RGBA */
+/** Returns the picture with at most 256 colours. @param png from a browser: 8 bits, RGB or RGBA */
 export function smallPng(png: Buffer): Buffer {
   const { width, height, pixels } = decode(png);
   const { colours, indexOf } = choosePalette(pixels);
@@ -84,7 +84,7 @@ function decode(png: Buffer): Picture {
   return { width, height, pixels };
 }
 
-/** PNG's filters, of the specification's chapter 9. */
+/** Reverses PNG's filters (chapter 9 of the specification). */
 function undoFilter(filter: number, line: Buffer, above: Buffer, bytes: number): void {
   for (let i = 0; i < line.length; i++) {
     const left = i < bytes ? 0 : line[i - bytes]!;
@@ -104,7 +104,7 @@ function paeth(left: number, up: number, corner: number): number {
   return a <= b && a <= c ? left : b <= c ? up : corner;
 }
 
-/** The most frequent colours, with the nearest of them for each other one. */
+/** Chooses the most frequent colours, and for each other colour the nearest of them. */
 function choosePalette(pixels: Uint32Array): { colours: number[]; indexOf: Map<number, number> } {
   const counts = new Map<number, number>();
   for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1);
@@ -132,7 +132,7 @@ function chunk(type: string, content: Buffer): Buffer {
   return Buffer.concat([length, named, check]);
 }
 
-/** Not that of node:zlib, which Node 20.19 lacks in its types. */
+/** Computes a CRC-32. Node 20.19 lacks the types of the one in node:zlib. */
 function crc32(bytes: Buffer): number {
   let crc = 0xffffffff;
   for (const byte of bytes) {

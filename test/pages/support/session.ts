@@ -5,18 +5,18 @@ import {
 } from '../../../src/access/one-time-codes';
 import { PREFIX, type TestService } from '../../support/service';
 
-/** The pages over HTTP, without a browser: cookies and forms as a browser sends them. */
+/** The pages over HTTP without a browser, with cookies and forms like those of a browser. */
 
 export interface PagesAnswer {
   status: number;
   headers: Headers;
   html: string;
-  /** where a redirect leads, below `pages` */
+  /** The target of a redirect, below `pages`. */
   location: string | undefined;
 }
 
 export interface PagesOptions {
-  /** of who is signed in; none: nobody is */
+  /** The operator's scope. With `none`, no operator is signed in. */
   scope?: 'read' | 'write' | 'none';
   language?: 'en' | 'de';
 }
@@ -24,11 +24,11 @@ export interface PagesOptions {
 export type Fields = Record<string, string | number | readonly string[]>;
 
 export interface PagesClient {
-  /** by name; as the browser would send them for every path */
+  /** Cookies by name. All are sent with every path. */
   cookies: Map<string, string>;
   /** @param path below `pages`, with its query */
   get(path: string, headers?: Record<string, string>): Promise<PagesAnswer>;
-  /** Sends a form. `once` of the page that was shown last goes with it unless `fields` say otherwise. */
+  /** Sends a form with the `once` of the page that was shown last, unless `fields` has one. */
   post(path: string, fields?: Fields | FormData, headers?: Record<string, string>): Promise<PagesAnswer>;
   /** Sends a form, and opens the page that it leads to. */
   send(path: string, fields?: Fields | FormData): Promise<PagesAnswer>;
@@ -36,7 +36,7 @@ export interface PagesClient {
 
 type Service = Pick<TestService, 'url' | 'db' | 'clock'>;
 
-/** Signs in as an operator by a one-time link (`operator:root` in the history). */
+/** Signs in as an operator with a one-time link (`operator:root` in the history). */
 export async function pagesClient(
   service: Service,
   { scope = 'write', language = 'en' }: PagesOptions = {},
@@ -48,7 +48,7 @@ export async function pagesClient(
   return signedIn(client, await client.post(`/enter/${code}`));
 }
 
-/** Opens the customer's page by a licence key, or by the link that is mailed to an address. */
+/** Opens the customer's page with a licence key, or with the link that is mailed to an address. */
 export async function customerClient(
   service: Service,
   by: { key: string } | { email: string },
@@ -69,7 +69,7 @@ function signedIn(client: PagesClient, { status, html }: PagesAnswer): PagesClie
 let clients = 0;
 
 function createClient(url: string, language: string): PagesClient {
-  // Each visitor comes from a network of its own.
+  // Each visitor has their own network, so that limits count them apart.
   const network = `10.77.${(++clients >> 8) & 255}.${clients & 255}`;
   const cookies = new Map<string, string>();
   let once: string | undefined;
@@ -86,7 +86,7 @@ function createClient(url: string, language: string): PagesClient {
       headers: {
         'X-Forwarded-For': network,
         'Accept-Language': language,
-        // A third of the time for a page is its compression.
+        // Compression takes a third of the time for a page.
         'Accept-Encoding': 'identity',
         ...(cookie === '' ? {} : { Cookie: cookie }),
         ...headers,
@@ -120,7 +120,7 @@ function createClient(url: string, language: string): PagesClient {
   return client;
 }
 
-/** Keeps a cookie of the answer, or forgets it. */
+/** Keeps a cookie of the answer, or deletes it. */
 function keep(cookies: Map<string, string>, setCookie: string): void {
   const [pair = '', ...attributes] = setCookie.split(/; */);
   const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)];
@@ -129,7 +129,7 @@ function keep(cookies: Map<string, string>, setCookie: string): void {
   else cookies.set(name, value);
 }
 
-/** The hidden fields of a page's form, by name. @param action the end of the form's address; by default the first form in `main` */
+/** Returns a form's hidden fields by name. @param action the end of the form's address; by default the first form in `main` */
 export function formOf(html: string, action = ''): Record<string, string> {
   const main = html.slice(Math.max(0, html.indexOf('<main')));
   const forms = [...main.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)];
@@ -140,7 +140,7 @@ export function formOf(html: string, action = ''): Record<string, string> {
   );
   const [, attributes = '', inside = ''] = (action === '' ? forms[0] : found) ?? [];
   const fields = [...inside.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
-  // The id of an upload stands in its address.
+  // The id of an upload is part of the form's address.
   const once = /[?&]once=([\w-]+)/.exec(unescape(attributes))?.[1];
   return {
     ...(once === undefined ? {} : { once }),
@@ -148,7 +148,7 @@ export function formOf(html: string, action = ''): Record<string, string> {
   };
 }
 
-/** What a reader sees of a page's main part: words with single spaces between them. */
+/** Returns the text that a reader sees in a page's main part, with single spaces between words. */
 export function textOf(html: string): string {
   const main = html.slice(Math.max(0, html.indexOf('<main')), html.indexOf('</main>') + 1 || undefined);
   return unescape(main.replace(/<[^>]*>/g, ' '))

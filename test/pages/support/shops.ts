@@ -4,7 +4,7 @@ import { addShop, mapSku } from '../../../src/orders/shops';
 import type { Db } from '../../../src/store/engine/database';
 import { SHOP, SHOP_NOW, shopSettings } from '../../support/sample-shop';
 
-/** For the sample shop: a receiver with a message of each kind, an order that issued, and one that waits. */
+/** Gives the sample shop a receiver with a message of each kind, an order that issued, and an order that waits. */
 export async function giveShops(db: Db): Promise<void> {
   const keySecret = Buffer.from(shopSettings().LICENSING_KEY_SECRET, 'base64');
   const context = { actor: 'operator:root', now: SHOP_NOW, keySecret };

@@ -6,26 +6,26 @@ import { startNginx } from '../../support/nginx';
 import { giveSampleShop, SHOP_NOW, shopSettings, type ShopOptions } from '../../support/sample-shop';
 import { createMariaDbDatabase, PREFIX, startTestService, type TestService } from '../../support/service';
 
-/** The pages as a seller reaches them: a service on MariaDB behind nginx, which ends TLS. */
+/** The pages as a seller reaches them: a service on MariaDB behind nginx, which terminates TLS. */
 
 export interface PagesSite {
   service: TestService;
-  /** the address of the pages, without a slash at its end */
+  /** The address of the pages, without a slash at the end. */
   pages: string;
-  /** the shop's address */
+  /** The shop's address. */
   shop: string;
   xmlDir: string;
-  /** of the scope `write` */
+  /** A token with the scope `write`. */
   token: string;
   stop(): Promise<void>;
 }
 
-/** @param sample `undefined`: nothing is there yet */
+/** @param sample `undefined` for an empty shop */
 export async function startPagesSite(
   sample: ShopOptions | undefined,
   settings: Settings = {},
 ): Promise<PagesSite> {
-  // nginx serves its files as another user.
+  // nginx reads its files as another user.
   const own = { ...shopSettings(), LICENSING_XML_DIR: sharedFolder() };
   const service = await startTestService(
     { ...own, LICENSING_DATABASE_URL: await createMariaDbDatabase(), ...settings },
@@ -50,7 +50,7 @@ export async function startPagesSite(
   };
 }
 
-/** Signs in as a person does: the token into the field, and the button. */
+/** Signs in like a person: types the token, and presses the button. */
 export async function signIn(page: Page, { pages, token }: PagesSite, path = '/'): Promise<void> {
   await page.goto(`${pages}${path}`);
   await page.locator('#f-token').fill(token);

@@ -12,15 +12,15 @@ import { giveLicense, PREFIX, rows, storedLicense } from '../../support/service'
 import type { Hands } from './hands';
 import type { PagesSite } from './site';
 
-/** The tasks of docs/operator.md and of customers, as a person does them in a browser. */
+/** The tasks of docs/operator.md and of customers, done in a browser as a person does them. */
 
 export interface Desk {
   page: Page;
   hands: Hands;
   site: PagesSite;
-  /** makes names of this run unlike those of others */
+  /** A prefix that distinguishes the names of this run from those of others. */
   name: string;
-  /** false: the page's scripts do not run */
+  /** If false, the page's scripts do not run. */
   hasScript?: boolean;
 }
 
@@ -34,18 +34,18 @@ const link = ({ page }: Desk, name: string) =>
   page.getByRole('main').getByRole('link', { name, exact: true });
 const label = ({ page }: Desk, name: string) =>
   page.getByRole('main').getByLabel(name).and(page.locator('input, select, textarea'));
-/** On a phone the navigation is folded. */
+/** Opens a page from the navigation, which is folded on a phone. */
 async function goTo({ page, hands }: Desk, name: string): Promise<void> {
   const menu = page.locator('.nav-menu > summary');
   if (await menu.isVisible()) await hands.press(menu);
   await hands.follow(page.getByRole('navigation').getByRole('link', { name, exact: true }));
 }
-/** What the last action did, as the page says it. */
+/** Returns the page's message about the last action. */
 const said = ({ page }: Desk) => page.locator('main .alert-success [role=status]').innerText();
 const heading = ({ page }: Desk) => page.getByRole('heading', { level: 1 }).innerText();
 const text = ({ page }: Desk) => page.getByRole('main').innerText();
 
-/** What a customer's software gets for a key. */
+/** Returns the status or the error code that a customer's software gets for a key. */
 async function validate({ site }: Desk, key: string): Promise<string> {
   const response = await fetch(`${site.service.url}${PREFIX}/licenses/validate`, {
     method: 'POST',
@@ -56,7 +56,7 @@ async function validate({ site }: Desk, key: string): Promise<string> {
   return body.data?.status ?? body.error?.code ?? '';
 }
 
-/** Opens a licence of its own by the search field. */
+/** Creates a licence, and opens it with the search field. */
 async function openLicence(
   desk: Desk,
   planId = SHOP.plans.agency25,
@@ -83,7 +83,7 @@ export const enter: Task = async ({ page, hands, site }) => {
   await hands.follow(page.getByRole('button', { name: t.signIn.submit, exact: true }));
 };
 
-/** On an empty database. */
+/** Takes the first steps on an empty database. */
 export const firstRun: Task = async (desk) => {
   const { page, hands, site } = desk;
   const { start } = t;
@@ -130,7 +130,7 @@ export const sell: Task = async (desk) => {
   expect(sold).toMatchObject([{ customer: `${name}@example.com`, activation_limit: 25 }]);
 };
 
-/** "My update fails": why, the answer for the customer, and the remedy. */
+/** Answers the mail "My update fails": finds the reason, reads the answer for the customer, and applies the remedy. */
 export const answerMail: Task = async (desk) => {
   const { page, hands, hasScript = true } = desk;
   await search(desk, SHOP.jane.email);
@@ -174,7 +174,7 @@ export const suspendAndReinstate: Task = async (desk) => {
   await hands.follow(button(desk, t.license.suspendPage.submit));
   await desk.page.getByRole('main').getByText('waiting for payment').first().waitFor();
   expect([await said(desk), await validate(desk, key)]).toEqual([t.said.licenseSuspended(), 'suspended']);
-  // The remedy that the page names
+  // The page offers this remedy.
   await hands.follow(button(desk, t.license.reinstate).last());
   expect([await said(desk), await validate(desk, key)]).toEqual([t.said.licenseReinstated(), 'active']);
 };
@@ -222,7 +222,7 @@ export const addAndRemoveSite: Task = async (desk) => {
   expect(await storedLicense(site.service.db, id)).toMatchObject({ activations_used: 0 });
 };
 
-/** Also that the upload says how far it is, and that sites are offered the version. */
+/** Publishes and withdraws a version. Also checks the progress of the upload, and that sites are offered the version. */
 export const publishAndWithdraw: Task = async (desk) => {
   const { page, hands, site, hasScript = true } = desk;
   const { form, withdrawPage, add } = t.releases;
@@ -266,7 +266,7 @@ export const publishAndWithdraw: Task = async (desk) => {
   expect(states).toEqual(['withdrawn']);
 };
 
-/** As the browser sees it: by the shop's name and its certificate. */
+/** Fetches a file like the browser: with the shop's name, and with its certificate. */
 function fetchText(page: Page, url: string): Promise<string> {
   return page.request
     .get(url.replace('shop.example', '127.0.0.1'), {
@@ -276,7 +276,7 @@ function fetchText(page: Page, url: string): Promise<string> {
     .then((answer) => answer.text());
 }
 
-/** From the file that EDD exports, whose plan the operator chooses. */
+/** Moves in from a file that EDD exports, for which the operator chooses the plan. */
 export const moveInAndBack: Task = async (desk) => {
   const { page, hands, site, name } = desk;
   const texts = t.moveIn;
@@ -359,7 +359,7 @@ export const signOut: Task = async (desk) => {
   expect(await said(desk)).toBe(t.kit.said.signedOut());
 };
 
-/** A customer finds out by the key why the update is refused, and downloads what it still gives. */
+/** Finds out with the key why the update is refused, and downloads the version that the licence still includes. */
 export const customerByKey: Task = async (desk) => {
   const { page, hands, site } = desk;
   const { service } = site;
@@ -384,7 +384,7 @@ export const customerByKey: Task = async (desk) => {
   expect(page.url()).not.toContain(key);
 };
 
-/** By the link that is mailed: frees a site, and replaces the key. */
+/** Opens the link that is mailed, frees a site, and replaces the key. */
 export const customerByMail: Task = async (desk) => {
   const { page, hands, site, name } = desk;
   const { db, clock } = site.service;
@@ -417,7 +417,7 @@ async function expectSoon(holds: () => Promise<boolean>): Promise<void> {
     if (Date.now() > end) throw new Error('It did not happen within 5 s.');
 }
 
-/** Those of an operator, in a shop that sells. */
+/** The tasks of an operator, in a shop that sells. */
 export const OPERATOR_TASKS: Record<string, Task> = {
   'sells by hand': sell,
   'finds out why an update fails, answers the mail, and renews': answerMail,

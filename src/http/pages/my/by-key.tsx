@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { namesOfEntries } from '../../../licensing/bundles';
+import { updateSiteNames } from '../../../licensing/bundles';
 import { readByKey, type KeyView } from '../../../selfservice/by-key';
 import { tellStanding } from '../../../texts/customers/sentences';
 import { daysUntil, endsSoon, isFine } from '../../../selfservice/standing';
@@ -9,7 +9,7 @@ import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
 import { Panel } from '../kit/panel';
 import { Status } from '../kit/status';
-import type { Answer, CustomerCall } from '../page';
+import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
 import { clientOf } from './customer';
 import { OtherKey } from './entry';
@@ -21,7 +21,7 @@ import { Versions } from './versions';
 export type KeyCall = CustomerCall & { session: Extract<CustomerCall['session'], { by: 'key' }> };
 
 /** Shows a licence by its key. @param refused the reason for which the requested download is refused */
-export async function showByKey(call: CustomerCall, refused?: string): Promise<Answer> {
+export async function showByKey(call: CustomerCall, refused?: string): Promise<PageResponse> {
   const { ctx, db, at, session, query, settings } = call as KeyCall;
   const { licenseId, keyDigest } = session;
   const { packagesDir } = settings.downloads;
@@ -190,7 +190,7 @@ function AskForLink() {
 
 function WhereItGoes({ entries }: { entries: { name: string }[] }) {
   const { joomla } = useView().t.my;
-  const names = namesOfEntries(entries);
+  const names = updateSiteNames(entries);
   return (
     <Panel id="joomla" title={joomla.title}>
       <div class="in small">

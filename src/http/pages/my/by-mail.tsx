@@ -2,7 +2,7 @@ import { daysUntil } from '../../../selfservice/standing';
 import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
 import { Paging } from '../kit/table';
-import type { Answer, CustomerCall } from '../page';
+import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
 import { byMail, clientOf } from './customer';
 import { OtherKey } from './entry';
@@ -17,7 +17,7 @@ export const byMailRoute = byMail('/my/mail', { get: (call) => showByMail(call) 
 const LIMIT = 25;
 
 /** @param refused why the download that was asked for is refused */
-export async function showByMail(call: CustomerCall, refused?: string): Promise<Answer> {
+export async function showByMail(call: CustomerCall, refused?: string): Promise<PageResponse> {
   const { ctx, db, at, query, session, settings, view } = call;
   const { t, format } = view;
   const { my } = t;

@@ -2,9 +2,9 @@ import { readSession, type CustomerSession } from '../../../access/sessions';
 import type { Client } from '../../../selfservice/by-key';
 import type { Changing } from '../../../selfservice/changes';
 import type { Context } from '../../context';
-import { ManageError, notFound } from '../../../operations/kit/failures';
+import { OperationError, notFound } from '../../../operations/kit/failures';
 import { readSessionCookie } from '../../session-cookies';
-import type { Answer, CustomerCall, PageCall, Route } from '../page';
+import type { PageResponse, CustomerCall, PageCall, Route } from '../page';
 
 /** What the customer's pages share: who is signed in, and limits. */
 
@@ -18,7 +18,7 @@ export async function readCustomer({
   return cookie === undefined ? undefined : readSession(db, 'customer', cookie, at);
 }
 
-/** Typed keys, links and downloads count in the bucket of downloads. @throws ManageError (RATE_LIMITED) */
+/** Typed keys, links and downloads count in the bucket of downloads. @throws OperationError (RATE_LIMITED) */
 export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall): Promise<void> {
   const { allowed, retryAfter, first } = await limiter('download', ctx.state.client.limitKey);
   if (allowed) return;
@@ -34,7 +34,7 @@ export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall
       userAgent: ctx.get('User-Agent'),
     });
   ctx.set('Retry-After', String(retryAfter));
-  throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  throw new OperationError('RATE_LIMITED', '', { retryAfter });
 }
 
 /** Tells the customer by mail of a change, where mail is set up. */
@@ -56,7 +56,7 @@ export interface MailCall extends CustomerCall {
   email: string;
 }
 
-type Handler<Call> = (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
+type Handler<Call> = (call: Call, sent: URLSearchParams) => Promise<PageResponse> | PageResponse;
 
 /** A route for the link's session. A key's session does not show sites, and is led to what it may see. */
 export function byMail(
@@ -76,9 +76,9 @@ export function byMail(
 }
 
 /** Where a form's answer stood, which cannot be shown again: back to the licences. */
-export const toLicenses = (): Answer => ({ to: '/my/mail' });
+export const toLicenses = (): PageResponse => ({ to: '/my/mail' });
 
-/** @throws ManageError (NOT_FOUND) for what there is not, or what is somebody else's */
+/** @throws OperationError (NOT_FOUND) for what there is not, or what is somebody else's */
 export function found<T>(thing: T | undefined): T {
   if (thing === undefined) throw notFound('licence');
   return thing;

@@ -2,10 +2,10 @@ import { openMyDownload, type Opener } from '../../../selfservice/by-key';
 import type { RefusalCode } from '../../../licensing/core/verdict';
 import { PACKAGE_HEADERS } from '../../answers';
 import { sendPackage } from '../../downloads';
-import { toId } from '../../../operations/kit/reading';
+import { toId } from '../../../operations/kit/request-params';
 import { fieldOf } from '../form-state';
 import { setPageHeaders } from '../headers';
-import type { Answer, CustomerCall, Route } from '../page';
+import type { PageResponse, CustomerCall, Route } from '../page';
 import { showByKey } from './by-key';
 import { showByMail } from './by-mail';
 import { clientOf, countInDownloads, found } from './customer';
@@ -42,7 +42,11 @@ export const downloadRoute: Route<CustomerCall> = {
   },
 };
 
-async function refuse(call: CustomerCall, code: RefusalCode, version: string | undefined): Promise<Answer> {
+async function refuse(
+  call: CustomerCall,
+  code: RefusalCode,
+  version: string | undefined,
+): Promise<PageResponse> {
   const { refused, whatever } = call.view.t.my;
   const say = refused[code] ?? refused.other;
   const sentence = say?.(version ?? whatever) ?? code;

@@ -1,11 +1,11 @@
 import { requestCustomerLink } from '../../../access/link-requests';
 import { findCode } from '../../../access/one-time-codes';
-import { endSession, openCustomerSession, openSession } from '../../../access/sessions';
+import { endSession, openCustomerSession, createSession } from '../../../access/sessions';
 import { findByTypedKey, findKeysAddress } from '../../../selfservice/by-key';
 import { notFound } from '../../../operations/kit/failures';
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
 import { fieldOf, formState, type FormState } from '../form-state';
-import { done, type Answer, type PageCall, type Route } from '../page';
+import { done, type PageResponse, type PageCall, type Route } from '../page';
 import { countInDownloads, readCustomer } from './customer';
 import { Entry, OpenLink, UsedLink } from './entry';
 import { showByKey } from './by-key';
@@ -38,7 +38,7 @@ const start: Route<PageCall> = {
       };
     }
     const replaces = readSessionCookie(call.ctx, 'customer');
-    const opened = await openSession(call.db, { kind: 'customer', by: 'key', ...typed, replaces }, call.at);
+    const opened = await createSession(call.db, { kind: 'customer', by: 'key', ...typed, replaces }, call.at);
     setSessionCookie(call.ctx, 'customer', opened.cookie, call.isTrusted);
     return { to: '/my' };
   },
@@ -99,7 +99,7 @@ function showEntry({ query, settings }: PageCall, form: FormState, ended = query
   return { page: <Entry form={form} hasMail={settings.queueMail !== undefined} ended={ended} /> };
 }
 
-async function refuseCode(call: PageCall): Promise<Answer> {
+async function refuseCode(call: PageCall): Promise<PageResponse> {
   await countInDownloads(call);
   return { page: <UsedLink />, status: 404 };
 }

@@ -1,14 +1,14 @@
 import type { Child } from 'hono/jsx';
 import { readMyKey } from '../../../selfservice/by-mail';
 import { newMyKey, revealMyKey } from '../../../selfservice/changes';
-import { toId } from '../../../operations/kit/reading';
+import { toId } from '../../../operations/kit/request-params';
 import { attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { CustomerPage } from '../kit/customer-page';
 import { Choices, FormErrors, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
-import type { Answer } from '../page';
+import type { PageResponse } from '../page';
 import { byMail, found, queueOf, toLicenses, type MailCall } from './customer';
 import { titleOf } from './license';
 import { SignOut } from './parts';
@@ -21,7 +21,7 @@ export const keyRoutes = [
   byMail('/my/licenses/:id/keys/:key/new', { get: (call) => ask(call, formState()), post: replace }),
 ];
 
-async function show(call: MailCall): Promise<Answer> {
+async function show(call: MailCall): Promise<PageResponse> {
   const { db, email, path, at: now, settings, view } = call;
   const { keySecret } = settings;
   const [id, keyId] = [toId(path.id), toId(path.key)];
@@ -34,7 +34,10 @@ async function show(call: MailCall): Promise<Answer> {
   return { page: <WholeKey title={keys.shown} text={shown.key} note={keys.keepSecret} /> };
 }
 
-async function ask({ db, email, path, at: now, settings, view }: MailCall, form: FormState): Promise<Answer> {
+async function ask(
+  { db, email, path, at: now, settings, view }: MailCall,
+  form: FormState,
+): Promise<PageResponse> {
   const [id, keyId] = [toId(path.id), toId(path.key)];
   const { keySecret } = settings;
   const { license, key } = found(await readMyKey(db, email, id, keyId, { now, keySecret }));
@@ -73,7 +76,7 @@ async function ask({ db, email, path, at: now, settings, view }: MailCall, form:
   };
 }
 
-function replace(call: MailCall, sent: URLSearchParams): Promise<Answer> {
+function replace(call: MailCall, sent: URLSearchParams): Promise<PageResponse> {
   const { db, email, path, at: now, settings, view } = call;
   const overlap = sent.get('overlap') === '14d' ? '14d' : undefined;
   const { keys } = view.t.my;

@@ -1,13 +1,13 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
 import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
-import { removalsAfterOne } from '../../../selfservice/removals';
-import { toId } from '../../../operations/kit/reading';
+import { quotaAfterRemoval } from '../../../selfservice/removals';
+import { toId } from '../../../operations/kit/request-params';
 import { CustomerPage } from '../kit/customer-page';
 import { ButtonLink, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
-import { done, type Answer } from '../page';
+import { done, type PageResponse } from '../page';
 import { byMail, found, queueOf, type MailCall } from './customer';
 import { AskLink, SignOut } from './parts';
 import { ToLicenses } from './sites';
@@ -16,7 +16,7 @@ import { ToLicenses } from './sites';
 
 export const removeSiteRoute = byMail('/my/licenses/:id/sites/:site/remove', { get: ask, post: remove });
 
-async function ask(call: MailCall): Promise<Answer> {
+async function ask(call: MailCall): Promise<PageResponse> {
   const { db, email, path, at, view } = call;
   const { t, now } = view;
   const { sites } = t.my;
@@ -27,8 +27,8 @@ async function ask(call: MailCall): Promise<Answer> {
   const sentences = t.sentences;
   if (removals.left === 0 && !site.free)
     return notRemoved(call, { license, site }, sentences.noMovesLeft({ ...removals, activationType }), 409);
-  const left = { ...removalsAfterOne(removals, now), activationType };
-  const name = inBothForms(site.identifier);
+  const left = { ...quotaAfterRemoval(removals, now), activationType };
+  const name = withAsciiForm(site.identifier);
   const title = sites.ask(name);
   return {
     page: (
@@ -37,7 +37,7 @@ async function ask(call: MailCall): Promise<Answer> {
           <ul>
             <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
             {followers.length === 0 ? null : (
-              <li>{sites.goWithIt(followers.length, followers.map(inBothForms).join(', '))}</li>
+              <li>{sites.goWithIt(followers.length, followers.map(withAsciiForm).join(', '))}</li>
             )}
             <li>{sites.stays}</li>
           </ul>
@@ -54,7 +54,7 @@ async function ask(call: MailCall): Promise<Answer> {
 }
 
 /** It, or a staging site that would go with it, has a file for use without network. */
-async function showHeld(call: MailCall, heldUntil: Date): Promise<Answer> {
+async function showHeld(call: MailCall, heldUntil: Date): Promise<PageResponse> {
   const { db, email, path, at, view } = call;
   const { license, site } = found(await readMySite(db, email, toId(path.id), toId(path.site), at));
   const { activationType } = license.plan;
@@ -67,9 +67,9 @@ async function notRemoved(
   { license, site }: Pick<NonNullable<Awaited<ReturnType<typeof readMySite>>>, 'license' | 'site'>,
   sentence: string,
   status: number,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
-  const title = view.t.my.sites.ask(inBothForms(site.identifier));
+  const title = view.t.my.sites.ask(withAsciiForm(site.identifier));
   return {
     page: (
       <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
@@ -83,11 +83,15 @@ async function notRemoved(
   };
 }
 
-async function remove(call: MailCall): Promise<Answer> {
+async function remove(call: MailCall): Promise<PageResponse> {
   const { db, email, path, at: now, view } = call;
   const changing = { now, queue: queueOf(call) };
   const freed = found(await freeMySite(db, email, toId(path.id), toId(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
-  return done('/my/mail', 'mySiteRemoved', view.t.sentences.siteRemoved({ site: inBothForms(freed.freed) }));
+  return done(
+    '/my/mail',
+    'mySiteRemoved',
+    view.t.sentences.siteRemoved({ site: withAsciiForm(freed.freed) }),
+  );
 }

@@ -1,11 +1,12 @@
 import { formatTimestamp } from '../../../base/days';
 import { findMySite, listMySites, mySiteRows } from '../../../selfservice/by-mail';
-import { toId } from '../../../operations/kit/reading';
+import { toId } from '../../../operations/kit/request-params';
 import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
 import { Panel } from '../kit/panel';
 import { Paging } from '../kit/table';
-import type { Answer } from '../page';
+import type { Cell, CsvField } from '../csv';
+import type { PageResponse } from '../page';
 import { useView } from '../view';
 import { byMail, found, toLicenses, type MailCall } from './customer';
 import { SignOut } from './parts';
@@ -21,7 +22,7 @@ export const siteRoutes = [
   byMail('/my/licenses/:id/sites.csv', { get: downloadSites, hasDeadline: false }),
 ];
 
-async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchParams): Promise<Answer> {
+async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchParams): Promise<PageResponse> {
   const text = fieldOf(sent, 'site');
   if (text === '') return toLicenses();
   const { items, more } = await findMySite(db, email, text);
@@ -47,11 +48,11 @@ async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchPar
 }
 
 /** By POST like the search in all licences: the name of a site shall not stand in logs. */
-function filterSites(call: MailCall, sent: URLSearchParams): Promise<Answer> {
+function filterSites(call: MailCall, sent: URLSearchParams): Promise<PageResponse> {
   return showSites(call, fieldOf(sent, 'site') || undefined);
 }
 
-async function showSites(call: MailCall, q?: string): Promise<Answer> {
+async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
   const { db, email, query } = call;
   const { t, to } = call.view;
   const id = toId(call.path.id);
@@ -105,12 +106,12 @@ async function showSites(call: MailCall, q?: string): Promise<Answer> {
 
 const MOST_FILTERED = 500;
 
-async function downloadSites({ db, email, path, view }: MailCall): Promise<Answer> {
+async function downloadSites({ db, email, path, view }: MailCall): Promise<PageResponse> {
   const sites = found(await mySiteRows(db, email, toId(path.id)));
-  const { csvName, csvHead } = view.t.my.sites;
+  const { csvName } = view.t.my.sites;
   const { yes, no } = view.t.kit;
-  async function* rows() {
-    yield [csvHead.site, csvHead.label, csvHead.since, csvHead.slot];
+  async function* rows(): AsyncIterable<Cell[]> {
+    yield ['site', 'label', 'activated_at', 'slot'] satisfies CsvField[];
     for await (const { identifier, name, activatedAt, free } of sites)
       yield [identifier, name, formatTimestamp(activatedAt), free ? no : yes];
   }

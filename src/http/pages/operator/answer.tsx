@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { License } from '../../../licensing/licenses';
 import { answerOperations } from '../../../operations/answers';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import type { Reply } from '../../../support/reply';
 import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
 import { act } from '../act';
@@ -11,7 +11,7 @@ import { CopyText } from '../kit/copy';
 import { ButtonLink, Form, FormErrors, Submit, TextArea, TextField } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { AnswerLanguage } from './answer-language';
 import { aboutOf, crumbsOf, licenseOf, pathOf } from './license-call';
@@ -38,7 +38,11 @@ interface Written {
   language: string;
 }
 
-async function showForm(call: OperatorCall, form: FormState, license: License | undefined): Promise<Answer> {
+async function showForm(
+  call: OperatorCall,
+  form: FormState,
+  license: License | undefined,
+): Promise<PageResponse> {
   const { t } = call.view;
   const { answer: texts } = t;
   const written = await writtenIn(call, form, license);
@@ -152,7 +156,7 @@ async function work(
   call: OperatorCall,
   sent: URLSearchParams,
   license: License | undefined,
-): Promise<Answer> {
+): Promise<PageResponse> {
   if (sent.get('do') !== 'send') return showForm(call, formState(sent), license);
   const to = sent.get('to')?.trim() ?? '';
   await act(call, sent, answerOperations.sendAnswer, {
@@ -169,7 +173,7 @@ async function work(
 
 function explain(
   { view: { t } }: OperatorCall,
-  { facts, status, error: { field } }: Failure,
+  { facts, status, error: { field } }: ErrorResponse,
 ): string | undefined {
   if (facts?.reason === 'no-key-secret') return t.answer.noKeySecret;
   if (status === 400 && (field === 'subject' || field === 'body')) return t.answer.empty;

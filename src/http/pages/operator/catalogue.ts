@@ -1,18 +1,18 @@
 import { notFound } from '../../../operations/kit/failures';
-import { listProducts, type CatalogueProduct, type Plan, type Product } from '../../../licensing/catalogue';
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
-import { listOfferedVersions } from '../../../joomla/update-xml/offered';
+import { listCatalogue, type CatalogueProduct, type Plan, type Product } from '../../../licensing/catalogue';
+import { updateSites, updateSiteNames, readCatalogue } from '../../../licensing/bundles';
+import { listOfferedVersions } from '../../../joomla/update-xml/plan-updates';
 import type { OperatorCall } from '../page';
 import type { View } from '../view';
 
 /** What the pages of products, plans and versions share. */
 
-/** The product of `?product_id=`, or the first; undefined: there is none. @throws ManageError when there is no such product */
+/** The product of `?product_id=`, or the first; undefined: there is none. @throws OperationError when there is no such product */
 export async function chosenProduct({
   db,
   query,
 }: OperatorCall): Promise<{ products: CatalogueProduct[]; product: CatalogueProduct | undefined }> {
-  const products = await listProducts(db);
+  const products = await listCatalogue(db);
   const id = query.get('product_id');
   if (id === null || id === '') return { products, product: products[0] };
   const product = products.find((one) => String(one.id) === id);
@@ -27,8 +27,8 @@ export async function offeredVersion({ db }: OperatorCall, productId: number): P
 
 /** Where a key of a licence for this product goes in Joomla, for the customer. */
 export async function enterKeyOf({ db, view }: OperatorCall, productId: number): Promise<string> {
-  const entries = joomlaEntries(await readCatalogue(db), productId);
-  return view.t.common.enterKey(namesOfEntries(entries), entries.length === 1);
+  const entries = updateSites(await readCatalogue(db), productId);
+  return view.t.common.enterKey(updateSiteNames(entries), entries.length === 1);
 }
 
 /** Links to the pages above those of a product, or to the list of products. */

@@ -1,12 +1,12 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
-import { listProducts } from '../../../licensing/catalogue';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { listCatalogue } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
 import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
 import { findProfile } from '../../../mail/customer-profile';
 import { customerDigest, findEmail, isCustomerDigest } from '../../../licensing/customer-email';
-import { tellRequests } from '../../../support/requests';
+import { describeRequests } from '../../../support/requests';
 import { invalid, notFound } from '../../../operations/kit/failures';
 import { act } from '../act';
 import { formRoute } from '../form-route';
@@ -17,9 +17,9 @@ import type { CustomerLanguage } from '../../../texts/customers/languages';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { listFailedMails } from '../../../mail/failed-mails';
 import type { Amounts } from '../../../orders/views';
 import { AmountsCell } from './orders';
@@ -44,7 +44,7 @@ export const customerRoutes: Route<OperatorCall>[] = [
     work: edit,
   }),
   formRoute('/customers/:id/note', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     find: addressOf,
     show: showNote,
     work: saveNote,
@@ -63,7 +63,7 @@ export const customerRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-/** The address. @throws ManageError for anything but the id of a customer: an address must not stand in the path */
+/** The address. @throws OperationError for anything but the id of a customer: an address must not stand in the path */
 async function addressOf({ db, path: { id = '' } }: OperatorCall): Promise<string> {
   if (!isCustomerDigest(id)) throw notFound('customer');
   return resolveCustomer(db, id);
@@ -71,23 +71,23 @@ async function addressOf({ db, path: { id = '' } }: OperatorCall): Promise<strin
 
 type Customer = Awaited<ReturnType<typeof readOneCustomer>>;
 
-async function showCustomer(call: OperatorCall): Promise<Answer> {
+async function showCustomer(call: OperatorCall): Promise<PageResponse> {
   const { db, at, query, view } = call;
   const after = /^\d{1,15}$/.test(query.get('after') ?? '') ? Number(query.get('after')) : undefined;
   const shown = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
   const { id, customer, name, language, licenses, keys, seats, stored, next } = shown;
   const { t, to, format, mayWrite } = view;
-  const requests = await tellRequests(db, shown.accesses, {
+  const requests = await describeRequests(db, shown.accesses, {
     language: view.operatorLanguage,
     now: at,
     zone: format.zone,
   });
-  const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const products: ProductNames = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const texts = t.customers.one;
   const path = `/customers/${id}`;
   const note = (await findProfile(db, customer))?.note ?? null;
   const licenseIds = licenses.map((license) => license.id);
-  const failedMails = await within(call, () => listFailedMails(db, { address: customer, licenseIds }));
+  const failedMails = await loadOptional(call, () => listFailedMails(db, { address: customer, licenseIds }));
   return {
     page: (
       <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
@@ -139,7 +139,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
                   {
                     title: texts.seatColumns.identifier,
                     kind: 'name',
-                    cell: ({ identifier }) => inBothForms(identifier),
+                    cell: ({ identifier }) => withAsciiForm(identifier),
                   },
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {
@@ -176,7 +176,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function download(call: OperatorCall): Promise<Answer> {
+async function download(call: OperatorCall): Promise<PageResponse> {
   const parts: string[] = [];
   // Read everything before the answer begins: a slow client would keep the transaction open.
   await exportCustomer(call.db, await addressOf(call), call.at, (text) => {
@@ -187,7 +187,7 @@ async function download(call: OperatorCall): Promise<Answer> {
   return { file: name, type: 'application/json', content: parts.join('') };
 }
 
-async function askToErase(call: OperatorCall, form: FormState, customer: string): Promise<Answer> {
+async function askToErase(call: OperatorCall, form: FormState, customer: string): Promise<PageResponse> {
   const { t, to, format } = call.view;
   const { licenses, requests, changes } = await countErasure(call.db, customer);
   const texts = t.customers.erasePage;
@@ -224,14 +224,14 @@ async function askToErase(call: OperatorCall, form: FormState, customer: string)
   };
 }
 
-async function erase(call: OperatorCall, sent: URLSearchParams, customer: string): Promise<Answer> {
+async function erase(call: OperatorCall, sent: URLSearchParams, customer: string): Promise<PageResponse> {
   if (findEmail(sent.get('confirm') ?? '') !== customer)
     throw invalid('confirm', 'The address is another one.');
   await act(call, sent, customerOperations.removeCustomer, { path: { customer: call.path.id ?? '' } });
   return done('/customers', 'customerErased');
 }
 
-async function showEdit(call: OperatorCall, form: FormState, customer: string): Promise<Answer> {
+async function showEdit(call: OperatorCall, form: FormState, customer: string): Promise<PageResponse> {
   const { t, to } = call.view;
   const profile = await findProfile(call.db, customer);
   const texts = t.customers.editPage;
@@ -281,7 +281,7 @@ async function showEdit(call: OperatorCall, form: FormState, customer: string): 
   };
 }
 
-async function showNote(call: OperatorCall, form: FormState, customer: string): Promise<Answer> {
+async function showNote(call: OperatorCall, form: FormState, customer: string): Promise<PageResponse> {
   const { t } = call.view;
   const texts = t.customers.notePage;
   const path = `/customers/${call.path.id ?? ''}`;
@@ -310,7 +310,7 @@ async function showNote(call: OperatorCall, form: FormState, customer: string): 
   };
 }
 
-async function saveNote(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function saveNote(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { id } = await act(call, sent, customerOperations.updateCustomer, {
     path: { customer: call.path.id ?? '' },
     body: { note: sent.get('note')?.trim() || null },
@@ -318,7 +318,7 @@ async function saveNote(call: OperatorCall, sent: URLSearchParams): Promise<Answ
   return done(`/customers/${id}`, 'customerNoted');
 }
 
-async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function edit(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const typed = (name: string) => sent.get(name)?.trim() ?? '';
   const { id } = await act(call, sent, customerOperations.updateCustomer, {
     path: { customer: call.path.id ?? '' },
@@ -379,7 +379,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             cell: (row) => {
               const type = row.type && (mailTypes[row.type] ?? row.type);
               const of = row.order ?? type ?? row.email ?? row.description ?? row.version ?? row.network;
-              const label = [row.shop ?? (row.site && inBothForms(row.site)), of].filter(Boolean);
+              const label = [row.shop ?? (row.site && withAsciiForm(row.site)), of].filter(Boolean);
               const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
               return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
             },

@@ -4,7 +4,7 @@ import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 
 /** Whom licences were issued to. Links name a customer by an id that says nothing about the person. */
 
@@ -21,7 +21,7 @@ type Given = Partial<Record<'q' | 'after', string | undefined>> & {
   sort?: (typeof CUSTOMER_SORTS)[number] | undefined;
 };
 
-async function showList(call: OperatorCall): Promise<Answer> {
+async function showList(call: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = call.view;
   const texts = t.customers;
   const { columns } = texts;
@@ -81,7 +81,7 @@ function listPage({ db, at }: OperatorCall, { q, sort, after }: Given, limit: nu
   return listCustomerPage(db, { q, sort }, { after, limit }, at);
 }
 
-function downloadList(call: OperatorCall): Answer {
+function downloadList(call: OperatorCall): PageResponse {
   const given = readGiven(call.query);
   const rows = csvRows(
     (after) => listPage(call, { ...given, after }, CSV_PAGE),

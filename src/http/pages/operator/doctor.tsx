@@ -3,7 +3,7 @@ import { ButtonLink } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
 /** What the doctor finds, worst first, as far as the running service can look. */
@@ -31,7 +31,7 @@ export function Summary({ findings }: { findings: Examined[] }) {
   return <>{problems + warnings === 0 ? doctor.good : doctor.bad(problems, warnings)}</>;
 }
 
-async function showDoctor({ settings, view: { t, format, now } }: OperatorCall): Promise<Answer> {
+async function showDoctor({ settings, view: { t, format, now } }: OperatorCall): Promise<PageResponse> {
   const findings = await settings.examine();
   const texts = t.system.doctor;
   const worst = worstOf(findings);

@@ -1,6 +1,6 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
 import type { RecordedEvent } from '../../../licensing/license-view';
-import { paidEnd } from '../../../licensing/core/states';
+import { paidUntil } from '../../../licensing/core/states';
 import { reasonInWords } from '../../../support/sentences';
 import type { Format } from '../format';
 import type { Texts } from '../../../texts/operators/texts';
@@ -44,12 +44,12 @@ function changeOf(
   const day = (value: unknown) => (typeof value === 'string' ? format.day(new Date(value)) : undefined);
   const ends = ({ expires_at: end, grace_days: grace = 0 }: Record<string, unknown>) =>
     typeof end === 'string'
-      ? format.day(paidEnd({ expiresAt: new Date(end), graceDays: Number(grace) }) as Date)
+      ? format.day(paidUntil({ expiresAt: new Date(end), graceDays: Number(grace) }) as Date)
       : common.never;
   const slots = (value: unknown) =>
     value === 0 ? common.unlimited : typeof value === 'number' ? format.number(value) : common.none;
   const plan = (id: unknown) => plans.get(Number(id)) ?? text(id);
-  const identifier = inBothForms(text(is.identifier) || text(was.identifier));
+  const identifier = withAsciiForm(text(is.identifier) || text(was.identifier));
   switch (action) {
     case 'issue':
       return history.issued(text(is.reference));

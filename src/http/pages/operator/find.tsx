@@ -2,19 +2,19 @@ import { myPageUrl } from '../../../licensing/api';
 import { customerDigest, findEmail, storedCustomer } from '../../../licensing/customer-email';
 import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
-import { listProducts } from '../../../licensing/catalogue';
-import { requirePlan } from '../../../licensing/find-or-refuse';
+import { listCatalogue } from '../../../licensing/catalogue';
+import { requirePlan } from '../../../licensing/find-or-throw';
 import { OperatorError } from '../../../licensing/operator-error';
-import { find, type FindResult, type FoundLicense } from '../../../support/find';
+import { searchByText, type FindResult, type FoundLicense } from '../../../support/search';
 import { writeReply, type Reply } from '../../../support/reply';
-import { isOfRequest, sortAnswer } from '../../../support/sorted-answer';
-import { whatHappened, type Entry } from '../../../support/what-happened';
+import { isOfRequest, groupFindings } from '../../../support/grouped-findings';
+import { requestHistory, type HistoryEntry } from '../../../support/request-history';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
 import { mailOffReason, ReadyAnswer } from './answer';
 import { CUSTOMER_LANGUAGES, CUSTOMERS, type CustomerLanguage } from '../../../texts/customers/languages';
@@ -39,11 +39,11 @@ export const findRoutes: Route<OperatorCall>[] = [
   },
 ];
 
-async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { db, at, view, settings } = call;
   const { operatorLanguage: language, format, t } = view;
   const about = sent.get('about')?.trim() ?? '';
-  const refuse = (sentence: string, shown = sent): Answer => ({
+  const refuse = (sentence: string, shown = sent): PageResponse => ({
     page: <Ask form={formState(shown, { field: 'about', sentence })} />,
     status: 400,
   });
@@ -53,7 +53,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   if (about.length > LONGEST) return tooLong();
   const { packagesDir, logDays } = settings;
   const options = { language, now: at, limit: LATEST, logDays, packagesDir, pageDays: true };
-  const found = await find(db, about, options).catch((error: unknown) => {
+  const found = await searchByText(db, about, options).catch((error: unknown) => {
     if (!(error instanceof OperatorError) || error.code !== 'INVALID_REQUEST') throw error;
     return undefined;
   });
@@ -70,8 +70,8 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   }
   if (found.kind === 'several') return showSeveral(view, about, found);
   const { answer } = found;
-  const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
-  const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const entries = requestHistory(groupFindings(answer), { language, now: at, zone: format.zone });
+  const products: ProductNames = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const ready = await answersTo(found, entries, call, about);
   const off = mailOffReason(call);
   return showNone(view, about, { ...found, entries, products, ready, off });
@@ -87,7 +87,7 @@ interface Ready {
 /** What the customer is told of a key that no licence has, of an address without one, or of what an IP address met. */
 async function answersTo(
   { answer, licenses, of }: Extract<FindResult, { kind: 'none' }>,
-  entries: Entry[],
+  entries: HistoryEntry[],
   call: OperatorCall,
   about: string,
 ): Promise<Ready | undefined> {
@@ -102,7 +102,7 @@ async function answersTo(
   const to = license?.customer ?? (of === 'email' ? (findEmail(about) ?? null) : null);
   const upgradeUrl = license && (await requirePlan(call.db, license.plan.id)).upgradeUrl;
   const first = await replyLanguageOf(call, to);
-  const sorted = sortAnswer(answer);
+  const sorted = groupFindings(answer);
   const languages = [first, ...CUSTOMER_LANGUAGES.filter((language) => language !== first)];
   return {
     license,
@@ -162,7 +162,7 @@ function showSeveral(
   { t, to, format }: View,
   about: string,
   { heading, licenses, more }: Extract<FindResult, { kind: 'several' }>,
-): Answer {
+): PageResponse {
   const texts = t.search;
   const email = storedCustomer(about);
   const isCustomer = licenses.every(({ license }) => license.customer === email);
@@ -215,7 +215,7 @@ function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: 
 }
 
 interface NothingFound extends Extract<FindResult, { kind: 'none' }> {
-  entries: Entry[];
+  entries: HistoryEntry[];
   products: ProductNames;
   ready: Ready | undefined;
   /** why no mail can be sent; undefined: it can */
@@ -226,7 +226,7 @@ function showNone(
   { t, to, format }: View,
   about: string,
   { of, heading, answer, licenses, entries, products, ready, off }: NothingFound,
-): Answer {
+): PageResponse {
   const texts = t.search;
   const told = answer.findings.filter((one) => !isOfRequest(one));
   const [likeliest] = licenses;

@@ -1,10 +1,10 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { listEventPage } from '../../../licensing/lists';
-import { requireLicense } from '../../../operations/kit/reading';
+import { requireLicense } from '../../../operations/kit/request-params';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { ListPage } from '../kit/list-page';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { eventActor, eventSentence, type EventWords } from './event-sentence';
 
 /** All that was done to a licence. */
@@ -17,7 +17,7 @@ export const historyRoutes: Route<OperatorCall>[] = [
   { path: '/licenses/:id/history.csv', get: downloadHistory, hasDeadline: false },
 ];
 
-async function showHistory(call: OperatorCall): Promise<Answer> {
+async function showHistory(call: OperatorCall): Promise<PageResponse> {
   const { t, format } = call.view;
   const { historyOf, crumb, history: texts } = t.requests;
   const { id, words } = await licenseOf(call);
@@ -56,7 +56,7 @@ async function showHistory(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function downloadHistory(call: OperatorCall): Promise<Answer> {
+async function downloadHistory(call: OperatorCall): Promise<PageResponse> {
   const { id, words } = await licenseOf(call);
   const { t, format } = call.view;
   const rows = csvRows(

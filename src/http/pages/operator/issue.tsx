@@ -1,4 +1,4 @@
-import { listProducts, plansOf } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { listMails, type Mail } from '../../../mail/queue';
 import { licenseOperations } from '../../../operations/licenses';
 import { actWithStatus, filled, type DataOf } from '../act';
@@ -10,23 +10,23 @@ import { FormPage } from '../kit/form-page';
 import { OperatorPage, TitledPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { enterKeyOf, grantsOf } from './catalogue';
 
 /** Selling by hand. The answer to the form shows the key; sending the form again gives the same licence. */
 
 export const issueRoutes: Route<OperatorCall>[] = [
-  formRoute('/licenses/new', { goesOn: true, show: showForm, work: issue }),
+  formRoute('/licenses/new', { needsNoRecentSignIn: true, show: showForm, work: issue }),
 ];
 
 /** A licence that was issued, as it is answered. */
 export type Issued = Exclude<DataOf<typeof licenseOperations.issueLicense>, readonly unknown[]>;
 
-async function showForm({ db, query, settings, view }: OperatorCall, form: FormState): Promise<Answer> {
+async function showForm({ db, query, settings, view }: OperatorCall, form: FormState): Promise<PageResponse> {
   const { t } = view;
   const texts = t.licenses.issuePage;
-  const [plans, products] = [await plansOf(db, undefined), await listProducts(db)];
+  const [plans, products] = [await plansOf(db, undefined), await listCatalogue(db)];
   const names = new Map(products.map(({ id, name }) => [id, name]));
   const frame = {
     title: texts.title,
@@ -83,7 +83,7 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
   };
 }
 
-async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function issue(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = {
     ...filled(sent, 'plan_id', 'customer', 'reference', 'expires_at', 'activation_limit', 'key'),
     ...(sent.get('lifetime') === '1' ? { lifetime: true } : {}),

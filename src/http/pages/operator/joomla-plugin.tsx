@@ -1,11 +1,11 @@
-import { requireProduct } from '../../../licensing/find-or-refuse';
-import { readId } from '../../../operations/kit/reading';
+import { requireProduct } from '../../../licensing/find-or-throw';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { joomlaDoorOperations } from '../../../operations/joomla-door';
 import { joomlaPluginOperations } from '../../../operations/joomla-plugin';
 
@@ -21,12 +21,12 @@ export const joomlaPluginRoutes: Route<OperatorCall>[] = [
   { path: '/joomla-door.zip', get: giveDoor },
 ];
 
-async function giveDoor(call: OperatorCall): Promise<Answer> {
+async function giveDoor(call: OperatorCall): Promise<PageResponse> {
   const { file_name, zip } = await act(call, new URLSearchParams(), joomlaDoorOperations.getJoomlaDoor);
   return { file: file_name, type: 'application/zip', content: Buffer.from(zip, 'base64') };
 }
 
-async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function give(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const query = new URLSearchParams({ vendor: sent.get('vendor') ?? '' });
   const wanted = { path: { id: readId(call) }, query };
   const { file_name, zip } = await act(call, sent, joomlaPluginOperations.getProductJoomlaPlugin, wanted);
@@ -37,7 +37,7 @@ async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   };
 }
 
-async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
+async function showForm(call: OperatorCall, form: FormState): Promise<PageResponse> {
   const { id, name } = await requireProduct(call.db, readId(call));
   const { plugin: texts, title: list } = call.view.t.products;
   return {

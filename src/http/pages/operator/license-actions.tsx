@@ -1,9 +1,9 @@
-import { listProducts, plansOf, type Plan } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
-import { paidEnd } from '../../../licensing/core/states';
-import { prolongedUntil } from '../../../licensing/lifecycle';
+import { paidUntil } from '../../../licensing/core/states';
+import { extendedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
-import { invalid, notFound, type Failure } from '../../../operations/kit/failures';
+import { invalid, notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { licenseOperations } from '../../../operations/licenses';
 import { mailOperations } from '../../../operations/mails';
 import { act, filled, type BodyOf, type Fields } from '../act';
@@ -11,7 +11,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Checkbox, Choices, Select, TextField, type Option } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { grantsOf, slotsInWords } from './catalogue';
 import { canSendKey, formOf, licenseOf, pathOf, Reason } from './license-call';
 
@@ -25,15 +25,20 @@ export const licenseActionRoutes: Route<OperatorCall>[] = [
     show: showRenew,
     work: renew,
     explain: explainRenewal,
-    goesOn: true,
+    needsNoRecentSignIn: true,
   }),
   formRoute('/licenses/:id/plan', { find, show: showPlan, work: changePlan }),
   formRoute('/licenses/:id/slots', { find, show: showSlots, work: changeSlots }),
   formRoute('/licenses/:id/customer', { find, show: showCustomer, work: changeCustomer }),
-  formRoute('/licenses/:id/note', { find, show: showNote, work: saveNote, goesOn: true }),
+  formRoute('/licenses/:id/note', { find, show: showNote, work: saveNote, needsNoRecentSignIn: true }),
   stateRoute('suspend', licenseOperations.suspendLicense, 'licenseSuspended'),
   stateRoute('reinstate', licenseOperations.reinstateLicense, 'licenseReinstated'),
-  formRoute('/licenses/:id/send-key', { find: mailableOf, show: showSend, work: sendKey, goesOn: true }),
+  formRoute('/licenses/:id/send-key', {
+    find: mailableOf,
+    show: showSend,
+    work: sendKey,
+    needsNoRecentSignIn: true,
+  }),
 ];
 
 /** Changes fields of the licence. @returns the licence */
@@ -53,7 +58,7 @@ function stateRoute(
 ): Route<OperatorCall> {
   return formRoute(`/licenses/:id/${change}`, {
     find,
-    goesOn: true,
+    needsNoRecentSignIn: true,
     show({ view }, form, license) {
       const texts = view.t.license[`${change}Page`];
       const hint = change === 'suspend' ? view.t.license.reasonSuspend : undefined;
@@ -78,11 +83,15 @@ function stateRoute(
   });
 }
 
-async function showRenew({ db, view }: OperatorCall, form: FormState, license: License): Promise<Answer> {
+async function showRenew(
+  { db, view }: OperatorCall,
+  form: FormState,
+  license: License,
+): Promise<PageResponse> {
   const { t, format, now } = view;
   const texts = t.license.renewPage;
   const { expiresAt } = license;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const plan = (await plansOf(db, license.product.id)).find(({ id }) => id === license.plan.id);
   const duration = plan?.duration ?? null;
   const byPlan: (Option & { hint: string })[] =
@@ -92,7 +101,7 @@ async function showRenew({ db, view }: OperatorCall, form: FormState, license: L
           {
             value: 'plan',
             label: texts.byPlan(format.duration(duration)),
-            hint: texts.newEnd(format.day(prolongedUntil(license, duration, now))),
+            hint: texts.newEnd(format.day(extendedUntil(license, duration, now))),
           },
         ];
   const options = [
@@ -124,7 +133,7 @@ async function showRenew({ db, view }: OperatorCall, form: FormState, license: L
   };
 }
 
-async function renew(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function renew(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   const chosen = sent.get('how') ?? '';
   const ignored = [['time', 'for'] as const, ['day', 'until'] as const].find(
     ([way, field]) => way !== chosen && sent.get(field)?.trim(),
@@ -145,17 +154,21 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
 }
 
 /** Says which choice a filled field belongs to. */
-function explainRenewal({ view: { t } }: OperatorCall, { error }: Failure): string | undefined {
+function explainRenewal({ view: { t } }: OperatorCall, { error }: ErrorResponse): string | undefined {
   return Object.values(t.license.renewPage.ignored).find((sentence) => sentence === error.message);
 }
 
-async function showPlan({ db, view }: OperatorCall, form: FormState, license: License): Promise<Answer> {
+async function showPlan(
+  { db, view }: OperatorCall,
+  form: FormState,
+  license: License,
+): Promise<PageResponse> {
   const texts = view.t.license.planPage;
   const plans = await plansOf(db, undefined);
   const current = plans.find(({ id }) => id === license.plan.id);
   const others = plans.filter((plan) => plan !== current);
   const isOnly = others.length === 0;
-  const products = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const products = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const isOwn = ({ productId }: Plan) => productId === license.product.id;
   const isAsked = form.failure?.reason === 'other-product';
   const inWords = (plan: Plan) => `${plan.name} (${grantsOf(view, plan)})`;
@@ -191,7 +204,11 @@ async function showPlan({ db, view }: OperatorCall, form: FormState, license: Li
   };
 }
 
-async function changePlan(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function changePlan(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  license: License,
+): Promise<PageResponse> {
   const { plan, activation_limit } = await amend(call, sent, license, {
     plan_id: sent.get('plan_id') ?? '',
     other_product: sent.get('other_product') === '1',
@@ -199,7 +216,7 @@ async function changePlan(call: OperatorCall, sent: URLSearchParams, license: Li
   return done(pathOf(license), 'licensePlan', plan, slotsInWords(call.view, activation_limit));
 }
 
-function showSlots({ query, view }: OperatorCall, form: FormState, license: License): Answer {
+function showSlots({ query, view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.slotsPage;
   return {
     page: (
@@ -217,13 +234,17 @@ function showSlots({ query, view }: OperatorCall, form: FormState, license: Lice
   };
 }
 
-async function changeSlots(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function changeSlots(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  license: License,
+): Promise<PageResponse> {
   const given = sent.get('activation_limit')?.trim() ?? '';
   const { activation_limit } = await amend(call, sent, license, { activation_limit: given });
   return done(pathOf(license), 'licenseSlots', slotsInWords(call.view, activation_limit));
 }
 
-function showCustomer({ view }: OperatorCall, form: FormState, license: License): Answer {
+function showCustomer({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.customerPage;
   return {
     page: (
@@ -241,7 +262,11 @@ function showCustomer({ view }: OperatorCall, form: FormState, license: License)
   };
 }
 
-async function changeCustomer(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function changeCustomer(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  license: License,
+): Promise<PageResponse> {
   const { customer, key_mailed: isSent } = await amend(call, sent, license, {
     customer: sent.get('customer')?.trim() ?? '',
   });
@@ -251,7 +276,7 @@ async function changeCustomer(call: OperatorCall, sent: URLSearchParams, license
 /** Rows for new names, besides the names that exist already. */
 const NEW_NAMES = 3;
 
-function showNote({ view }: OperatorCall, form: FormState, license: License): Answer {
+function showNote({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.notePage;
   const known = Object.entries(readMetadata(license.metadata));
   const rows = Math.min(MAX_METADATA_NAMES, known.length + NEW_NAMES);
@@ -305,7 +330,7 @@ function showNote({ view }: OperatorCall, form: FormState, license: License): An
   };
 }
 
-async function saveNote(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function saveNote(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   const rows = Array.from({ length: MAX_METADATA_NAMES }, (_, i) => [
     sent.get(`name-${i}`)?.trim() ?? '',
     sent.get(`text-${i}`)?.trim() || null,
@@ -315,14 +340,14 @@ async function saveNote(call: OperatorCall, sent: URLSearchParams, license: Lice
   return done(pathOf(license), 'licenseNote');
 }
 
-/** @throws ManageError (404) also where the licence's key cannot be mailed */
+/** @throws OperationError (404) also where the licence's key cannot be mailed */
 async function mailableOf(call: OperatorCall): Promise<License> {
   const license = await licenseOf(call);
   if (!canSendKey(call, license)) throw notFound('mail');
   return license;
 }
 
-function showSend({ view }: OperatorCall, form: FormState, license: License): Answer {
+function showSend({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.sendPage;
   return {
     page: (
@@ -337,7 +362,7 @@ function showSend({ view }: OperatorCall, form: FormState, license: License): An
   };
 }
 
-async function sendKey(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function sendKey(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   await act(call, sent, mailOperations.sendLicenseMail, { path: { id: license.id }, body: {} });
   return done(pathOf(license), 'licenseKeySent', license.customer ?? '');
 }

@@ -1,5 +1,5 @@
 import { inChunks } from '../../../base/chunks';
-import { allowedTransitions, isFinal, liveStatus } from '../../../licensing/core/states';
+import { allowedTransitions, isTerminalStatus, liveStatus } from '../../../licensing/core/states';
 import { findLicensesByIds, type License } from '../../../licensing/licenses';
 import { licenseJson } from '../../../licensing/views';
 import { licenseOperations } from '../../../operations/licenses';
@@ -11,7 +11,7 @@ import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { canSendKey, licenseName, pathOf, Reason } from './license-call';
 import { LICENSE_FIELD, LIST_FIELD, MOST_FOUND } from './license-select';
 import { findWholeList, LicenseTable } from './licenses';
@@ -23,12 +23,12 @@ import { findWholeList, LicenseTable } from './licenses';
 
 export const licenseBulkRoutes: Route<OperatorCall>[] = [
   // Each in a transaction of its own.
-  { path: '/licenses/bulk', get: showDone, post: choose, goesOn: true, hasDeadline: false },
+  { path: '/licenses/bulk', get: showDone, post: choose, needsNoRecentSignIn: true, hasDeadline: false },
   ...(['suspend', 'mail'] as const).map((action): Route<OperatorCall> => ({
     path: `/licenses/bulk/${action}`,
     get: () => ({ to: '/licenses' }),
     post: (call, sent) => perform(call, sent, action),
-    goesOn: true,
+    needsNoRecentSignIn: true,
     hasDeadline: false,
   })),
 ];
@@ -43,7 +43,7 @@ const SELECTED_FIELD = 'selected';
 
 type Action = 'suspend' | 'mail';
 
-async function choose(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function choose(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { at, view } = call;
   const list = listIn(sent);
   const action = sent.get('action');
@@ -109,7 +109,7 @@ function stays(
   action: Action,
 ): 'suspended' | 'final' | 'unmailable' | undefined {
   const status = liveStatus(license, call.at);
-  if (isFinal(status)) return 'final';
+  if (isTerminalStatus(status)) return 'final';
   if (action === 'mail') return canSendKey(call, license) ? undefined : 'unmailable';
   return allowedTransitions(status).includes('suspend') ? undefined : 'suspended';
 }
@@ -122,7 +122,7 @@ interface Asked {
 }
 
 /** Says what will happen. */
-function ask(call: OperatorCall, form: FormState, { action, licenses, list }: Asked): Answer {
+function ask(call: OperatorCall, form: FormState, { action, licenses, list }: Asked): PageResponse {
   const { t, format } = call.view;
   const texts = t.licenses.bulk;
   const left = new Map(licenses.map((one) => [one.id, stays(call, one, action)]));
@@ -210,7 +210,7 @@ function outcomeFields({ done, left, named }: Outcome): Record<string, string> {
 }
 
 /** Does it with each that is as it was when it was asked about. Of many, the next ones alone, and a page goes on. */
-async function perform(call: OperatorCall, sent: URLSearchParams, action: Action): Promise<Answer> {
+async function perform(call: OperatorCall, sent: URLSearchParams, action: Action): Promise<PageResponse> {
   const asked = selectedIn(sent);
   const seen = new Map(asked.slice(0, AT_ONCE));
   const rest = asked.slice(AT_ONCE);
@@ -261,7 +261,7 @@ function goOn(
   action: Action,
   rest: [id: string, revision: string][],
   outcome: Outcome,
-): Answer {
+): PageResponse {
   const { t, format } = call.view;
   const texts = t.licenses.bulk;
   const passed = outcome.done + outcome.left;
@@ -317,7 +317,7 @@ async function doOne(
 }
 
 /** What was done, and which licences were left. */
-async function showDone(call: OperatorCall): Promise<Answer> {
+async function showDone(call: OperatorCall): Promise<PageResponse> {
   const { t, format } = call.view;
   const { query } = call;
   const texts = t.licenses.bulk;

@@ -1,7 +1,7 @@
 import { findLicense, type License } from '../../../licensing/licenses';
-import { isFinal, type LiveStatus } from '../../../licensing/core/states';
+import { isTerminalStatus, type LiveStatus } from '../../../licensing/core/states';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { TextField } from '../kit/fields';
 import type { OperatorCall } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
@@ -9,7 +9,7 @@ import { useView, type View } from '../view';
 
 /** What the pages of one licence share. */
 
-/** The licence of the path, by its number. @throws ManageError (404) when there is none */
+/** The licence of the path, by its number. @throws OperationError (404) when there is none */
 export async function licenseOf({ db, path }: OperatorCall): Promise<License> {
   const license = await findLicense(db, readId({ path }, 'id', 'licence'));
   if (license === undefined) throw notFound('licence');
@@ -61,5 +61,5 @@ export function canSendKey({ settings }: OperatorCall, license: License): boolea
   const { customer, keySealed, status } = license;
   const hasMail = 'mailing' in settings && settings.mailing !== undefined;
   const isKept = keySealed !== null && settings.keySecret !== undefined;
-  return hasMail && isKept && customer !== null && !isFinal(status as LiveStatus);
+  return hasMail && isKept && customer !== null && !isTerminalStatus(status as LiveStatus);
 }

@@ -1,5 +1,5 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
-import { allowedTransitions, liveStatus, paidEnd } from '../../../licensing/core/states';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { allowedTransitions, liveStatus, paidUntil } from '../../../licensing/core/states';
 import { viewLicense } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { licenseOperations } from '../../../operations/licenses';
@@ -7,7 +7,7 @@ import { act, filled } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { aboutOf, formOf, licenseOf, pathOf, Reason } from './license-call';
 
 /** What ends a licence for good: for abuse, or for a refund. */
@@ -27,7 +27,12 @@ export const licenseFinalRoutes: Route<OperatorCall>[] = (['revoke', 'cancel'] a
   }),
 );
 
-async function ask(call: OperatorCall, form: FormState, found: License, change: Final): Promise<Answer> {
+async function ask(
+  call: OperatorCall,
+  form: FormState,
+  found: License,
+  change: Final,
+): Promise<PageResponse> {
   // Where it has ended already there is nothing to ask.
   if (!form.wasSent && !allowedTransitions(liveStatus(found, call.at)).includes(change))
     return done(pathOf(found));
@@ -42,7 +47,7 @@ async function ask(call: OperatorCall, form: FormState, found: License, change: 
   const isRevoke = change === 'revoke';
   const count = activationsUsed + freeSites;
   const [first] = sites.items;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const ends =
     expiresAt === null || paid === null
       ? texts.forLife
@@ -73,7 +78,7 @@ async function ask(call: OperatorCall, form: FormState, found: License, change: 
           first === undefined
             ? texts.noSites
             : count === 1
-              ? texts.oneSite(inBothForms(first.identifier))
+              ? texts.oneSite(withAsciiForm(first.identifier))
               : texts.sites(format.number(count), t.common.sites(plan.activationType)),
           texts.noMail,
           ...(isRevoke ? [] : [reference === null ? texts.noOrder : texts.order(reference)]),

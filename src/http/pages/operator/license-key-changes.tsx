@@ -6,7 +6,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Checkbox, Choices, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { enterKeyOf } from './catalogue';
 import { aboutOf, formOf, licenseOf, pathOf, Reason } from './license-call';
@@ -21,7 +21,7 @@ export const keyChangeRoutes: Route<OperatorCall>[] = [
   formRoute('/licenses/:id/keys/:key/end', { find: keyOf, show: askEnd, work: end }),
 ];
 
-function showAdd({ view }: OperatorCall, form: FormState, license: License): Answer {
+function showAdd({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const { add: title } = view.t.license.keys;
   return {
     page: (
@@ -32,7 +32,7 @@ function showAdd({ view }: OperatorCall, form: FormState, license: License): Ans
   };
 }
 
-async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   const { license_key } = await act(call, sent, licenseKeyOperations.addLicenseKey, {
     path: { id: license.id },
     body: filled(sent, 'label', 'activation_limit', 'ends_at'),
@@ -46,7 +46,7 @@ async function keyMade(
   license: License,
   licenseKey: string,
   notes: string[],
-): Promise<Answer> {
+): Promise<PageResponse> {
   const { keys } = call.view.t.license;
   const enterKey = await enterKeyOf(call, license.product.id);
   const { kept, notKept } = call.view.t.licenses.issuePage;
@@ -60,7 +60,11 @@ async function keyMade(
 /** The day that a key's date field shows. */
 const dayOf = ({ key: { endsAt } }: KeyUse) => endsAt?.toISOString().slice(0, 10) ?? '';
 
-function showChange({ query, view }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): Answer {
+function showChange(
+  { query, view }: OperatorCall,
+  form: FormState,
+  { license, use }: KeyOfLicense,
+): PageResponse {
   const texts = view.t.license.keys;
   const { key, isMain } = use;
   const label = key.label ?? '';
@@ -87,7 +91,7 @@ async function change(
   call: OperatorCall,
   sent: URLSearchParams,
   { license, use }: KeyOfLicense,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const given = (name: string) => sent.get(name)?.trim() || null;
   const endsAt = given('ends_at');
   await act(call, sent, licenseKeyOperations.updateLicenseKey, {
@@ -109,7 +113,7 @@ function askReplace(
   { view, query, settings }: OperatorCall,
   form: FormState,
   { license, use }: KeyOfLicense,
-): Answer {
+): PageResponse {
   const texts = view.t.license.keys;
   const { customer } = license;
   const mayMail = use.isMain && customer !== null && settings.mailing !== undefined;
@@ -146,7 +150,7 @@ async function replace(
   call: OperatorCall,
   sent: URLSearchParams,
   { license, use }: KeyOfLicense,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const { keys } = call.view.t.license;
   const isOverlap = sent.get('overlap') === OVERLAP;
   const { license_key } = await act(call, sent, licenseKeyOperations.rekeyLicense, {
@@ -162,7 +166,7 @@ async function replace(
   return keyMade(call, license, license_key, [isOverlap ? keys.oldWorks : keys.oldStopped]);
 }
 
-function askEnd({ view }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): Answer {
+function askEnd({ view }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): PageResponse {
   const texts = view.t.license.keys;
   return {
     page: (
@@ -186,7 +190,7 @@ async function end(
   call: OperatorCall,
   sent: URLSearchParams,
   { license, use }: KeyOfLicense,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const path = { id: license.id, key_id: use.key.id };
   const query = new URLSearchParams(sent.get('free') === '1' ? { free: '1' } : {});
   try {

@@ -1,12 +1,12 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
-import { isOpen, type KeyUse } from '../../../licensing/license-keys';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { isKeyActive, type KeyUse } from '../../../licensing/license-keys';
 import { viewKey, viewKeys, viewKeySites, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { listKeyPage } from '../../../licensing/lists';
 import { keyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { licenseKeyOperations } from '../../../operations/license-keys';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { csvRows } from '../csv';
 import { formRoute } from '../form-route';
@@ -19,7 +19,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { capitalized } from '../../../texts/case';
 import { Table, type TableProps } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { slotsInWords } from './catalogue';
 import { crumbsOf, formOf, licenseOf, licenseName, pathOf } from './license-call';
@@ -67,7 +67,7 @@ export interface KeyOfLicense {
   use: KeyUse;
 }
 
-/** The licence and the key of the path. @throws ManageError (404) when there is none */
+/** The licence and the key of the path. @throws OperationError (404) when there is none */
 export async function keyOf(call: OperatorCall): Promise<KeyOfLicense> {
   const license = await licenseOf(call);
   const use = await viewKey(call.db, license, readId(call, 'key', 'key'));
@@ -80,7 +80,7 @@ export function hintOf({ t }: View, { key: { keyHint } }: KeyUse): string {
   return keyHint ?? t.license.keys.noHint;
 }
 
-async function showKeys(call: OperatorCall): Promise<Answer> {
+async function showKeys(call: OperatorCall): Promise<PageResponse> {
   const { view } = call;
   const { t, mayWrite } = view;
   const texts = t.license.keys;
@@ -113,7 +113,7 @@ async function showKeys(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function downloadKeys(call: OperatorCall): Promise<Answer> {
+async function downloadKeys(call: OperatorCall): Promise<PageResponse> {
   const { id } = await licenseOf(call);
   const rows = csvRows((after) => listKeyPage(call.db, id, { limit: CSV_PAGE, after }), keyJson);
   return { csv: call.view.t.license.keys.csvName(String(id)), rows };
@@ -187,13 +187,13 @@ function keyTable(
         title: texts.ends,
         cell({ key }) {
           if (key.endsAt === null) return texts.withLicense;
-          return isOpen(key, now) ? format.day(key.endsAt) : texts.ended(format.day(key.endsAt));
+          return isKeyActive(key, now) ? format.day(key.endsAt) : texts.ended(format.day(key.endsAt));
         },
       },
       mayWrite && {
         title: '',
         cell: (use) =>
-          isOpen(use.key, now) ? <KeyActions license={license} use={use} canShow={canShow} /> : null,
+          isKeyActive(use.key, now) ? <KeyActions license={license} use={use} canShow={canShow} /> : null,
       },
     ],
   };
@@ -205,7 +205,7 @@ function KeySites({ license, sites }: { license: License; sites: string[] }) {
   if (sites.length === 0) return <>{t.common.none}</>;
   return (
     <>
-      {sites.slice(0, KEY_SITES).map(inBothForms).join(', ')}
+      {sites.slice(0, KEY_SITES).map(withAsciiForm).join(', ')}
       {sites.length > KEY_SITES ? (
         <>
           {' '}
@@ -264,7 +264,7 @@ export function showKey(
   license: License,
   licenseKey: string,
   { title, notes, letter }: { title: string; notes: string[]; letter?: string },
-): Answer {
+): PageResponse {
   const { forCustomer } = t.licenses.issuePage;
   return {
     page: (

@@ -1,5 +1,5 @@
 import { capitalized } from '../../../texts/case';
-import { inBothForms } from '../../../licensing/core/identifiers';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
 import { findActivation, listFollowers } from '../../../licensing/activations';
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -7,7 +7,7 @@ import { searchSitePage, SITE_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
 import { activationJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, filled, unlessGone } from '../act';
 import { csvRows } from '../csv';
 import { formRoute } from '../form-route';
@@ -18,7 +18,7 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import { Table, type Sorting, type TableProps } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
 import { slotsInWords } from './catalogue';
 import { crumbsOf, formOf, licenseOf, licenseName, pathOf } from './license-call';
@@ -31,14 +31,19 @@ type Site = LicenseView['sites']['items'][number];
 export const licenseSiteRoutes: Route<OperatorCall>[] = [
   { path: '/licenses/:id/sites', get: showSites },
   { path: '/licenses/:id/sites.csv', get: downloadSites, hasDeadline: false },
-  formRoute('/licenses/:id/sites/add', { find: licenseOf, goesOn: true, show: showAdd, work: add }),
-  { path: '/licenses/:id/sites/:site/remove', goesOn: true, post: remove },
+  formRoute('/licenses/:id/sites/add', {
+    find: licenseOf,
+    needsNoRecentSignIn: true,
+    show: showAdd,
+    work: add,
+  }),
+  { path: '/licenses/:id/sites/:site/remove', needsNoRecentSignIn: true, post: remove },
 ];
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
 
-async function showSites(call: OperatorCall): Promise<Answer> {
+async function showSites(call: OperatorCall): Promise<PageResponse> {
   const { db, query, view } = call;
   const { t, mayWrite } = view;
   const license = await licenseOf(call);
@@ -75,7 +80,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function downloadSites(call: OperatorCall): Promise<Answer> {
+async function downloadSites(call: OperatorCall): Promise<PageResponse> {
   const { db, query, view } = call;
   const license = await licenseOf(call);
   const text = query.get('site')?.trim() || undefined;
@@ -87,7 +92,7 @@ async function downloadSites(call: OperatorCall): Promise<Answer> {
   return { csv: view.t.license.sites.csvName(String(license.id)), rows };
 }
 
-function showAdd({ view }: OperatorCall, form: FormState, license: License): Answer {
+function showAdd({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.sites;
   const { add: title, example } = thingsOf(view, license);
   return {
@@ -106,7 +111,7 @@ function showAdd({ view }: OperatorCall, form: FormState, license: License): Ans
   };
 }
 
-async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   const { format, t } = call.view;
   const added = await act(call, sent, activationOperations.addLicenseActivation, {
     path: { id: license.id },
@@ -115,20 +120,20 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
   const { activationsUsed, activationLimit } = await licenseOf(call);
   const limit = slotsInWords(call.view, activationLimit);
   const used = t.license.facts.slotsOf(format.number(activationsUsed), limit);
-  return done(pathOf(license), 'licenseSiteAdded', inBothForms(added.identifier), used);
+  return done(pathOf(license), 'licenseSiteAdded', withAsciiForm(added.identifier), used);
 }
 
-async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function remove(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const license = await licenseOf(call);
   const id = readId(call, 'site', 'activation');
   return unlessGone(pathOf(license), async () => {
     const site = await findActivation(call.db, license.id, { id });
     if (site === undefined) throw notFound('activation');
-    const followers = (await listFollowers(call.db, site)).map(inBothForms).join(', ');
+    const followers = (await listFollowers(call.db, site)).map(withAsciiForm).join(', ');
     const path = { id: license.id, activation_id: id };
     await act(call, sent, activationOperations.removeLicenseActivation, { path });
     const free = site.free ? 'free' : '';
-    return done(pathOf(license), 'licenseSiteRemoved', inBothForms(site.identifier), free, followers);
+    return done(pathOf(license), 'licenseSiteRemoved', withAsciiForm(site.identifier), free, followers);
   });
 }
 
@@ -227,7 +232,7 @@ function siteTable(
         title: thingsOf(view, license).one,
         kind: 'name',
         sort: 'identifier',
-        cell: ({ identifier }) => inBothForms(identifier),
+        cell: ({ identifier }) => withAsciiForm(identifier),
       },
       {
         title: texts.label,
@@ -258,7 +263,7 @@ function siteTable(
               label={
                 <>
                   {texts.remove}
-                  <span class="visually-hidden"> {inBothForms(identifier)}</span>
+                  <span class="visually-hidden"> {withAsciiForm(identifier)}</span>
                 </>
               }
             />

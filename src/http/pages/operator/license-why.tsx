@@ -1,15 +1,15 @@
 import { myPageUrl } from '../../../licensing/api';
-import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
+import { updateSites, updateSiteNames, readCatalogue } from '../../../licensing/bundles';
 import { viewKey, type LicenseView } from '../../../licensing/license-view';
 import { readPerson } from '../../../mail/customer-profile';
 import type { License } from '../../../licensing/licenses';
-import { isOpen } from '../../../licensing/license-keys';
+import { isKeyActive } from '../../../licensing/license-keys';
 import { JoomlaSays } from './joomla-says';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
-import { sortAnswer, type SortedAnswer } from '../../../support/sorted-answer';
-import { whatHappened, type Entry } from '../../../support/what-happened';
-import { worksNow, type Line, type WorksNow } from '../../../support/works-now';
+import { groupFindings, type GroupedFindings } from '../../../support/grouped-findings';
+import { requestHistory, type HistoryEntry } from '../../../support/request-history';
+import { currentAccess, type Line, type CurrentAccess } from '../../../support/current-access';
 import { explain, type WhyAnswer } from '../../../support/why';
 import { formState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
@@ -24,11 +24,11 @@ import { pathOf } from './license-call';
 /** "Does it work now?": the answer, its evidence, the one remedy, and a mail for the customer. */
 
 export interface Why {
-  works: WorksNow | null;
+  works: CurrentAccess | null;
   /** the newest first */
-  happened: Entry[];
+  happened: HistoryEntry[];
   /** requests from its networks, perhaps another person's, in the same order */
-  nearby: Entry[];
+  nearby: HistoryEntry[];
   remedy: Remedy | null;
   others: Remedy[];
   reply: Reply;
@@ -71,8 +71,8 @@ export async function readWhy(
   if (named === undefined && (keyId = fullKeyOf(answer)) !== undefined) answer = await judge(keyId);
   const use =
     keyId === undefined || keyId === license.mainKeyId ? undefined : await viewKey(db, license, keyId);
-  const openKeys = otherKeys.items.filter(({ key }) => isOpen(key, at));
-  const sorted = sortAnswer(answer);
+  const openKeys = otherKeys.items.filter(({ key }) => isKeyActive(key, at));
+  const sorted = groupFindings(answer);
   const told = {
     language,
     now: at,
@@ -80,16 +80,16 @@ export async function readWhy(
     activationType: plan.activationType,
     keyHints: [license.keyHint, ...openKeys.map(({ key }) => key.keyHint)],
   };
-  const happened = whatHappened(sorted, told);
+  const happened = requestHistory(sorted, told);
   const asked = query.get('reply') ?? '';
-  const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), product.id));
+  const entries = updateSiteNames(updateSites(await readCatalogue(db), product.id));
   const replyLanguage =
     asCustomerLanguage(asked) ?? (await replyLanguageOf({ db, settings, view }, license.customer));
   return {
-    works: worksNow(sorted, happened, { license, language, now: at, zone, logDays }),
+    works: currentAccess(sorted, happened, { license, language, now: at, zone, logDays }),
     happened,
     // Advice for another person does not help this customer.
-    nearby: whatHappened({ requests: sorted.nearby, licenseId: license.id }, { ...told, limit: SHOWN }).map(
+    nearby: requestHistory({ requests: sorted.nearby, licenseId: license.id }, { ...told, limit: SHOWN }).map(
       (entry) => ({ ...entry, advice: null }),
     ),
     ...remedyOf(sorted, { license, planDuration: plan.duration, language, now: at }),
@@ -112,7 +112,7 @@ export async function readWhy(
   };
 }
 
-function sharedOf({ about }: SortedAnswer): Why['shared'] {
+function sharedOf({ about }: GroupedFindings): Why['shared'] {
   const found = about.get('KEY_SHARED');
   return found && { keyId: (found.facts as { key_id: number }).key_id, sentence: found.sentence };
 }
@@ -299,7 +299,7 @@ function addressOf(path: string, to: (path: string) => string): string {
   return path.startsWith('#') ? path : to(path);
 }
 
-function Log({ license, entries }: { license: License; entries: Entry[] }) {
+function Log({ license, entries }: { license: License; entries: HistoryEntry[] }) {
   return (
     <ol class="log">
       {entries.map((entry) => (
@@ -309,7 +309,7 @@ function Log({ license, entries }: { license: License; entries: Entry[] }) {
   );
 }
 
-function LogEntry({ entry, license }: { entry: Entry; license: License }) {
+function LogEntry({ entry, license }: { entry: HistoryEntry; license: License }) {
   const { format } = useView();
   const { at, kind, parts, sentence, near, repeated, worksAgainSentence, advice, client } = entry;
   const isGood = kind !== 'refused';

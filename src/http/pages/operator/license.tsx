@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../base/days';
-import { inBothForms } from '../../../licensing/core/identifiers';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
 import { readLicenseMonths } from '../../../figures/kept-figures';
 import { findLastSeen } from '../../../support/last-seen';
 import { reasonInWords } from '../../../support/sentences';
@@ -8,8 +8,8 @@ import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { findStop, viewKeySites, viewLicense, type LicenseView } from '../../../licensing/license-view';
-import { listToldSitesOf } from '../../../licensing/told';
-import { allowedTransitions, liveStatus, nextPayment, paidEnd } from '../../../licensing/core/states';
+import { listReportedSitesOf } from '../../../licensing/spreading';
+import { allowedTransitions, liveStatus, nextPayment, paidUntil } from '../../../licensing/core/states';
 import { findProfile } from '../../../mail/customer-profile';
 import { listFailedMails } from '../../../mail/failed-mails';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
@@ -22,9 +22,9 @@ import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { runsFor } from './catalogue';
 import { eventActor, eventSentence } from './event-sentence';
 import { licenseActionRoutes } from './license-actions';
@@ -65,32 +65,34 @@ async function readExtras(call: OperatorCall, license: License) {
   const { customer, id } = license;
   const { db, at } = call;
   // Of shops, that issued or renewed it; the oldest first
-  const orders = (await within(call, () => findOrdersOfLicenses(db, [id]))) ?? [];
+  const orders = (await loadOptional(call, () => findOrdersOfLicenses(db, [id]))) ?? [];
   return {
     orders,
     /** undefined: there is none, or it is not known in time */
     customer:
-      customer === null ? undefined : await within(call, () => findCustomer(call.db, customer, call.at)),
+      customer === null
+        ? undefined
+        : await loadOptional(call, () => findCustomer(call.db, customer, call.at)),
     /** the seller's on the customer */
-    note: customer === null ? undefined : (await within(call, () => findProfile(db, customer)))?.note,
-    mails: (await within(call, () => mailsOf(call, id))) ?? [],
+    note: customer === null ? undefined : (await loadOptional(call, () => findProfile(db, customer)))?.note,
+    mails: (await loadOptional(call, () => mailsOf(call, id))) ?? [],
     /** the event that suspended, revoked or cancelled it */
-    stopped: await within(call, () => findStop(db, license)),
+    stopped: await loadOptional(call, () => findStop(db, license)),
     /** of a year; undefined: not known in time */
-    months: await within(call, () => readLicenseMonths(db, id, at)),
-    seen: await within(call, () => findLastSeen(db, license)),
+    months: await loadOptional(call, () => readLicenseMonths(db, id, at)),
+    seen: await loadOptional(call, () => findLastSeen(db, license)),
     /** that were given up, also those with the keys of its orders */
-    failedMails: await within(call, () =>
+    failedMails: await loadOptional(call, () =>
       listFailedMails(db, { licenseIds: [id], orderIds: orders.map((order) => order.id) }),
     ),
     /** the latest that sites told */
-    told: (await within(call, () => listToldSitesOf(db, [id], TOLD))) ?? [],
+    told: (await loadOptional(call, () => listReportedSitesOf(db, [id], TOLD))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
-    orderMail: await within(call, () => mailOfOrder(call, id, orders)),
+    orderMail: await loadOptional(call, () => mailOfOrder(call, id, orders)),
   };
 }
 
-async function showLicense(call: OperatorCall): Promise<Answer> {
+async function showLicense(call: OperatorCall): Promise<PageResponse> {
   const { db, settings, view } = call;
   const { t } = view;
   const { id } = await licenseOf(call);
@@ -277,7 +279,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
               facts.installed,
               extras.told.map(({ site, version, at }) => (
                 <div>
-                  {facts.runs(version, inBothForms(site))} <Beside>{format.localDay(at)}</Beside>
+                  {facts.runs(version, withAsciiForm(site))} <Beside>{format.localDay(at)}</Beside>
                 </div>
               )),
             ],
@@ -337,7 +339,7 @@ function Orders({ orders }: { orders: LicenseOrder[] }) {
 function endFact(license: License): readonly [string, ReturnType<typeof Beside>] {
   const { t, format, now } = useView();
   const { facts } = t.license;
-  const expiresAt = paidEnd(license);
+  const expiresAt = paidUntil(license);
   const next = nextPayment(license, now);
   if (expiresAt !== null && next !== null)
     return [

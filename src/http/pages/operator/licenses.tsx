@@ -3,20 +3,20 @@ import { SORTS } from '../../../licensing/license-filter';
 import { countLicenses, listLicensePage, type LicenseQuery } from '../../../licensing/lists';
 import type { License } from '../../../licensing/licenses';
 import { asSort } from '../../../licensing/sorting';
-import { liveStatus, paidEnd } from '../../../licensing/core/states';
+import { liveStatus, paidUntil } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
-import { filterId } from '../../../operations/kit/reading';
+import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
-import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { csvRows } from '../csv';
 import { ButtonLink, type Option } from '../kit/fields';
 import { Filters, NoMatch, orderField, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Status } from '../kit/status';
 import { Table, type Column, type Sorting, type TableProps } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { BulkBar, SelectLicense } from './license-select';
 
 /** Which licences are there: filters in the address, quick ones with their counts, and the same as CSV. */
@@ -47,14 +47,14 @@ export const licenseListRoutes: Route<OperatorCall>[] = [
   { path: '/licenses.csv', get: downloadList, hasDeadline: false },
 ];
 
-async function showList({ db, at, query, view, settings }: OperatorCall): Promise<Answer> {
+async function showList({ db, at, query, view, settings }: OperatorCall): Promise<PageResponse> {
   const { t, mayWrite } = view;
   const texts = t.licenses;
   const given = readGiven(query);
   const { after, sort, ...filters } = given;
-  const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
-  const counts = await within({ db, settings }, async (on) => countsOf(on, at));
-  const counted = await within({ db, settings }, async (on) => countLicenses(on, toQuery(filters), at));
+  const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
+  const counts = await loadOptional({ db, settings }, async (on) => countsOf(on, at));
+  const counted = await loadOptional({ db, settings }, async (on) => countLicenses(on, toQuery(filters), at));
   const { items, next } = await listLicensePage(db, toQuery(given), { limit: LIMIT, after }, at).catch(
     (error: unknown) => {
       // A filter that names nothing, such as a plan that is gone, matches nothing.
@@ -128,7 +128,7 @@ export async function findWholeList(
   return undefined;
 }
 
-function downloadList({ db, at, query, view }: OperatorCall): Answer {
+function downloadList({ db, at, query, view }: OperatorCall): PageResponse {
   const filter = toQuery(readGiven(query));
   const rows = csvRows(
     (after) => listLicensePage(db, filter, { limit: CSV_PAGE, after }, at),
@@ -333,7 +333,7 @@ function licenseTable(
         title: columns.ends,
         sort: 'expires_at',
         cell: (license) => {
-          const paid = paidEnd(license);
+          const paid = paidUntil(license);
           return paid === null ? t.common.noEnd : format.day(paid);
         },
       },

@@ -1,4 +1,4 @@
-import { notFound, type Failure } from '../../../operations/kit/failures';
+import { notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { MAIL_TEXTS, mailTextOperations } from '../../../operations/mail-texts';
 import { CUSTOMERS } from '../../../texts/customers/languages';
 import { act, unlessGone, type DataOf } from '../act';
@@ -8,7 +8,7 @@ import { ButtonLink, Form, FormErrors, Submit, TextArea } from '../kit/fields';
 import { ListPage } from '../kit/list-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 
 /** The texts of mails: a list, and each with a preview. */
@@ -27,7 +27,7 @@ export const mailTextRoutes: Route<OperatorCall>[] = [
   { path: '/settings/texts/:mail/:language/reset', post: reset },
 ];
 
-async function showTexts(call: OperatorCall): Promise<Answer> {
+async function showTexts(call: OperatorCall): Promise<PageResponse> {
   const { t, to } = call.view;
   const { texts, title } = t.settings;
   const rows = await act(call, new URLSearchParams(), mailTextOperations.listMailTexts);
@@ -86,7 +86,7 @@ async function showText(
   form: FormState,
   text: MailText,
   preview?: Preview,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const { t } = call.view;
   const shown = preview ?? (form.failure === undefined ? await previewOf(call, undefined) : undefined);
   const title = `${t.license.facts.mailTypes[text.name] ?? text.name} (${CUSTOMERS[text.language as 'en'].language.name})`;
@@ -172,7 +172,7 @@ function previewOf(call: OperatorCall, text: string | undefined): Promise<Previe
   });
 }
 
-async function save(call: OperatorCall, sent: URLSearchParams, text: MailText): Promise<Answer> {
+async function save(call: OperatorCall, sent: URLSearchParams, text: MailText): Promise<PageResponse> {
   const written = sent.get('text') ?? '';
   if (sent.get('do') === 'preview')
     return showText(call, formState(sent), text, await previewOf(call, written));
@@ -180,12 +180,12 @@ async function save(call: OperatorCall, sent: URLSearchParams, text: MailText): 
   return done(pathOf(text), 'saved');
 }
 
-function explain({ view: { t } }: OperatorCall, { facts }: Failure): string | undefined {
+function explain({ view: { t } }: OperatorCall, { facts }: ErrorResponse): string | undefined {
   if (facts?.reason === 'mail-text') return t.settings.texts.fault(facts.fault);
   return facts?.reason === 'text-file' ? t.settings.texts.isFile : undefined;
 }
 
-function reset(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+function reset(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const parts = partsOf(call);
   const to = pathOf(parts);
   return unlessGone(to, async () => {

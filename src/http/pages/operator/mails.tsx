@@ -2,7 +2,7 @@ import { capitalized } from '../../../texts/case';
 import { describeStored } from '../../../texts/operators/failures';
 import { listAllMails, reportJson, type Mail } from '../../../mail/queue';
 import { mailOperations } from '../../../operations/mails';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { csvNameOf, csvOf } from '../csv';
 import { FailedMailActs } from './failed-mails';
@@ -10,7 +10,7 @@ import { ButtonLink } from '../kit/fields';
 import { Icon, type IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** The latest mails, and those that were given up. A licence's own stand on its page. */
 
@@ -41,7 +41,7 @@ function State({ state, word = state }: { state: Mail['state']; word?: string | 
   );
 }
 
-async function showMails({ db, query, settings, view }: OperatorCall): Promise<Answer> {
+async function showMails({ db, query, settings, view }: OperatorCall): Promise<PageResponse> {
   const { t, to, format } = view;
   const { mails: texts, title } = t.system;
   const { mailTypes, mailStates } = t.license.facts;
@@ -137,7 +137,7 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
   };
 }
 
-async function downloadMails({ db, query, view }: OperatorCall): Promise<Answer> {
+async function downloadMails({ db, query, view }: OperatorCall): Promise<PageResponse> {
   const failed = query.get('state') === 'failed';
   const rows = csvOf(await listAllMails(db, { failed, limit: CSV_LIMIT }), reportJson);
   return { csv: csvNameOf(view.t.system.mails.title), rows };
@@ -149,13 +149,13 @@ function backOf(sent: URLSearchParams): string {
   return /^\/(?:licenses|orders|customers)\/\w+$/.test(back) ? back : '/mails?state=failed';
 }
 
-async function sendAgain(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function sendAgain(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const path = { id: String(readId(call, 'id', 'mail')) };
   await act(call, sent, mailOperations.sendMailAgain, { path });
   return done(backOf(sent), 'mailAgain');
 }
 
-async function dismiss(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function dismiss(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const path = { id: String(readId(call, 'id', 'mail')) };
   await act(call, sent, mailOperations.dismissMail, { path });
   return done(backOf(sent), 'mailDismissed');

@@ -2,7 +2,7 @@ import { MOVE_IN_DAYS, readMoveIn, type MoveIn, type SitesAsked } from '../../..
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { nameOf } from './move-in-sent';
 
@@ -10,7 +10,7 @@ import { nameOf } from './move-in-sent';
 
 export const moveInCheckRoute: Route<OperatorCall> = { path: '/move-in/check', get: show };
 
-async function show({ db, settings, at }: OperatorCall): Promise<Answer> {
+async function show({ db, settings, at }: OperatorCall): Promise<PageResponse> {
   return { page: <MoveInCheckPage found={await readMoveIn(db, settings.config, at)} /> };
 }
 

@@ -5,7 +5,7 @@ import type { MappedPlan } from '../../../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../../../transfer/moving/report';
 import type { MoveCounts } from '../../../transfer/moving/run';
 import type { MovingSource, ReadColumn } from '../../../transfer/moving/source';
-import { say, type LeftOutCode, type StaysCode } from '../../../transfer/moving/sayings';
+import { importMessageOf, type SkipCode, type KeptCode } from '../../../transfer/moving/import-messages';
 import { SOURCES } from '../../../transfer/moving/sources';
 import type { importOperations } from '../../../operations/imports';
 import type { DataOf } from '../act';
@@ -348,14 +348,14 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
           <Remarks
             id="warnings"
             title={texts.warningsTitle}
-            remarks={report.warnings.map((one) => ({ ...one, what: say(t.moved.warnings, one) }))}
+            remarks={report.warnings.map((one) => ({ ...one, what: importMessageOf(t.moved.warnings, one) }))}
           />
           <Remarks
             id="left-out"
             title={texts.leftOutTitle}
             remarks={report.leftOut.map((one) => ({
               ...one,
-              what: say(t.moved.leftOut, one),
+              what: importMessageOf(t.moved.leftOut, one),
               customers: [],
             }))}
           />
@@ -679,7 +679,7 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
           title={texts.leftOutTitle}
           remarks={moved.left_out.map(({ code, ...one }) => ({
             ...one,
-            what: say(t.moved.leftOut, { ...one, code: code as LeftOutCode }),
+            what: importMessageOf(t.moved.leftOut, { ...one, code: code as SkipCode }),
             customers: [],
           }))}
         />
@@ -731,7 +731,7 @@ export function UndonePage({
               {
                 title: columns.why,
                 kind: 'text',
-                cell: ({ code }) => t.moved.stays[code as StaysCode],
+                cell: ({ code }) => t.moved.stays[code as KeptCode],
               },
             ]}
           />

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { oneChunk, type importOperations } from '../../../operations/imports';
+import { asSingleChunk, type importOperations } from '../../../operations/imports';
 import { DURATION } from '../../../licensing/durations';
 import type { Texts } from '../../../texts/operators/texts';
 import { readCsv, textOfCsv } from '../../../transfer/csv';
 import { CSV_FIELDS, readCsvMap } from '../../../transfer/moving/any-csv';
 import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
 import type { MoveReport } from '../../../transfer/moving/report';
-import { moveIn } from '../../../transfer/moving/run';
+import { moveLicensesIn } from '../../../transfer/moving/run';
 import { DATE_FORMS, type DateForm, type MovingSource } from '../../../transfer/moving/source';
 import { SOURCES } from '../../../transfer/moving/sources';
 import type { DataOf } from '../act';
@@ -186,7 +186,7 @@ export function nameOf(t: Texts, name: string): string {
 
 /** The columns of a file that may be chosen: the map has commas between its parts. */
 export async function headingOf(bytes: Buffer): Promise<string[]> {
-  for await (const { cells } of readCsv(oneChunk(bytes)))
+  for await (const { cells } of readCsv(asSingleChunk(bytes)))
     return cells.map((name) => name.trim()).filter(isChosen);
   return [];
 }
@@ -200,7 +200,7 @@ export function previewMove(
   { db, at, caller, settings, view: { t, format } }: OperatorCall,
   sent: SentMove,
 ): Promise<MoveReport> {
-  return moveIn(db, {
+  return moveLicensesIn(db, {
     source: sent.source,
     dates: sent.dates,
     confirmed: sent.isConfirmed,
@@ -213,8 +213,8 @@ export function previewMove(
     },
     plans: sent.plans === '' ? undefined : sent.plans,
     sitePrefix: sent.sitePrefix,
-    file: sent.table.bytes && oneChunk(sent.table.bytes),
-    users: sent.users.bytes && oneChunk(sent.users.bytes),
+    file: sent.table.bytes && asSingleChunk(sent.table.bytes),
+    users: sent.users.bytes && asSingleChunk(sent.users.bytes),
     dryRun: true,
     secret: settings.keySecret,
     actor: caller.actor,

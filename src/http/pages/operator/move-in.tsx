@@ -1,6 +1,6 @@
 import { notFound } from '../../../operations/kit/failures';
 import { CSV_UPLOAD, importOperations } from '../../../operations/imports';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { CSV_FIELDS } from '../../../transfer/moving/any-csv';
 import { findImport, listMoves, type ImportRun } from '../../../transfer/moving/list';
 import type { MoveReport } from '../../../transfer/moving/report';
@@ -11,7 +11,7 @@ import { act, refusalOf } from '../act';
 import { formRoute } from '../form-route';
 import { formState, SIGN_IN_AGAIN, toFormFailure, type FormFailure, type FormState } from '../form-state';
 import { FormPage } from '../kit/form-page';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { moveInCheckRoute } from './move-in-check';
 import { MovedPage, MoveInPage, PreviewPage, UndonePage, type Asked } from './move-in-pages';
 import {
@@ -35,7 +35,14 @@ import { planOptions } from './shop-map';
 /** Another system's licences by its name: what would happen, the plans, the move itself, and the way back. */
 
 export const moveInRoutes: Route<OperatorCall>[] = [
-  { path: '/move-in', goesOn: true, scope: 'write', upload: true, get: (call) => show(call), post: receive },
+  {
+    path: '/move-in',
+    needsNoRecentSignIn: true,
+    scope: 'write',
+    upload: true,
+    get: (call) => show(call),
+    post: receive,
+  },
   moveInCheckRoute,
   // Of bookmarks: it had a page of its own.
   { path: '/imports', scope: 'write', get: () => ({ to: '/move-in?from=csv' }) },
@@ -53,14 +60,14 @@ async function show(
   call: OperatorCall,
   form: FormState = formState(new URLSearchParams({ from: call.query.get('from') ?? '' })),
   asked: Asked = {},
-): Promise<Extract<Answer, { page: unknown }>> {
+): Promise<Extract<PageResponse, { page: unknown }>> {
   const after = call.query.get('after') ?? undefined;
   const { items, next } = await listMoves(call.db, { after, limit: LIMIT });
   const paging = { after, next, limit: LIMIT };
   return { page: <MoveInPage form={form} asked={asked} runs={items} paging={paging} /> };
 }
 
-async function receive(call: OperatorCall): Promise<Answer> {
+async function receive(call: OperatorCall): Promise<PageResponse> {
   let sent: SentMove;
   try {
     const upload = await receiveUpload(call.ctx, ['text/csv'], CSV_UPLOAD, ['users']);
@@ -96,7 +103,7 @@ async function preview(
   call: OperatorCall,
   sent: SentMove,
   refused?: { status: number; failure: FormFailure },
-): Promise<Answer> {
+): Promise<PageResponse> {
   let report: MoveReport;
   try {
     report = await previewMove(call, sent);
@@ -162,7 +169,7 @@ async function refuse(
   fields: Record<string, string>,
   { status, failure, field, code, facts }: Refusal,
   sent?: SentMove,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const { t } = call.view;
   const said = failure ?? toFormFailure(t, { field, status });
   const form = formState(new URLSearchParams({ from: '', dates: '', file: '', users: '', ...fields }), said);
@@ -213,7 +220,7 @@ async function runOf(call: OperatorCall): Promise<ImportRun> {
   return run;
 }
 
-function askUndo({ view: { t, format } }: OperatorCall, form: FormState, run: ImportRun): Answer {
+function askUndo({ view: { t, format } }: OperatorCall, form: FormState, run: ImportRun): PageResponse {
   const texts = t.moveIn;
   const isUndone = run.undoneAt !== null;
   return {
@@ -235,7 +242,7 @@ function askUndo({ view: { t, format } }: OperatorCall, form: FormState, run: Im
   };
 }
 
-async function undo(call: OperatorCall, sent: URLSearchParams, { id }: ImportRun): Promise<Answer> {
+async function undo(call: OperatorCall, sent: URLSearchParams, { id }: ImportRun): Promise<PageResponse> {
   const undone = await act(call, sent, importOperations.undoImport, { path: { id }, body: {} });
   return { page: <UndonePage undone={undone} /> };
 }

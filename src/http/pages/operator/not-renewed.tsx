@@ -1,4 +1,4 @@
-import { listProducts, plansOf } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { listLapsed, type LapsedLicense } from '../../../figures/not-renewed';
 import { OperatorError } from '../../../licensing/operator-error';
 import { lastMonths } from '../../../figures/renewals';
@@ -7,7 +7,7 @@ import { CopyText } from '../kit/copy';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { catalogueFields, monthName, readFilters, toRenewalsQuery, type RenewalFilters } from './renewals';
 
@@ -25,14 +25,14 @@ export const notRenewedRoutes: Route<OperatorCall>[] = [
 
 type Given = RenewalFilters & Partial<Record<'month' | 'after', string | undefined>>;
 
-async function showList(call: OperatorCall): Promise<Answer> {
+async function showList(call: OperatorCall): Promise<PageResponse> {
   const { db, at, query, view, settings } = call;
   const { t, to, format } = view;
   const { notRenewed: texts, planOf } = t.renewals;
   const { columns } = texts;
   const given = readGiven(query);
   const { after: _after, ...filters } = given;
-  const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
+  const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
   const { items, next } = await readLapsed(call, given, LIMIT);
   return {
     page: (
@@ -152,7 +152,7 @@ function Addresses({ lapsed }: { lapsed: LapsedLicense[] }) {
   );
 }
 
-function downloadList(call: OperatorCall): Answer {
+function downloadList(call: OperatorCall): PageResponse {
   const given = readGiven(call.query);
   const rows = csvRows(
     (after) => readLapsed(call, { ...given, after }, CSV_PAGE),

@@ -1,7 +1,7 @@
 import { jsonOf } from '../../../base/json';
 import { addOperator, listOperators, removeOperator, type Operator } from '../../../access/operators';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { clearSessionCookie } from '../../session-cookies';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
@@ -9,7 +9,7 @@ import type { FormState } from '../form-state';
 import { ButtonLink, Choices, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** Who may have a sign-in link mailed. The API has no operation for it, so these forms call the domain themselves. */
 
@@ -26,7 +26,7 @@ export const operatorListRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-async function showOperators({ db, settings, view: { t, to, format } }: OperatorCall): Promise<Answer> {
+async function showOperators({ db, settings, view: { t, to, format } }: OperatorCall): Promise<PageResponse> {
   const { operators: texts, scopes } = t.system;
   const { columns } = texts;
   const mayMail = settings.publicUrl !== undefined;
@@ -68,14 +68,14 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
   };
 }
 
-async function downloadOperators({ db, view }: OperatorCall): Promise<Answer> {
+async function downloadOperators({ db, view }: OperatorCall): Promise<PageResponse> {
   const rows = csvOf(await listOperators(db), (operator) =>
     jsonOf(operator, 'id', 'email', 'scope', 'createdAt', 'createdBy'),
   );
   return { csv: csvNameOf(view.t.system.operators.title), rows };
 }
 
-function showNew({ view: { t } }: OperatorCall, form: FormState): Answer {
+function showNew({ view: { t } }: OperatorCall, form: FormState): PageResponse {
   const { operators: texts, scopes } = t.system;
   return {
     page: (
@@ -105,7 +105,7 @@ function showNew({ view: { t } }: OperatorCall, form: FormState): Answer {
   };
 }
 
-async function add({ db, at, caller }: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function add({ db, at, caller }: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const scope = sent.get('scope') === 'write' ? 'write' : 'read';
   const given = { email: sent.get('email') ?? '', scope } as const;
   const { email } = await addOperator(db, given, { actor: caller.actor, now: at });
@@ -123,7 +123,7 @@ function isOwn({ caller }: OperatorCall, { email }: Operator): boolean {
   return caller.actor === `operator:${email}`;
 }
 
-function askRemove(call: OperatorCall, form: FormState, operator: Operator): Answer {
+function askRemove(call: OperatorCall, form: FormState, operator: Operator): PageResponse {
   const { operators, removeOperator: texts } = call.view.t.system;
   return {
     page: (
@@ -148,7 +148,7 @@ function askRemove(call: OperatorCall, form: FormState, operator: Operator): Ans
   };
 }
 
-async function remove(call: OperatorCall, _sent: URLSearchParams, operator: Operator): Promise<Answer> {
+async function remove(call: OperatorCall, _sent: URLSearchParams, operator: Operator): Promise<PageResponse> {
   await removeOperator(call.db, operator.email);
   if (!isOwn(call, operator)) return done('/operators', 'operatorRemoved', operator.email);
   // The session ended with the operator.

@@ -7,8 +7,8 @@ import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/views';
 import { listFailedMails } from '../../../mail/failed-mails';
-import type { LineOutcome, ToldEvent } from '../../../orders/order-events';
-import { noOrder } from '../../../orders/process';
+import type { LineOutcome, ReportedEvent } from '../../../orders/order-events';
+import { orderNotFoundError } from '../../../orders/process';
 import { readEvents } from '../../../orders/refunds';
 import {
   awaitedSku,
@@ -18,7 +18,7 @@ import {
   readOrder,
   type OrderDetails,
 } from '../../../orders/views';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
@@ -28,9 +28,9 @@ import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { FailedMails } from './failed-mails';
 import { AddressNeeded, MailFact } from './order-mail';
 import { State } from './orders';
@@ -46,10 +46,10 @@ export const orderRoutes: Route<OperatorCall>[] = [
 ];
 
 function noOrderHere(): never {
-  throw noOrder();
+  throw orderNotFoundError();
 }
 
-async function showOrder(call: OperatorCall): Promise<Answer> {
+async function showOrder(call: OperatorCall): Promise<PageResponse> {
   const { db } = call;
   const { t, to, format, mayWrite } = call.view;
   const found = await readOrder(db, readId(call));
@@ -57,7 +57,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
   const failed = await readFailedPaymentMail(db, found.order);
-  const failedMails = await within(call, () => listFailedMails(db, { orderIds: [found.order.id] }));
+  const failedMails = await loadOptional(call, () => listFailedMails(db, { orderIds: [found.order.id] }));
   const standings = await readLineStandings(db, found);
   const { order, lines, events, amounts } = found;
   const texts = t.orders.one;
@@ -145,7 +145,7 @@ async function orderOf(call: OperatorCall): Promise<OrderDetails['order']> {
   return (await readOrder(call.db, readId(call)))?.order ?? noOrderHere();
 }
 
-function showCustomer({ view }: OperatorCall, form: FormState, order: OrderDetails['order']): Answer {
+function showCustomer({ view }: OperatorCall, form: FormState, order: OrderDetails['order']): PageResponse {
   const { customerPage: texts, one } = view.t.orders;
   const path = `/orders/${order.id}`;
   return {
@@ -174,7 +174,7 @@ async function setCustomer(
   call: OperatorCall,
   sent: URLSearchParams,
   { id, customer: former }: OrderDetails['order'],
-): Promise<Answer> {
+): Promise<PageResponse> {
   const email = sent.get('email')?.trim() ?? '';
   const name = sent.get('name')?.trim();
   const { customer, mail } = await act(call, sent, orderOperations.updateOrder, {
@@ -202,13 +202,13 @@ function backOf(text: string | null, id: string): string {
   return text !== null && /^\/licenses\/\d+$/.test(text) ? text : `/orders/${id}`;
 }
 
-async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const id = String(readId(call));
   await act(call, sent, orderOperations.addOrderMail, { path: { id } });
   return done(backOf(sent.get('back'), id), 'saved');
 }
 
-async function confirm(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function confirm(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const id = String(readId(call));
   await act(call, sent, orderOperations.confirmOrder, { path: { id }, body: {} });
   return done(`/orders/${id}`, 'saved');
@@ -267,7 +267,7 @@ function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 
 
 type Line = OrderDetails['lines'][number]['line'];
 
-function outcomesOf({ outcomeJson }: ToldEvent): LineOutcome[] {
+function outcomesOf({ outcomeJson }: ReportedEvent): LineOutcome[] {
   return JSON.parse(outcomeJson ?? '[]') as LineOutcome[];
 }
 
@@ -342,7 +342,7 @@ function Lines({
   );
 }
 
-function Events({ events }: { events: ToldEvent[] }) {
+function Events({ events }: { events: ReportedEvent[] }) {
   const { t, format } = useView();
   const { one: texts, events: names, actions } = t.orders;
   const reasons: Record<string, string> = t.orders.reasons;

@@ -1,7 +1,7 @@
 import { asDecimal } from '../../../base/currency';
 import { asSort } from '../../../licensing/sorting';
 import {
-  countWaiting,
+  countWaitingOrders,
   listOrderPage,
   listUnmappedArticles,
   ORDER_SORTS,
@@ -10,6 +10,7 @@ import {
   type OrderView,
 } from '../../../orders/views';
 import { listShops } from '../../../orders/shops';
+import type { Texts } from '../../../texts/operators/texts';
 import { csvNameOf, csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch, orderField } from '../kit/filters';
@@ -17,7 +18,7 @@ import { Icon } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
 /** What shops posted: first the articles that orders wait for, which are mapped from here, then all orders. */
@@ -46,7 +47,7 @@ interface Waiting {
   unmapped: { shop: string; sku: string; orders: number }[];
 }
 
-async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
+async function showList({ db, query, view }: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = view;
   const texts = t.orders;
   const { columns } = texts;
@@ -161,23 +162,23 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
   };
 }
 
-function downloadList({ db, at, query, view }: OperatorCall): Answer {
+function downloadList({ db, at, query, view }: OperatorCall): PageResponse {
   const { sort, ...given } = readGiven(query);
   const rows = csvRows(
     (after) => listOrderPage(db, filterOf(given), { after, limit: CSV_PAGE }, sort),
-    (view) => {
-      const { lines, amounts, ...fields } = orderJson(view, at);
+    (order) => {
+      const { lines, amounts, ...fields } = orderJson(order, at);
       const licenses = lines.flatMap((line) => line.licenses.map(({ id }) => id));
-      return { ...fields, ...csvAmounts(amounts), licenses: [...new Set(licenses)].join(' ') };
+      return { ...fields, ...csvAmounts(amounts, view.t), licenses: [...new Set(licenses)].join(' ') };
     },
   );
   return { csv: csvNameOf(view.t.orders.title), rows };
 }
 
 /** As decimals, so that a spreadsheet needs no table of minor units; several currencies are separated by blanks. */
-export function csvAmounts(amounts: OrderView['amounts']) {
+function csvAmounts(amounts: OrderView['amounts'], { csv }: Texts) {
   const of = (which: 'paid' | 'refunded') =>
-    amounts.map((one) => asDecimal(one[which], one.currency)).join(' ');
+    amounts.map((one) => asDecimal(one[which], one.currency).replace('.', csv.decimal)).join(' ');
   return {
     paid: of('paid'),
     refunded: of('refunded'),
@@ -186,7 +187,7 @@ export function csvAmounts(amounts: OrderView['amounts']) {
 }
 
 async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {
-  const orders = (await countWaiting(db)).reduce((sum, one) => sum + one.orders, 0);
+  const orders = (await countWaitingOrders(db)).reduce((sum, one) => sum + one.orders, 0);
   return orders === 0 ? undefined : { orders, unmapped: await listUnmappedArticles(db, MOST_ARTICLES) };
 }
 

@@ -1,11 +1,11 @@
 import type { Gap } from '../../../overview/first-steps';
-import type { Need } from '../../../overview/needs-you';
+import type { ActionItem } from '../../../overview/action-items';
 import { Icon } from '../kit/icons';
 import { Inside, Panel } from '../kit/panel';
 import { useView, type Query } from '../view';
 
 /** Lists the seller's tasks and the gaps of the set-up. @param needs undefined: it was not looked up in time */
-export function NeedsYou({ needs, gaps }: { needs: Need[] | undefined; gaps: Gap[] }) {
+export function NeedsYou({ needs, gaps }: { needs: ActionItem[] | undefined; gaps: Gap[] }) {
   const { t, to, format } = useView();
   const texts = t.overview.needs;
   const count = (needs?.length ?? 0) + gaps.length;
@@ -74,10 +74,10 @@ const NEED_LISTS = {
   unmatched: '/unmatched',
   disputed: '/licenses',
   spreading: '/spreading',
-} as const satisfies Record<Need['type'], string>;
+} as const satisfies Record<ActionItem['type'], string>;
 
 /** @param shop the shop whose page it is; undefined: the overview */
-export function NeedLine({ need, shop }: { need: Need; shop?: string }) {
+export function NeedLine({ need, shop }: { need: ActionItem; shop?: string }) {
   const { t, to } = useView();
   const { type, sentence } = need;
   const query: Query =

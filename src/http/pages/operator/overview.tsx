@@ -1,32 +1,32 @@
 import { firstSteps, listGaps, readGoods, type Gap, type Goods } from '../../../overview/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
-import { filterId } from '../../../operations/kit/reading';
+import { filterId } from '../../../operations/kit/request-params';
 import { PERIODS } from '../../../figures/kept-figures';
 import { readMoney } from '../../../figures/money';
 import { countFailedMails } from '../../../mail/queue';
-import { isStopped, listWebhooks } from '../../../webhooks/receivers';
-import { needsYou, refusalsByReason, type RefusalReason } from '../../../overview/needs-you';
+import { isAutoDisabled, listWebhooks } from '../../../webhooks/receivers';
+import { listActionItems, refusalsByReason, type RefusalReason } from '../../../overview/action-items';
 import {
   countEndingSoon,
   readArrivals,
   readFigures,
   readInstalled,
-  readRefused,
+  countRefusedOfDays,
   readRenewalRate,
   readTrend,
   releasedLately,
   type Compared,
   type Figures,
   type OverviewQuery,
-  daysBefore,
+  isoDayBefore,
 } from '../../../overview/overview';
 import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
-import { countOrLast } from '../within';
+import { countOrLast } from '../load-optional';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { MoneyPanel } from './money-panel';
 import { NeedsYou } from './overview-needs';
@@ -35,7 +35,7 @@ import { NeedsYou } from './overview-needs';
 
 export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOverview }];
 
-export async function showOverview(call: OperatorCall): Promise<Answer> {
+export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   const { db, at, view, settings } = call;
   const goods = await readGoods(db);
   if (Object.values(firstSteps(goods)).includes(undefined)) return { to: '/start' };
@@ -54,13 +54,13 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
     await Promise.all([
       readFigures(db, query, at),
       counted(`needs ${language}`, async (on) => {
-        const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
-        const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
+        const failedMails = await countFailedMails(on, new Date(isoDayBefore(at, 7)));
+        const stoppedWebhooks = (await listWebhooks(on)).filter(isAutoDisabled).length;
         const home = settings.updateXml;
         const { spreadFactor } = settings;
-        return needsYou(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
+        return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
       }),
-      counted('refused', (on) => readRefused(on, query)),
+      counted('refused', (on) => countRefusedOfDays(on, query)),
       counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),
       counted(`reasons ${language}`, (on) => refusalsByReason(on, query, at, language)),
       counted('arrivals', (on) => readArrivals(on, goods, query, at)),
@@ -208,7 +208,7 @@ function FiguresPanel({
           title={texts.sold}
           value={sold.now}
           note={before(sold.before)}
-          link={{ ...product, issued_since: daysBefore(now, query.days - 1) }}
+          link={{ ...product, issued_since: isoDayBefore(now, query.days - 1) }}
         />
         <Figure title={texts.renewed} value={renewed.now} note={before(renewed.before)} />
         <Figure

@@ -1,22 +1,22 @@
 import type { Child } from 'hono/jsx';
 import {
   countLicensesOnPlans,
-  listProducts,
+  listCatalogue,
   PLAN_DEFAULTS,
   readProduct,
   type Plan,
 } from '../../../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
-import { requirePlan } from '../../../licensing/find-or-refuse';
-import { invalid, type Failure } from '../../../operations/kit/failures';
+import { requirePlan } from '../../../licensing/find-or-throw';
+import { invalid, type ErrorResponse } from '../../../operations/kit/failures';
 import { planOperations } from '../../../operations/plans';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, filled, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, Choices, Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { chosenProduct, productCrumbs, slotsInWords } from './catalogue';
 
@@ -69,7 +69,7 @@ export function planBody(
   };
 }
 
-async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const template =
     sent.get('copy') === null
       ? undefined
@@ -79,7 +79,11 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return done(`/products/${data.product_id}`, 'planAdded', data.name);
 }
 
-async function edit(call: OperatorCall, sent: URLSearchParams, { plan }: PlanOfProduct): Promise<Answer> {
+async function edit(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { plan }: PlanOfProduct,
+): Promise<PageResponse> {
   const body = { ...planBody(call, sent, plan), ...filled(sent, 'licenses') };
   const data = await act(call, sent, planOperations.updatePlan, { path: { id: plan.id }, body });
   return done(`/products/${String(data.product_id)}`, 'saved');
@@ -89,14 +93,14 @@ async function remove(
   call: OperatorCall,
   sent: URLSearchParams,
   { plan: { id, name, productId } }: PlanOfProduct,
-): Promise<Answer> {
+): Promise<PageResponse> {
   await act(call, sent, planOperations.removePlan, { path: { id } });
   return done(`/products/${productId}`, 'planRemoved', name);
 }
 
 export function explainPlan(
   { view: { t } }: OperatorCall,
-  { status, error, facts }: Failure,
+  { status, error, facts }: ErrorResponse,
 ): string | undefined {
   const texts = t.products.plans.refused;
   switch (facts?.reason) {
@@ -120,11 +124,11 @@ export function explainPlan(
 }
 
 /** Shows the form for a plan of the product in the address, or of any product with the values of another plan. */
-async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
+async function showNew(call: OperatorCall, form: FormState): Promise<PageResponse> {
   const template = form.value('copy') ?? call.query.get('copy') ?? undefined;
   if (template !== undefined) {
     const { plan, product } = await planOf({ ...call, path: { id: template } });
-    const products = await listProducts(call.db);
+    const products = await listCatalogue(call.db);
     return showForm(call, form, { product, plan, copiesTo: products.filter(({ id }) => id !== product.id) });
   }
   const given = form.value('product_id') ?? call.query.get('product_id') ?? '';
@@ -138,10 +142,10 @@ async function showEdit(
   call: OperatorCall,
   form: FormState,
   { plan, product }: PlanOfProduct,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const asks = form.failure?.field === 'licenses' || form.value('licenses') !== undefined;
   const counts = asks ? await countLicensesOnPlans(call.db, [plan.id], plan.activationLimit) : undefined;
-  const canCopy = (await listProducts(call.db)).length > 1;
+  const canCopy = (await listCatalogue(call.db)).length > 1;
   return showForm(call, form, { product, plan, canCopy, withLimit: counts?.get(plan.id) ?? 0 });
 }
 
@@ -237,7 +241,7 @@ function showForm(
     isFirst?: boolean;
     withLimit?: number;
   },
-): Answer {
+): PageResponse {
   const { t, format } = view;
   const { plans: texts } = t.products;
   const { afterExpiry, selfServiceMoves } = plan ?? PLAN_DEFAULTS;
@@ -322,7 +326,7 @@ function showForm(
   };
 }
 
-function askRemove({ view }: OperatorCall, form: FormState, { plan, product }: PlanOfProduct): Answer {
+function askRemove({ view }: OperatorCall, form: FormState, { plan, product }: PlanOfProduct): PageResponse {
   const texts = view.t.products.plans;
   return {
     page: (

@@ -1,13 +1,13 @@
-import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../../operations/kit/failures';
+import { listCatalogue, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { productOperations } from '../../../operations/products';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Checkbox, Choices, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { productCrumbs } from './catalogue';
 
@@ -18,7 +18,7 @@ const productOf = (call: OperatorCall) => readProduct(call.db, readId(call));
 export const productFormRoutes: Route<OperatorCall>[] = [
   formRoute('/products/new', {
     async show(call, form) {
-      return showForm(call, form, { others: await listProducts(call.db) });
+      return showForm(call, form, { others: await listCatalogue(call.db) });
     },
     async work(call, sent) {
       const { id, name } = await act(call, sent, productOperations.addProduct, { body: bodyOf(sent) });
@@ -29,7 +29,7 @@ export const productFormRoutes: Route<OperatorCall>[] = [
   formRoute('/products/:id/edit', {
     find: productOf,
     async show(call, form, { product, bundles }) {
-      const others = (await listProducts(call.db)).filter(({ id }) => id !== product.id);
+      const others = (await listCatalogue(call.db)).filter(({ id }) => id !== product.id);
       // Listed by another product, it includes none.
       const isIncluded = bundles.some(({ includes }) => includes !== 'all');
       return showForm(call, form, { product, others: isIncluded ? [] : others });
@@ -84,7 +84,7 @@ function bodyOf(sent: URLSearchParams): Fields<BodyOf<typeof productOperations.a
   };
 }
 
-function explain({ view: { t } }: OperatorCall, { facts, error }: Failure): string | undefined {
+function explain({ view: { t } }: OperatorCall, { facts, error }: ErrorResponse): string | undefined {
   const texts = t.products.refused;
   switch (facts?.reason) {
     case 'product-in-use':
@@ -103,7 +103,7 @@ function showForm(
   { view }: OperatorCall,
   form: FormState,
   { product, others }: { product?: CatalogueProduct; others: CatalogueProduct[] },
-): Answer {
+): PageResponse {
   const { t } = view;
   const { form: texts, newTitle, editTitle } = t.products;
   return {

@@ -1,15 +1,15 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { asSort } from '../../../licensing/sorting';
-import { BEHIND_SORTS, readProductSites } from '../../../licensing/told-sites';
-import { readId } from '../../../operations/kit/reading';
-import { refusalReason } from '../../../overview/needs-you';
+import { OUTDATED_SITE_SORTS, readProductSites } from '../../../licensing/reported-sites';
+import { readId } from '../../../operations/kit/request-params';
+import { refusalReason } from '../../../overview/action-items';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Facts, Inside, Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 
 /** Which versions of a product customers' sites run, and who is behind. */
 
@@ -21,7 +21,7 @@ export const productSiteRoutes: Route<OperatorCall>[] = [
   { path: '/products/:id/sites.csv', get: downloadSites, hasDeadline: false },
 ];
 
-async function showSites(call: OperatorCall): Promise<Answer> {
+async function showSites(call: OperatorCall): Promise<PageResponse> {
   const { t, to, format, operatorLanguage } = call.view;
   const { told: texts } = t;
   const { columns } = texts;
@@ -29,7 +29,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
   const after = call.query.get('after') ?? undefined;
   const version = call.query.get('version')?.trim() || undefined;
   // Those with one version are in the order in which they got it.
-  const sort = version === undefined ? asSort(BEHIND_SORTS, call.query.get('sort')) : undefined;
+  const sort = version === undefined ? asSort(OUTDATED_SITE_SORTS, call.query.get('sort')) : undefined;
   const by = sort ?? '-at';
   const sites = await readProductSites(call.db, id, { limit: LIMIT, after, version, sort }, call.at);
   const { newest, share, halfDays, counted, versions, behind } = sites;
@@ -109,7 +109,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
           counted === 0 ? texts.none : version === undefined ? texts.noneBehind : texts.noneWith(version)
         }
         columns={[
-          { title: columns.site, kind: 'name', cell: ({ site }) => inBothForms(site) },
+          { title: columns.site, kind: 'name', cell: ({ site }) => withAsciiForm(site) },
           { title: columns.version, cell: ({ version }) => version },
           { title: columns.told, kind: 'time', sort: 'at', cell: ({ at }) => format.moment(at) },
           {
@@ -129,10 +129,10 @@ async function showSites(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function downloadSites(call: OperatorCall): Promise<Answer> {
+async function downloadSites(call: OperatorCall): Promise<PageResponse> {
   const { id } = await requireProduct(call.db, readId(call));
   const version = call.query.get('version')?.trim() || undefined;
-  const sort = asSort(BEHIND_SORTS, call.query.get('sort'));
+  const sort = asSort(OUTDATED_SITE_SORTS, call.query.get('sort'));
   const rows = csvRows(
     async (after) =>
       (await readProductSites(call.db, id, { limit: CSV_PAGE, after, version, sort }, call.at)).behind,

@@ -1,13 +1,13 @@
 import { readProduct, type Plan, type Product, type ProductDetails } from '../../../licensing/catalogue';
 import { countLicensesByPlan } from '../../../figures/statistics';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { ButtonLink } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { productCrumbs, runsFor, slotsInWords } from './catalogue';
 import { SecurityPanel, securityOf } from './security-panel';
 import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
@@ -16,14 +16,14 @@ import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
 
 export const productRoutes: Route<OperatorCall>[] = [{ path: '/products/:id', get: showProduct }];
 
-async function showProduct(call: OperatorCall): Promise<Answer> {
+async function showProduct(call: OperatorCall): Promise<PageResponse> {
   const { view } = call;
   const details = await readProduct(call.db, readId(call));
   const { product, plans } = details;
   const { id, name } = product;
   const offer = await readOffer(call, product);
   const security = await securityOf(call, id);
-  const licenses = await within(call, (on) => countLicensesByPlan(on, id));
+  const licenses = await loadOptional(call, (on) => countLicensesByPlan(on, id));
   const texts = view.t.products;
   const actions = (
     <>

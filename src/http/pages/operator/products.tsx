@@ -1,4 +1,4 @@
-import { findOfferedVersion } from '../../../joomla/update-xml/offered';
+import { findOfferedVersion } from '../../../joomla/update-xml/plan-updates';
 import { plansOf } from '../../../licensing/catalogue';
 import { countLicensesByProduct, listProductPage, PRODUCT_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
@@ -7,8 +7,8 @@ import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
-import type { Answer, OperatorCall, Route } from '../page';
-import { within } from '../within';
+import type { PageResponse, OperatorCall, Route } from '../page';
+import { loadOptional } from '../load-optional';
 
 /** Which products there are. */
 
@@ -36,7 +36,7 @@ async function countsOf(db: OperatorCall['db'], products: { id: number }[]): Pro
   return { plans, licenses: await countLicensesByProduct(db), offered };
 }
 
-async function showProducts({ db, query, settings, view }: OperatorCall): Promise<Answer> {
+async function showProducts({ db, query, settings, view }: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = view;
   const texts = t.products;
   const { columns } = texts;
@@ -44,7 +44,7 @@ async function showProducts({ db, query, settings, view }: OperatorCall): Promis
   const sort = asSort(PRODUCT_SORTS, query.get('sort'));
   const by = sort ?? 'id';
   const { items, next } = await listProductPage(db, { limit: LIMIT, after }, sort);
-  const counts = await within({ db, settings }, (on) => countsOf(on, items));
+  const counts = await loadOptional({ db, settings }, (on) => countsOf(on, items));
   const counted = (of: Map<number, number> | undefined, id: number) =>
     of === undefined ? t.common.none : format.number(of.get(id) ?? 0);
   const add = mayWrite ? <ButtonLink kind="primary" path="/products/new" label={texts.add} /> : null;
@@ -103,7 +103,7 @@ async function showProducts({ db, query, settings, view }: OperatorCall): Promis
   };
 }
 
-function downloadProducts({ db, query, view }: OperatorCall): Answer {
+function downloadProducts({ db, query, view }: OperatorCall): PageResponse {
   const sort = asSort(PRODUCT_SORTS, query.get('sort'));
   const rows = csvRows(
     (after) => listProductPage(db, { limit: CSV_PAGE, after }, sort),

@@ -1,6 +1,6 @@
 import type { OperatorLanguage } from '../../../texts/operators/languages';
 import type { Statistics } from '../../../figures/statistics';
-import { refusalReason } from '../../../overview/needs-you';
+import { refusalReason } from '../../../overview/action-items';
 import { BarChart, type BarColour } from '../kit/chart';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';

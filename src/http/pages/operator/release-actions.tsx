@@ -1,15 +1,15 @@
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
 import { readProduct } from '../../../licensing/catalogue';
-import { offeredTo } from '../../../licensing/updates';
+import { releasesForBucket } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
-import { ManageError } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { OperationError } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, TextArea } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { offeredVersion } from './catalogue';
 import { ChangelogPreview } from './release-changelog';
 import { isOffered, RolloutField, sharesFor } from './release-rollout';
@@ -21,7 +21,7 @@ import { releaseOperations } from '../../../operations/releases';
 
 export const releaseActionRoutes: Route<OperatorCall>[] = [
   formRoute('/releases/:id/edit', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     hasDeadline: false,
     find: requireRelease,
     show: showEdit,
@@ -46,7 +46,7 @@ export const releaseActionRoutes: Route<OperatorCall>[] = [
 
 async function requireRelease(call: OperatorCall): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call));
-  if (release === undefined) throw new ManageError('NOT_FOUND', '');
+  if (release === undefined) throw new OperationError('NOT_FOUND', '');
   return release;
 }
 
@@ -57,22 +57,22 @@ async function offeredBeside({ db }: OperatorCall, { id, productId }: Release): 
   const others = (await releasesOf(db, productId)).filter(
     (one) => one.state === 'published' && one.id !== id,
   );
-  return offeredTo(others)?.version;
+  return releasesForBucket(others)?.version;
 }
 
-async function edit(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+async function edit(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const body = { changelog: sent.get('changelog') ?? '', security: sent.get('security') === 'true' };
   await act(call, sent, releaseOperations.updateRelease, { path: { id: release.id }, body });
   return done(listOf(release), 'saved');
 }
 
-async function publish(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+async function publish(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const body = { ...allowedIn(sent), rollout: sent.get('rollout') ?? undefined };
   const data = await act(call, sent, releaseOperations.publishRelease, { path: { id: release.id }, body });
   return published(call, release.productId, data);
 }
 
-async function withdraw(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+async function withdraw(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const body = sent.get('allow_downgrade') === 'true' ? { allow_downgrade: true } : {};
   const { update_xml } = await act(call, sent, releaseOperations.withdrawRelease, {
     path: { id: release.id },
@@ -82,7 +82,7 @@ async function withdraw(call: OperatorCall, sent: URLSearchParams, release: Rele
   return done(listOf(release), 'releaseWithdrawn', release.version, update_xml.state, offered);
 }
 
-async function showEdit(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+async function showEdit(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
   const { t } = call.view;
   const { editPage, form: fields, title: list } = t.releases;
   const { id, version, state } = release;
@@ -135,7 +135,7 @@ async function showEdit(call: OperatorCall, form: FormState, release: Release): 
   };
 }
 
-async function askPublish(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+async function askPublish(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
   const { publishPage: texts, title: list } = call.view.t.releases;
   const { id, version } = release;
   const latest = await offeredBeside(call, release);
@@ -170,10 +170,10 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
 /** Whether a download gives the first of two versions. */
 function isGivenFirst(version: string, other: string): boolean {
   const ordered = [version, other].sort((a, b) => compareVersions(b, a));
-  return offeredTo(ordered.map((one) => ({ version: one, rollout: 100 })))?.version === version;
+  return releasesForBucket(ordered.map((one) => ({ version: one, rollout: 100 })))?.version === version;
 }
 
-async function askWithdraw(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+async function askWithdraw(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
   const { withdrawPage: texts, title: list } = call.view.t.releases;
   const { id, version, state } = release;
   const latest = await offeredBeside(call, release);

@@ -1,14 +1,14 @@
-import { isFresh } from '../../../access/sessions';
-import { readUpdateXmlState } from '../../../joomla/follow-xml';
+import { isRecentSignIn } from '../../../access/sessions';
+import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import type { ErrorResponse } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/request-params';
 import { act, type DataOf } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Checkbox, Choices, FileField, TextArea, TextField, UploadProgress } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Redirect, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Redirect, type Route } from '../page';
 import { useView } from '../view';
 import { explainRollout, RolloutField, sharesFor } from './release-rollout';
 import { ManifestPanel, readOffer } from './update-xml';
@@ -27,7 +27,7 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
     },
   },
   formRoute('/products/:id/releases/new', {
-    goesOn: true,
+    needsNoRecentSignIn: true,
     upload: true,
     show: showForm,
     work: publish,
@@ -35,7 +35,7 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-async function publish(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function publish(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const id = readId(call);
   const { data, isKept } = await uploadPackage(call, sent, id);
   return isKept ? keptAsDraft(data) : published(call, id, data);
@@ -54,7 +54,7 @@ export async function uploadPackage(
 ): Promise<{ data: Uploaded; isKept: boolean }> {
   let isKept = false;
   const amend = (fields: Record<string, string>) => {
-    isKept = fields.draft !== '1' && !isFresh(call.session, call.at);
+    isKept = fields.draft !== '1' && !isRecentSignIn(call.session, call.at);
     // Nobody is offered a draft: the share is asked when it is published.
     return isKept || fields.draft === '1' ? { ...fields, draft: '1', rollout: '100' } : fields;
   };
@@ -63,18 +63,22 @@ export async function uploadPackage(
 }
 
 /** Where such a draft is published. */
-export function keptAsDraft(data: Uploaded): Answer {
+export function keptAsDraft(data: Uploaded): PageResponse {
   return withRemarks(done(`/releases/${data.id}/publish`, 'draftInstead', data.version), data);
 }
 
 /** Lets the next page show what was remarked on a package as well. */
-export function withRemarks(answer: Redirect, { remarks }: Pick<Uploaded, 'remarks'>): Answer {
+export function withRemarks(answer: Redirect, { remarks }: Pick<Uploaded, 'remarks'>): PageResponse {
   if (answer.said) answer.said.remarks = remarks.map(({ code, facts }) => [code, ...facts]);
   return answer;
 }
 
 /** Says what Joomla offers from then on. */
-export async function published(call: OperatorCall, productId: number, data: Uploaded): Promise<Answer> {
+export async function published(
+  call: OperatorCall,
+  productId: number,
+  data: Uploaded,
+): Promise<PageResponse> {
   const { version, state, rollout, update_xml } = data;
   const to = `/releases?product_id=${productId}`;
   if (state === 'draft') return withRemarks(done(to, 'draftKept', version), data);
@@ -88,7 +92,7 @@ export async function published(call: OperatorCall, productId: number, data: Upl
 /** Why a package was refused, with both sides of what does not fit. */
 export function explainPackage(
   call: OperatorCall,
-  failure: Failure,
+  failure: ErrorResponse,
   sent: URLSearchParams,
 ): string | undefined {
   const { t, format } = call.view;
@@ -127,7 +131,7 @@ export function explainPackage(
   }
 }
 
-async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
+async function showForm(call: OperatorCall, form: FormState): Promise<PageResponse> {
   const { product } = await readProduct(call.db, readId(call));
   const offer = lacksLines(form) ? await readOffer(call, product) : undefined;
   const { t, format } = call.view;

@@ -1,14 +1,14 @@
 import { previewNotice } from '../../../mail/security-release';
 import { releaseNoticeOperations } from '../../../operations/release-notice';
 import { findReleaseById, type Release } from '../../../packages/releases';
-import { ManageError, type Failure } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** Tells the customers of a security release, after a look at the mail. */
 
@@ -24,11 +24,11 @@ export const releaseNotifyRoutes: Route<OperatorCall>[] = [
 
 async function requireSecurityRelease(call: OperatorCall): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call));
-  if (release?.state !== 'published' || !release.security) throw new ManageError('NOT_FOUND', '');
+  if (release?.state !== 'published' || !release.security) throw new OperationError('NOT_FOUND', '');
   return release;
 }
 
-async function notify(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+async function notify(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const { id, productId, version } = release;
   const { mails } = await act(call, sent, releaseNoticeOperations.sendReleaseNotice, { path: { id } });
   return done(
@@ -41,14 +41,14 @@ async function notify(call: OperatorCall, sent: URLSearchParams, release: Releas
 
 function explainNotice(
   { view: { t } }: OperatorCall,
-  { facts }: Failure,
+  { facts }: ErrorResponse,
   _sent: URLSearchParams,
   { version }: Release,
 ): string | undefined {
   return facts?.reason === 'is-notified' ? t.releases.notifyPage.already(version) : undefined;
 }
 
-async function askNotify(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+async function askNotify(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
   const { view, db, settings, at } = call;
   const { t, format } = view;
   const { notifyPage: texts, title: list } = t.releases;

@@ -1,9 +1,9 @@
-import { readUpdateXmlState } from '../../../joomla/follow-xml';
-import { offeredTo, sharesOf } from '../../../licensing/updates';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
+import { releasesForBucket, sharesOf } from '../../../licensing/updates';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';
-import { ManageError, type Failure } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/request-params';
 import { releaseOperations } from '../../../operations/releases';
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
 import { act } from '../act';
@@ -13,9 +13,9 @@ import { Form, FormErrors, Select, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 
 /** The share of the addresses that are offered a version: raised step by step, or stopped by withdrawing it. */
 
@@ -44,11 +44,11 @@ export const releaseRolloutRoutes: Route<OperatorCall>[] = [
 
 async function requirePublished(call: OperatorCall): Promise<Release> {
   const release = await findReleaseById(call.db, readId(call));
-  if (release?.state !== 'published') throw new ManageError('NOT_FOUND', '');
+  if (release?.state !== 'published') throw new OperationError('NOT_FOUND', '');
   return release;
 }
 
-async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const changed = await act(call, sent, releaseOperations.updateRelease, {
     path: { id: release.id },
     body: { rollout: sent.get('rollout') ?? release.rollout },
@@ -64,7 +64,7 @@ async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Relea
 }
 
 /** Why the web server cannot do it. */
-export function explainRollout({ view: { t } }: OperatorCall, { facts }: Failure): string | undefined {
+export function explainRollout({ view: { t } }: OperatorCall, { facts }: ErrorResponse): string | undefined {
   const texts = t.releases.rollout.refused;
   switch (facts?.reason) {
     case 'rollout-no-address':
@@ -82,7 +82,7 @@ export function explainRollout({ view: { t } }: OperatorCall, { facts }: Failure
   }
 }
 
-async function showRollout(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+async function showRollout(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
   const { t } = call.view;
   const title = t.releases.rollout.title(release.version);
   return {
@@ -128,7 +128,7 @@ export async function isOffered({ db, settings }: OperatorCall, release: Release
   const { productId, version } = release;
   const published = (await releasesOf(db, productId)).filter(({ state }) => state === 'published');
   const { offered, rollouts } = await readUpdateXmlState(db, settings.updateXml, productId);
-  const byApi = sharesOf(published).map((share) => offeredTo(published, share)?.version);
+  const byApi = sharesOf(published).map((share) => releasesForBucket(published, share)?.version);
   return [...byApi, ...(offered ?? []), ...rollouts.map((one) => one.version)].includes(version);
 }
 
@@ -137,9 +137,11 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   const others = (await releasesOf(call.db, productId)).filter(
     (one) => one.state === 'published' && one.rollout === 100 && one.id !== id,
   );
-  const before = offeredTo(others)?.version;
+  const before = releasesForBucket(others)?.version;
   const versions = before === undefined ? [version] : [version, before];
-  const counts = await within(call, (db) => countRollout(db, productId, versions, publishedAt ?? createdAt));
+  const counts = await loadOptional(call, (db) =>
+    countRollout(db, productId, versions, publishedAt ?? createdAt),
+  );
   return { release, before, counts, shares: await sharesFor(call, productId) };
 }
 

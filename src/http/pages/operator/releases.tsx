@@ -5,7 +5,7 @@ import { listReleasePage, RELEASE_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
 import { readStatistics } from '../../../figures/statistics';
 import { releaseJson } from '../../../licensing/views';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import { csvRows } from '../csv';
 import { ButtonLink, Options } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
@@ -13,9 +13,9 @@ import { Icon, type IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { chosenProduct } from './catalogue';
 import { readRollout, RolloutPanel } from './release-rollout';
 import { SecurityPanel, securityOf } from './security-panel';
@@ -30,7 +30,7 @@ export const releaseListRoutes: Route<OperatorCall>[] = [
   { path: '/releases.csv', get: downloadReleases, hasDeadline: false },
 ];
 
-async function showReleases(call: OperatorCall): Promise<Answer> {
+async function showReleases(call: OperatorCall): Promise<PageResponse> {
   const { db, query, view } = call;
   const { t, to, format, mayWrite } = view;
   const texts = t.releases;
@@ -128,7 +128,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
 
 /** Of each version; undefined: not known in time. */
 function readDownloads(call: OperatorCall, productId: number): Promise<Map<string, number> | undefined> {
-  return within(call, async (on) => {
+  return loadOptional(call, async (on) => {
     const { days } = await readStatistics(on, { productId }, call.at);
     const sums = new Map<string, number>();
     for (const day of days)
@@ -138,14 +138,14 @@ function readDownloads(call: OperatorCall, productId: number): Promise<Map<strin
   });
 }
 
-async function downloadReleases(call: OperatorCall): Promise<Answer> {
+async function downloadReleases(call: OperatorCall): Promise<PageResponse> {
   const { product } = await chosenProduct(call);
-  if (product === undefined) throw new ManageError('NOT_FOUND', '');
+  if (product === undefined) throw new OperationError('NOT_FOUND', '');
   const load = async () => ({ items: await releasesOf(call.db, product.id), next: null });
   return { csv: call.view.t.releases.csvName, rows: csvRows(load, releaseJson) };
 }
 
-function noProduct({ view: { t, mayWrite } }: OperatorCall): Answer {
+function noProduct({ view: { t, mayWrite } }: OperatorCall): PageResponse {
   const { title, noProduct: says, addProduct } = t.releases;
   return {
     page: (

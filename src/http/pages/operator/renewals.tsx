@@ -1,16 +1,21 @@
 import type { Child } from 'hono/jsx';
-import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
-import { filterId } from '../../../operations/kit/reading';
+import { listCatalogue, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
+import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readMoney, type MoneyFigures } from '../../../figures/money';
-import { readRenewals, type Counted, type Renewals, type RenewalsQuery } from '../../../figures/renewals';
+import {
+  readRenewals,
+  type RenewalCounts,
+  type Renewals,
+  type RenewalsQuery,
+} from '../../../figures/renewals';
 import { BarChart, DayCalendar, Numbers } from '../kit/chart';
 import { ButtonLink } from '../kit/fields';
 import { Filters, type FilterField } from '../kit/filters';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import type { Format } from '../format';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { MoneyPanel } from './money-panel';
 import { useView, type Query, type View } from '../view';
 
@@ -23,11 +28,11 @@ const LEAST_FOR_SHARE = 20;
 
 export type RenewalFilters = Partial<Record<'product_id' | 'plan_id', string>>;
 
-async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answer> {
+async function showRenewals({ db, at, query, view }: OperatorCall): Promise<PageResponse> {
   const { t } = view;
   const texts = t.renewals;
   const filters = readFilters(query);
-  const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
+  const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
   const found = await readRenewals(db, toRenewalsQuery(filters), at).catch((error: unknown) => {
     // A filter that names nothing, such as a plan that is gone, leaves nothing out.
     if (!(error instanceof OperatorError)) throw error;
@@ -223,7 +228,7 @@ function countTitles({ renewals }: View['t']): string[] {
   return [ended, inTime, late, lost];
 }
 
-function countsOf({ ended, inTime, late }: Counted, lost: Child): Child[] {
+function countsOf({ ended, inTime, late }: RenewalCounts, lost: Child): Child[] {
   return [ended, inTime, late, lost];
 }
 

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { ToldRequest } from '../../../support/requests';
-import type { Entry } from '../../../support/what-happened';
+import type { DescribedRequest } from '../../../support/requests';
+import type { HistoryEntry } from '../../../support/request-history';
 import { Icon, type IconName } from '../kit/icons';
 import { Table, type TableProps } from '../kit/table';
 import { useView, type View } from '../view';
@@ -10,11 +10,19 @@ import { useView, type View } from '../view';
 /** Names of products by id. */
 export type ProductNames = ReadonlyMap<number, string>;
 
-const ICONS: Record<Entry['kind'], IconName> = { refused: 'no', granted: 'yes', checked: 'info' };
-const CLASSES: Record<Entry['kind'], string> = { refused: 'no', granted: 'yes', checked: 'muted' };
+const ICONS: Record<HistoryEntry['kind'], IconName> = {
+  refused: 'no',
+  granted: 'yes',
+  checked: 'info',
+};
+const CLASSES: Record<HistoryEntry['kind'], string> = {
+  refused: 'no',
+  granted: 'yes',
+  checked: 'muted',
+};
 
-interface Requests extends Pick<TableProps<ToldRequest>, 'caption' | 'empty'> {
-  requests: ToldRequest[];
+interface Requests extends Pick<TableProps<DescribedRequest>, 'caption' | 'empty'> {
+  requests: DescribedRequest[];
   products: ProductNames;
   /** all of them belong to the licence of the page */
   ofLicense?: boolean;
@@ -24,7 +32,7 @@ interface Requests extends Pick<TableProps<ToldRequest>, 'caption' | 'empty'> {
 export function requestTable(
   { t, to, format }: View,
   { requests, products, ofLicense = false, ...table }: Requests,
-): TableProps<ToldRequest> {
+): TableProps<DescribedRequest> {
   const texts = t.requests;
   const { columns, outcomes } = texts;
   const { none } = t.common;
@@ -67,13 +75,13 @@ export function RequestTable(requests: Requests) {
   return <Table {...requestTable(useView(), requests)} />;
 }
 
-function When({ entry: { at } }: { entry: Entry }) {
+function When({ entry: { at } }: { entry: HistoryEntry }) {
   const { format } = useView();
   return <time datetime={at.toISOString()}>{format.moment(at)}</time>;
 }
 
 /** A refusal with its cause stressed. */
-function Sentence({ entry: { parts, sentence } }: { entry: Entry }) {
+function Sentence({ entry: { parts, sentence } }: { entry: HistoryEntry }) {
   if (parts === null) return <>{sentence}</>;
   return (
     <>
@@ -88,7 +96,7 @@ function Circumstances({
   products,
   inLog = false,
 }: {
-  entry: Entry;
+  entry: HistoryEntry;
   products: ProductNames;
   inLog?: boolean;
 }) {
@@ -121,7 +129,7 @@ function Circumstances({
 }
 
 /** The lines of "What happened". */
-export function EntryLog({ entries, products }: { entries: Entry[]; products: ProductNames }) {
+export function EntryLog({ entries, products }: { entries: HistoryEntry[]; products: ProductNames }) {
   return (
     <ol class="log">
       {entries.map((entry) => (
@@ -157,8 +165,8 @@ export function requestCells(
     identifier,
     ip,
     ...told
-  }: ToldRequest['access'],
-  { sentence, client }: Entry,
+  }: DescribedRequest['access'],
+  { sentence, client }: HistoryEntry,
 ) {
   return {
     at: at.toISOString(),

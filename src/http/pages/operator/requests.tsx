@@ -1,18 +1,18 @@
 import { DAY_MS } from '../../../base/days';
-import { listProducts, type Product } from '../../../licensing/catalogue';
+import { listCatalogue, type Product } from '../../../licensing/catalogue';
 import { listRequestPage, type RequestQuery } from '../../../licensing/lists';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readStatistics } from '../../../figures/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
-import { refusalReason, REFUSAL_CODES } from '../../../overview/needs-you';
-import { tellRequests, type ToldRequest } from '../../../support/requests';
-import { filterId, requireLicense } from '../../../operations/kit/reading';
+import { refusalReason, REFUSAL_CODES } from '../../../overview/action-items';
+import { describeRequests, type DescribedRequest } from '../../../support/requests';
+import { filterId, requireLicense } from '../../../operations/kit/request-params';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
-import type { Answer, OperatorCall, Route } from '../page';
-import { within } from '../within';
+import type { PageResponse, OperatorCall, Route } from '../page';
+import { loadOptional } from '../load-optional';
 import { RefusalChart, refusalsADay } from './refusal-chart';
 import { requestCells, requestTable } from './request-table';
 
@@ -33,18 +33,18 @@ export const requestRoutes: Route<OperatorCall>[] = [
   { path: '/licenses/:id/requests.csv', get: downloadRequests, hasDeadline: false },
 ];
 
-async function showRequests(call: OperatorCall): Promise<Answer> {
+async function showRequests(call: OperatorCall): Promise<PageResponse> {
   const { db, at, query, view, settings } = call;
   const { t, format } = view;
   const texts = t.requests;
   const licenseId = await licenseOf(call);
   const given = readGiven(query);
   const { after: _after, ...filters } = given;
-  const products = await listProducts(db);
+  const products = await listCatalogue(db);
   const { items: requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
   const days =
     licenseId === undefined
-      ? await within(call, async (on) => refusalsADay(await lastDays(on, at), view.operatorLanguage))
+      ? await loadOptional(call, async (on) => refusalsADay(await lastDays(on, at), view.operatorLanguage))
       : undefined;
   const id = licenseId === undefined ? undefined : String(licenseId);
   const path = id === undefined ? '/requests' : `/licenses/${id}/requests`;
@@ -131,7 +131,7 @@ function lastDays(db: OperatorCall['db'], at: Date) {
   return readStatistics(db, { from: day(from), to: day(at) }, at);
 }
 
-async function downloadRequests(call: OperatorCall): Promise<Answer> {
+async function downloadRequests(call: OperatorCall): Promise<PageResponse> {
   const licenseId = await licenseOf(call);
   const given = readGiven(call.query);
   const { csvName, csvOfLicense } = call.view.t.requests;
@@ -142,7 +142,7 @@ async function downloadRequests(call: OperatorCall): Promise<Answer> {
   return { csv: licenseId === undefined ? csvName : csvOfLicense(String(licenseId)), rows };
 }
 
-/** The licence of the path; undefined: of all. @throws ManageError when there is none */
+/** The licence of the path; undefined: of all. @throws OperationError when there is none */
 async function licenseOf(call: OperatorCall): Promise<number | undefined> {
   return call.path.id === undefined ? undefined : (await requireLicense(call)).id;
 }
@@ -158,12 +158,12 @@ function readGiven(query: URLSearchParams): Given {
 async function readRequests(
   { db, at, view }: OperatorCall,
   { licenseId, given, limit }: { licenseId: number | undefined; given: Given; limit: number },
-): Promise<{ items: ToldRequest[]; next: string | null }> {
+): Promise<{ items: DescribedRequest[]; next: string | null }> {
   try {
     const page = await listRequestPage(db, toQuery(licenseId, given), { limit, after: given.after });
     const zone = view.format.zone;
     return {
-      items: await tellRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
+      items: await describeRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
       next: page.next,
     };
   } catch (error) {

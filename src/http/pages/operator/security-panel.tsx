@@ -1,17 +1,17 @@
-import { readSecurityStanding, type SecurityStanding } from '../../../licensing/told-sites';
+import { readSecurityAdoption, type SecurityAdoption } from '../../../licensing/reported-sites';
 import { ButtonLink } from '../kit/fields';
 import { Inside, Panel } from '../kit/panel';
 import type { OperatorCall } from '../page';
 import { useView } from '../view';
-import { LONG_PATIENCE_MS, within } from '../within';
+import { LONG_TIMEOUT_MS, loadOptional } from '../load-optional';
 
 /** @returns undefined also when it is not known in time */
-export function securityOf(call: OperatorCall, productId: number): Promise<SecurityStanding | undefined> {
-  return within(call, (on) => readSecurityStanding(on, productId), LONG_PATIENCE_MS);
+export function securityOf(call: OperatorCall, productId: number): Promise<SecurityAdoption | undefined> {
+  return loadOptional(call, (on) => readSecurityAdoption(on, productId), LONG_TIMEOUT_MS);
 }
 
 /** The product's newest security release, and how many sites still run an older version. */
-export function SecurityPanel({ standing }: { standing: SecurityStanding | undefined }) {
+export function SecurityPanel({ standing }: { standing: SecurityAdoption | undefined }) {
   const { t, to, format, mayWrite } = useView();
   if (standing === undefined) return null;
   const { release, counted, behind } = standing;

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { invalid, type Failure } from '../../../operations/kit/failures';
+import { invalid, type ErrorResponse } from '../../../operations/kit/failures';
 import { configurationOperations } from '../../../operations/configuration';
 import {
   EDITABLE,
@@ -19,7 +19,7 @@ import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { CUSTOMERS, CUSTOMER_LANGUAGES } from '../../../texts/customers/languages';
 import { mailTextOperations } from '../../../operations/mail-texts';
@@ -75,7 +75,7 @@ function ofGroup(group: SettingGroup): EditableName[] {
   return EDITABLE_NAMES.filter((name) => EDITABLE[name].group === group);
 }
 
-async function showSettings(call: OperatorCall): Promise<Answer> {
+async function showSettings(call: OperatorCall): Promise<PageResponse> {
   const { t, mayWrite } = call.view;
   const { settings: texts } = t;
   const all = await readAll(call);
@@ -245,7 +245,7 @@ function crumbsOf({ view: { t } }: OperatorCall): [string, string][] {
   ];
 }
 
-function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: FormGroup): Answer {
+function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: FormGroup): PageResponse {
   const { t } = call.view;
   const { settings: texts } = t;
   return {
@@ -321,7 +321,7 @@ function changesOf(
   );
 }
 
-async function saveGroup(call: OperatorCall, sent: URLSearchParams, group: FormGroup): Promise<Answer> {
+async function saveGroup(call: OperatorCall, sent: URLSearchParams, group: FormGroup): Promise<PageResponse> {
   const body = changesOf(sent, ofGroup(group));
   refuseOtherScheme(call, body.public_url);
   await act(call, sent, configurationOperations.updateSettings, { body });
@@ -336,7 +336,7 @@ function refuseOtherScheme({ ctx }: OperatorCall, url: string | null | undefined
     throw invalid('public_url', 'This page was opened by another scheme.');
 }
 
-function explain(call: OperatorCall, { facts, error: { field } }: Failure): string | undefined {
+function explain(call: OperatorCall, { facts, error: { field } }: ErrorResponse): string | undefined {
   const { t, format } = call.view;
   const { settings: texts } = t;
   switch (facts?.reason) {
@@ -374,7 +374,7 @@ function storedServer({ settings: { config } }: OperatorCall) {
   return { route: mail.route, from: mail.from.address };
 }
 
-function showMail(call: OperatorCall, form: FormState, all: Setting[]): Answer {
+function showMail(call: OperatorCall, form: FormState, all: Setting[]): PageResponse {
   const { t } = call.view;
   const { mail: texts, saving } = t.settings;
   const isGiven = all.some(({ name, source }) => name === 'mail_url' && source === 'environment');
@@ -434,7 +434,7 @@ function ServerFields({ stored }: { stored: ReturnType<typeof storedServer> }) {
   );
 }
 
-async function saveMail(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function saveMail(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = {
     ...changesOf(sent, ['mail_language']),
     ...(sent.has('host') ? { mail_url: mailUrlOf(call, sent) } : {}),
@@ -461,7 +461,7 @@ function mailUrlOf(call: OperatorCall, sent: URLSearchParams): string | null {
   });
 }
 
-function showTest(call: OperatorCall, form: FormState): Answer {
+function showTest(call: OperatorCall, form: FormState): PageResponse {
   const { test: texts } = call.view.t.settings;
   return {
     page: (
@@ -481,19 +481,19 @@ function showTest(call: OperatorCall, form: FormState): Answer {
   };
 }
 
-async function sendTest(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function sendTest(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = { to: sent.get('to')?.trim() ?? '' };
   const { to, answer } = await act(call, sent, configurationOperations.sendTestMail, { body });
   return done('/settings', 'testMailSent', to, answer.slice(0, 200));
 }
 
-function explainTest({ view: { t } }: OperatorCall, { facts, status }: Failure): string | undefined {
+function explainTest({ view: { t } }: OperatorCall, { facts, status }: ErrorResponse): string | undefined {
   if (facts?.reason === 'mail-refused')
     return t.settings.test.refused(describeStored(t.failures.mail, facts.failure), facts.said ?? '');
   return status === 400 ? t.common.errors.byField.email : undefined;
 }
 
-function showPicture(call: OperatorCall, form: FormState): Answer {
+function showPicture(call: OperatorCall, form: FormState): PageResponse {
   const { t } = call.view;
   const { picture: texts } = t.settings;
   const { config } = call.settings;
@@ -541,12 +541,12 @@ function showPicture(call: OperatorCall, form: FormState): Answer {
   };
 }
 
-async function setPicture(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function setPicture(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   await act(call, sent, configurationOperations.setShopPicture);
   return done('/settings', 'saved');
 }
 
-function removePicture(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+function removePicture(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   return unlessGone('/settings', async () => {
     await act(call, sent, configurationOperations.removeShopPicture);
     return done('/settings', 'saved');

@@ -1,12 +1,12 @@
 import { describeWait } from '../../../texts/operators/failures';
-import { listProducts, plansOf } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { requireShop, SKU_QUANTITIES } from '../../../orders/shops';
 import { act, filled, unlessGone } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Choices, Select, TextField, type Option } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { shopOperations } from '../../../operations/shops';
 
 /** Says what an article of a shop means; the orders that waited for it run at once. */
@@ -30,7 +30,7 @@ function backOf(text: string | null | undefined, shop: string): string {
   return text && /^\/orders(\/\d+)?$/.test(text) ? text : `/shops/${shop}`;
 }
 
-async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
+async function showForm(call: OperatorCall, form: FormState): Promise<PageResponse> {
   const { t, to } = call.view;
   const texts = t.orders.map;
   const { name: shop } = await requireShop(call.db, shopOf(call));
@@ -79,7 +79,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
 
 /** All plans by the names of their products. */
 export async function planOptions({ db }: Pick<OperatorCall, 'db'>): Promise<Option[]> {
-  const products = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const products = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const plans = await plansOf(db, undefined);
   return plans.map(({ id, productId, name }) => ({
     value: id,
@@ -87,7 +87,7 @@ export async function planOptions({ db }: Pick<OperatorCall, 'db'>): Promise<Opt
   }));
 }
 
-async function map(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function map(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const shop = shopOf(call);
   const body = filled(sent, 'sku', 'plan_id', 'quantity');
   const data = await act(call, sent, shopOperations.mapShopSku, { path: { name: shop }, body });
@@ -117,7 +117,7 @@ export function notDone({ view: { t } }: OperatorCall, { waiting, failed, orders
   return more > 0 ? `${named.join(', ')} ${t.orders.more(String(more))}` : named.join(', ');
 }
 
-function unmap(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+function unmap(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const name = shopOf(call);
   const sku = sent.get('sku') ?? '';
   return unlessGone(`/shops/${name}`, async () => {

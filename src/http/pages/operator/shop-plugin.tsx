@@ -4,7 +4,7 @@ import { isPlugin } from '../../../orders/shop-kinds';
 import type { Shop } from '../../../orders/shops';
 import { act } from '../act';
 import { Inside, Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { shopOf } from './shop-map';
 
@@ -14,7 +14,7 @@ export const shopPluginRoutes: Route<OperatorCall>[] = [
   { path: '/shops/:name/plugin.zip', scope: 'write', get: give },
 ];
 
-async function give(call: OperatorCall): Promise<Answer> {
+async function give(call: OperatorCall): Promise<PageResponse> {
   const wanted = { path: { name: shopOf(call) } };
   const nothing = new URLSearchParams();
   const { file_name, zip } = await act(call, nothing, shopPluginOperations.getShopPlugin, wanted);

@@ -1,12 +1,12 @@
-import { needsOfOrders, type Need } from '../../../overview/needs-you';
+import { needsOfOrders, type ActionItem } from '../../../overview/action-items';
 import type { Effect } from '../../../orders/order-events';
 import { plansOf } from '../../../licensing/catalogue';
-import { countUnreadable, readRefused, type Refused } from '../../../orders/refused-messages';
+import { countUnreadable, readRefusedMessages, type RefusedMessages } from '../../../orders/refused-messages';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { listMessages, type ShopMessage } from '../../../orders/views';
-import type { Failure } from '../../../operations/kit/failures';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { hookAddress } from '../address';
 import { formRoute } from '../form-route';
@@ -17,7 +17,7 @@ import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { reasonText } from './reason';
 import { NeedLine } from './overview-needs';
@@ -47,7 +47,7 @@ export const shopRoutes: Route<OperatorCall>[] = [
     work: giveSecret,
     explain,
   }),
-  { path: '/shops/:name/run', goesOn: true, post: run, hasDeadline: false },
+  { path: '/shops/:name/run', needsNoRecentSignIn: true, post: run, hasDeadline: false },
   { path: '/shops/:name/catch-up', post: catchUp, hasDeadline: false },
   formRoute('/shops/:name/remove', {
     isSecret: true,
@@ -62,13 +62,13 @@ function findShop(call: OperatorCall): Promise<Shop> {
   return requireShop(call.db, shopOf(call));
 }
 
-function explain(call: OperatorCall, refused: Failure, sent: URLSearchParams, { kind }: Shop) {
+function explain(call: OperatorCall, refused: ErrorResponse, sent: URLSearchParams, { kind }: Shop) {
   return refusedText(call, refused, kind, sent);
 }
 
 type Plans = ReadonlyMap<number, string>;
 
-async function showShop(call: OperatorCall): Promise<Answer> {
+async function showShop(call: OperatorCall): Promise<PageResponse> {
   const { db } = call;
   const shop = await requireShop(db, shopOf(call));
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
@@ -97,7 +97,7 @@ const MESSAGES_SHOWN = 20;
 interface Receives {
   address: string;
   messages: ShopMessage[];
-  refused: Refused;
+  refused: RefusedMessages;
   unreadable: number;
 }
 
@@ -105,12 +105,12 @@ async function readMessages(call: OperatorCall, shop: string): Promise<Receives>
   return {
     address: hookAddress(call, shop),
     messages: await listMessages(call.db, { shop, limit: MESSAGES_SHOWN }),
-    refused: await readRefused(call.db, shop, call.at),
+    refused: await readRefusedMessages(call.db, shop, call.at),
     unreadable: (await countUnreadable(call.db, call.at)).get(shop) ?? 0,
   };
 }
 
-async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promise<Answer> {
+async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promise<PageResponse> {
   const { shops: texts, events, effects, title } = call.view.t.orders;
   const { name } = shop;
   const rules = readRules(shop);
@@ -164,7 +164,7 @@ async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promis
   };
 }
 
-async function edit(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<Answer> {
+async function edit(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<PageResponse> {
   const rules = Object.fromEntries(
     RULES.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
   ) as Record<string, Effect>;
@@ -181,7 +181,7 @@ async function edit(call: OperatorCall, sent: URLSearchParams, { name }: Shop): 
   return done(`/shops/${name}`, 'saved');
 }
 
-function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): Answer {
+function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): PageResponse {
   if (isPosting(kind)) return done(`/shops/${name}`);
   const { t } = call.view;
   const { shops: texts } = t.orders;
@@ -230,19 +230,19 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
   };
 }
 
-async function giveSecret(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<Answer> {
+async function giveSecret(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<PageResponse> {
   const secret = sent.get('secret')?.trim() ?? '';
   await act(call, sent, shopOperations.updateShop, { path: { name }, body: { secret } });
   return done(`/shops/${name}`, 'saved');
 }
 
-async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function run(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const name = shopOf(call);
   const ran = await act(call, sent, shopOperations.runShop, { path: { name } });
   return done(`/shops/${name}`, 'ordersRan', String(ran.done), notDone(call, ran));
 }
 
-async function catchUp(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function catchUp(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const name = shopOf(call);
   const ran = await act(call, sent, shopOperations.catchUpShop, { path: { name } });
   const outcome =
@@ -250,7 +250,7 @@ async function catchUp(call: OperatorCall, sent: URLSearchParams): Promise<Answe
   return done(`/shops/${name}`, outcome, String(ran.caught_up));
 }
 
-function askRemove({ view }: OperatorCall, form: FormState, { name }: Shop): Answer {
+function askRemove({ view }: OperatorCall, form: FormState, { name }: Shop): PageResponse {
   const { shops: texts, title } = view.t.orders;
   return {
     page: (
@@ -273,7 +273,7 @@ function askRemove({ view }: OperatorCall, form: FormState, { name }: Shop): Ans
   };
 }
 
-async function remove(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<Answer> {
+async function remove(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<PageResponse> {
   await act(call, sent, shopOperations.removeShop, { path: { name } });
   return done('/shops', 'shopRemoved', name);
 }
@@ -289,7 +289,7 @@ function ShopPage({
 }: {
   shop: Shop;
   plans: Plans;
-  needs: Need[];
+  needs: ActionItem[];
   skus: ShopSku[];
   /** undefined: it posts with a token */
   receives: Receives | undefined;
@@ -392,7 +392,7 @@ function ShopPage({
 }
 
 /** Whether a receiver has its secret, and what it refused without the right one. */
-function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; refused: Refused }) {
+function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; refused: RefusedMessages }) {
   const { t, to, format } = useView();
   const { shops: texts } = t.orders;
   const lacks = shop.secretSealed === null;

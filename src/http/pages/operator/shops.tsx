@@ -1,8 +1,8 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { isPosting, SHOP_KINDS, SHOP_MAILS } from '../../../orders/shop-kinds';
 import { apiKeyLook, listShops, secretLook, shopJson, type Shop } from '../../../orders/shops';
-import { countWaiting } from '../../../orders/views';
-import type { Failure } from '../../../operations/kit/failures';
+import { countWaitingOrders } from '../../../orders/views';
+import type { ErrorResponse } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
@@ -10,7 +10,7 @@ import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, Select, TextField, type Option } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions } from './shop-map';
 import { shopOperations } from '../../../operations/shops';
@@ -31,7 +31,7 @@ export const shopListRoutes: Route<OperatorCall>[] = [
 /** Why a field of a shop's form was refused: for a secret, what it looks like and what it should. */
 export function refusedText(
   { view }: OperatorCall,
-  { error: { field }, facts }: Failure,
+  { error: { field }, facts }: ErrorResponse,
   kind: string,
   sent: URLSearchParams,
 ): string | undefined {
@@ -47,11 +47,11 @@ export function refusedText(
   return `${secretLooks[look]} ${secretNeeds[kind] ?? ''}`.trim();
 }
 
-async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<Answer> {
+async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<PageResponse> {
   const { shops: texts } = t.orders;
   const { columns } = texts;
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
-  const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
+  const waiting = new Map((await countWaitingOrders(db)).map(({ shop, orders }) => [shop, orders]));
   return {
     page: (
       <ListPage
@@ -87,7 +87,7 @@ async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<
   };
 }
 
-async function downloadList({ db, view }: OperatorCall): Promise<Answer> {
+async function downloadList({ db, view }: OperatorCall): Promise<PageResponse> {
   const rows = csvOf(await listShops(db), (shop) => {
     const { rules: _rules, catch_up: _catchUp, ...fields } = shopJson(shop);
     return fields;
@@ -95,7 +95,7 @@ async function downloadList({ db, view }: OperatorCall): Promise<Answer> {
   return { csv: csvNameOf(view.t.orders.shops.title), rows };
 }
 
-async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
+async function showNew(call: OperatorCall, form: FormState): Promise<PageResponse> {
   const { shops: texts, title } = call.view.t.orders;
   return {
     page: (
@@ -129,7 +129,7 @@ async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
   };
 }
 
-async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = {
     ...filled(sent, 'name', 'kind', 'secret', 'mail'),
     ...subscriptionsOf(sent),

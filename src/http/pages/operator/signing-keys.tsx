@@ -1,4 +1,4 @@
-import { listSigningKeys, type SigningKeyInUse } from '../../../licensing/signing-keys';
+import { listKeysInUse, type SigningKeyInUse } from '../../../licensing/signing-keys';
 import { signingKeyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { signingKeyOperations } from '../../../operations/signing-keys';
@@ -9,7 +9,7 @@ import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** The keys that sign answers: which there are, a new one, and ending one. */
 
@@ -20,7 +20,7 @@ export const signingKeyRoutes: Route<OperatorCall>[] = [
   formRoute('/signing-keys/:kid/retire', { isSecret: true, show: askRetire, work: retire }),
 ];
 
-async function showKeys({ db, view }: OperatorCall): Promise<Answer> {
+async function showKeys({ db, view }: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = view;
   const texts = t.system.signingKeys;
   const { columns } = texts;
@@ -38,7 +38,7 @@ async function showKeys({ db, view }: OperatorCall): Promise<Answer> {
           </>
         }
         caption={texts.caption}
-        rows={await listSigningKeys(db)}
+        rows={await listKeysInUse(db)}
         empty={<p class="mb-0">{texts.none}</p>}
         columns={[
           {
@@ -76,14 +76,14 @@ async function showKeys({ db, view }: OperatorCall): Promise<Answer> {
   };
 }
 
-async function downloadKeys({ db, view }: OperatorCall): Promise<Answer> {
-  const rows = csvOf(await listSigningKeys(db), signingKeyJson);
+async function downloadKeys({ db, view }: OperatorCall): Promise<PageResponse> {
+  const rows = csvOf(await listKeysInUse(db), signingKeyJson);
   return { csv: csvNameOf(view.t.system.signingKeys.title), rows };
 }
 
-async function askAdd({ db, view }: OperatorCall, form: FormState): Promise<Answer> {
+async function askAdd({ db, view }: OperatorCall, form: FormState): Promise<PageResponse> {
   const texts = view.t.system.signingKeys;
-  const isFirst = (await listSigningKeys(db)).every(({ state }) => state === 'retired');
+  const isFirst = (await listKeysInUse(db)).every(({ state }) => state === 'retired');
   return {
     page: (
       <FormPage
@@ -101,13 +101,13 @@ async function askAdd({ db, view }: OperatorCall, form: FormState): Promise<Answ
   };
 }
 
-async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { kid } = await act(call, sent, signingKeyOperations.addSigningKey, { body: {} });
   return done('/signing-keys', 'signingKeyAdded', kid);
 }
 
-async function askRetire({ db, path, view: { t } }: OperatorCall, form: FormState): Promise<Answer> {
-  const keys = await listSigningKeys(db);
+async function askRetire({ db, path, view: { t } }: OperatorCall, form: FormState): Promise<PageResponse> {
+  const keys = await listKeysInUse(db);
   const key = keys.find(({ kid }) => kid === path.kid);
   if (key === undefined) throw notFound('signing key');
   const { kid, state } = key;
@@ -139,7 +139,7 @@ async function askRetire({ db, path, view: { t } }: OperatorCall, form: FormStat
   };
 }
 
-async function retire(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function retire(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const kid = call.path.kid ?? '';
   const { compromised } = filled(sent, 'compromised');
   await act(call, sent, signingKeyOperations.retireSigningKey, {

@@ -1,12 +1,12 @@
-import { inBothForms } from '../../../licensing/core/identifiers';
+import { withAsciiForm } from '../../../licensing/core/identifiers';
 import { asSort } from '../../../licensing/sorting';
-import { listSpreadingPage, MOST_LISTED, SPREADING_SORTS } from '../../../licensing/told';
-import { spreadingJson } from '../../../operations/told-sites';
+import { listSpreadingPage, MAX_SPREADING_KEYS, SPREADING_SORTS } from '../../../licensing/spreading';
+import { spreadingJson } from '../../../operations/reported-sites';
 import { csvNameOf, csvOf } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 
 /** Keys that more networks download by than their slots explain. */
 
@@ -17,13 +17,13 @@ export const spreadingRoutes: Route<OperatorCall>[] = [
   { path: '/spreading.csv', get: downloadSpreading, hasDeadline: false },
 ];
 
-async function showSpreading({ db, query, view, settings, at }: OperatorCall): Promise<Answer> {
+async function showSpreading({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = view;
   const { spreading: texts } = t.told;
   const { columns } = texts;
   const sort = asSort(SPREADING_SORTS, query.get('sort'));
   const by = sort ?? '-at';
-  const page = { limit: MOST_LISTED };
+  const page = { limit: MAX_SPREADING_KEYS };
   const { items: keys } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);
   return {
     page: (
@@ -75,7 +75,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
             title: columns.sites,
             kind: 'long',
             cell: ({ sites }) =>
-              [...new Set(sites.map(({ site }) => inBothForms(site)))].slice(0, SITES_NAMED).join(', ') ||
+              [...new Set(sites.map(({ site }) => withAsciiForm(site)))].slice(0, SITES_NAMED).join(', ') ||
               t.common.none,
           },
           mayWrite && {
@@ -96,9 +96,9 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
   };
 }
 
-async function downloadSpreading({ db, query, view, settings, at }: OperatorCall): Promise<Answer> {
+async function downloadSpreading({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
   const sort = asSort(SPREADING_SORTS, query.get('sort'));
-  const page = { limit: MOST_LISTED };
+  const page = { limit: MAX_SPREADING_KEYS };
   const { items } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);
   const rows = csvOf(items, (one) => {
     const { sites, ...fields } = spreadingJson(one);

@@ -1,5 +1,5 @@
 import type { CatalogueProduct } from '../../../licensing/catalogue';
-import type { ReadUpdateXml } from '../../../joomla/follow-xml';
+import type { ReadUpdateXml } from '../../../joomla/regenerate-update-xml';
 import { manifestSnippets } from '../../../joomla/manifest';
 import type { FormState } from '../form-state';
 import { CopyText } from '../kit/copy';

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import type { Release } from '../../../packages/releases';
-import type { ReadUpdateXml } from '../../../joomla/follow-xml';
+import type { ReadUpdateXml } from '../../../joomla/regenerate-update-xml';
 import type { FormState } from '../form-state';
 import {
   ButtonLink,

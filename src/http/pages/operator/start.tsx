@@ -1,9 +1,9 @@
 import { firstSteps, readGoods, type FirstSteps, type Gap } from '../../../overview/first-steps';
-import { readUpdateXmlState } from '../../../joomla/follow-xml';
+import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readNewProduct } from '../../../joomla/publish';
 import { invalid } from '../../../operations/kit/failures';
 import type { UploadTerms } from '../../../operations/kit/operation';
-import { requireRight } from '../../../operations/kit/perform';
+import { requirePermission } from '../../../operations/kit/perform';
 import { refuseThePackage, releaseOperations } from '../../../operations/releases';
 import type { UploadRules } from '../../../operations/kit/upload';
 import { pathOfStaged, removeStaged, type StagedPackage } from '../../../packages/package-files';
@@ -16,7 +16,7 @@ import { formState, type FormState } from '../form-state';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { gapsOf } from './overview';
 import { explainPlan, planBody } from './plans';
@@ -49,7 +49,7 @@ export interface Sent {
 /** The form of a step. Its address is opened by reloads and sign-ins only. */
 function step(
   name: StepName,
-  work: (call: OperatorCall, sent: URLSearchParams) => Promise<Answer>,
+  work: (call: OperatorCall, sent: URLSearchParams) => Promise<PageResponse>,
   more: { goesOn?: true; upload?: true; explain?: typeof explainPackage | typeof explainPlan } = {},
 ): Route<OperatorCall> {
   return formRoute(`/start/${name}`, {
@@ -62,10 +62,10 @@ function step(
 }
 
 /** The product that a package's manifest describes. The package is kept as the draft of its first version. */
-async function beginWithPackage(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function beginWithPackage(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { ctx, caller, at, settings } = call;
   const { uploadRelease } = releaseOperations;
-  requireRight(caller, productOperations.addProduct, at);
+  requirePermission(caller, productOperations.addProduct, at);
   const { types, rules } = uploadRelease.upload as UploadTerms;
   const received = await requestOf(ctx).receive(types, rules(settings) as UploadRules<StagedPackage>);
   const { file } = received;
@@ -87,28 +87,28 @@ async function beginWithPackage(call: OperatorCall, sent: URLSearchParams): Prom
   return withRemarks(done('/start', 'saved'), draft);
 }
 
-async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   await act(call, sent, productOperations.addProduct, {
     body: { ...filled(sent, 'element'), name: sent.get('name') ?? '' },
   });
   return done('/start', 'saved');
 }
 
-async function addPlan(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function addPlan(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { product } = await stepsOf(call);
   const body = { ...planBody(call, sent, undefined), product_id: product?.id };
   await act(call, sent, planOperations.addPlan, { body });
   return done('/start', 'saved');
 }
 
-async function addRelease(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function addRelease(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { product } = await stepsOf(call);
   if (product === undefined) return { to: '/start' };
   const { data, isKept } = await uploadPackage(call, sent, product.id);
   return isKept ? keptAsDraft(data) : withRemarks(done('/start', 'saved'), data);
 }
 
-async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function issue(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { plan } = await stepsOf(call);
   if (plan === undefined) return { to: '/start' };
   const data = await act(call, sent, licenseOperations.issueLicense, {
@@ -118,7 +118,7 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
   return showKey(call, licence);
 }
 
-function showKey({ view: { t, to } }: OperatorCall, { id, license_key: key, product }: Issued): Answer {
+function showKey({ view: { t, to } }: OperatorCall, { id, license_key: key, product }: Issued): PageResponse {
   const texts = t.start.key;
   return {
     page: (
@@ -176,7 +176,7 @@ async function stepsOf({ db }: OperatorCall): Promise<FirstSteps> {
   return firstSteps(await readGoods(db));
 }
 
-export async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer> {
+export async function showStart(call: OperatorCall, sent?: Sent): Promise<PageResponse> {
   const { db, settings } = call;
   const { t, to, format, mayWrite } = call.view;
   const texts = t.start;

@@ -2,12 +2,12 @@ import type { Child } from 'hono/jsx';
 import { DAY_MS } from '../../../base/days';
 import { listOperators } from '../../../access/operators';
 import { listTokens } from '../../../access/tokens';
-import { listSigningKeys } from '../../../licensing/signing-keys';
+import { listKeysInUse } from '../../../licensing/signing-keys';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { loadOptional } from '../load-optional';
 import { Findings, Summary, worstOf } from './doctor';
 
 /** Links to the pages about the installation, with what the seller has to do there. */
@@ -16,12 +16,12 @@ const SOON_MS = 30 * DAY_MS;
 
 export const systemRoutes: Route<OperatorCall>[] = [{ path: '/system', get: showSystem }];
 
-async function showSystem(call: OperatorCall): Promise<Answer> {
+async function showSystem(call: OperatorCall): Promise<PageResponse> {
   const { settings, view } = call;
   const { t, format } = view;
   const { system: texts } = t;
   // undefined: the doctor takes longer
-  const findings = await within(call, () => settings.examine());
+  const findings = await loadOptional(call, () => settings.examine());
   const access = call.caller.scope === 'write' ? await readAccess(call) : undefined;
   return {
     page: (
@@ -122,7 +122,7 @@ async function readAccess({ db, at }: OperatorCall) {
     ({ expiresAt }) => expiresAt !== null && expiresAt.getTime() < at.getTime() + SOON_MS,
   );
   const operators = (await listOperators(db)).length;
-  const signing = (await listSigningKeys(db)).find(({ state }) => state === 'current')?.kid;
+  const signing = (await listKeysInUse(db)).find(({ state }) => state === 'current')?.kid;
   return { tokens: live.length, ending, operators, signing };
 }
 

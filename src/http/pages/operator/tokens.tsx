@@ -1,7 +1,7 @@
-import { listTokenPage, listTokens, type Token } from '../../../access/tokens';
+import { listTokenPage, listTokens, type ApiToken } from '../../../access/tokens';
 import { tokenJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { tokenOperations } from '../../../operations/tokens';
 import { clearSessionCookie } from '../../session-cookies';
 import { act, filled } from '../act';
@@ -15,7 +15,7 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** Tokens of the API: who has one, a new one, which is shown once, and ending one. */
 
@@ -37,7 +37,7 @@ export const tokenRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-async function showTokens({ db, at, query, caller, view }: OperatorCall): Promise<Answer> {
+async function showTokens({ db, at, query, caller, view }: OperatorCall): Promise<PageResponse> {
   const { t, to, format } = view;
   const { tokens: texts, scopes } = t.system;
   const { columns } = texts;
@@ -107,12 +107,12 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
   };
 }
 
-function downloadTokens({ db, view }: OperatorCall): Answer {
+function downloadTokens({ db, view }: OperatorCall): PageResponse {
   const rows = csvRows((after) => listTokenPage(db, { after, limit: CSV_PAGE }), tokenJson);
   return { csv: csvNameOf(view.t.system.tokens.title), rows };
 }
 
-function showNew({ caller, view: { t } }: OperatorCall, form: FormState): Answer {
+function showNew({ caller, view: { t } }: OperatorCall, form: FormState): PageResponse {
   const { tokens: texts, scopes } = t.system;
   // Of a Joomla account, the token ends with it.
   const hint = caller.joomlaUserId === null ? '' : ` ${texts.joomla(caller.name)}`;
@@ -145,7 +145,7 @@ function showNew({ caller, view: { t } }: OperatorCall, form: FormState): Answer
   };
 }
 
-async function make(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function make(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = filled(sent, 'name', 'scope', 'expires_at');
   const { name, token } = await act(call, sent, tokenOperations.addToken, { body });
   const texts = call.view.t.system.tokens;
@@ -175,14 +175,18 @@ async function make(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   };
 }
 
-async function tokenOf(call: OperatorCall): Promise<Token> {
+async function tokenOf(call: OperatorCall): Promise<ApiToken> {
   const id = readId(call);
   const token = (await listTokens(call.db)).find((one) => one.id === id);
   if (token === undefined) throw notFound('token');
   return token;
 }
 
-function askRevoke({ caller, view: { t, format } }: OperatorCall, form: FormState, token: Token): Answer {
+function askRevoke(
+  { caller, view: { t, format } }: OperatorCall,
+  form: FormState,
+  token: ApiToken,
+): PageResponse {
   const texts = t.system.revokeToken;
   const { id, name, scope, lastUsedAt } = token;
   const isOwn = caller.tokenId === id;
@@ -212,7 +216,11 @@ function askRevoke({ caller, view: { t, format } }: OperatorCall, form: FormStat
   };
 }
 
-async function revoke(call: OperatorCall, sent: URLSearchParams, { id, name }: Token): Promise<Answer> {
+async function revoke(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { id, name }: ApiToken,
+): Promise<PageResponse> {
   await act(call, sent, tokenOperations.removeToken, { path: { id } });
   if (call.caller.tokenId !== id) return done('/tokens', 'tokenRevoked', name);
   // The session ended with its token.

@@ -1,4 +1,4 @@
-import { paidEnd } from '../../../licensing/core/states';
+import { paidUntil } from '../../../licensing/core/states';
 import { findLicense, findLicenseNamed, searchLicenses, type License } from '../../../licensing/licenses';
 import { findEmail } from '../../../licensing/customer-email';
 import { OperatorError } from '../../../licensing/operator-error';
@@ -20,7 +20,7 @@ import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { reasonText } from './reason';
@@ -41,7 +41,7 @@ const LIMIT = 50;
 const CSV_PAGE = 500;
 const MOST_LICENSES = 20;
 
-async function showList({ db, query, view: { t, to, format } }: OperatorCall): Promise<Answer> {
+async function showList({ db, query, view: { t, to, format } }: OperatorCall): Promise<PageResponse> {
   const [shop, after] = [query.get('shop') ?? undefined, query.get('after') ?? undefined];
   const { items, next } = await listUnmatchedPage(db, { shop }, { after, limit: LIMIT });
   const { unmatched: texts } = t.orders;
@@ -107,7 +107,7 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
   };
 }
 
-function downloadList({ db, query, view }: OperatorCall): Answer {
+function downloadList({ db, query, view }: OperatorCall): PageResponse {
   const shop = query.get('shop') ?? undefined;
   const rows = csvRows(
     (after) => listUnmatchedPage(db, { shop }, { after, limit: CSV_PAGE }),
@@ -116,7 +116,7 @@ function downloadList({ db, query, view }: OperatorCall): Answer {
   return { csv: csvNameOf(view.t.orders.unmatched.title), rows };
 }
 
-/** @throws ManageError (404) */
+/** @throws OperationError (404) */
 async function requireOne({ db, path }: OperatorCall): Promise<UnmatchedView> {
   const one = /^\d{1,15}$/.test(path.id ?? '') ? await readUnmatched(db, Number(path.id)) : undefined;
   if (one === undefined) throw notFound('unmatched event');
@@ -124,7 +124,7 @@ async function requireOne({ db, path }: OperatorCall): Promise<UnmatchedView> {
 }
 
 /** Searches for a licence, then asks whether it is the one. */
-async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedView): Promise<Answer> {
+async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedView): Promise<PageResponse> {
   const { db, query, at } = call;
   const { t, to, format } = call.view;
   const id = form.value('license_id') || (query.get('license') ?? '');
@@ -175,7 +175,7 @@ async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedVie
                 {
                   title: texts.ends,
                   cell: (license) => {
-                    const paid = paidEnd(license);
+                    const paid = paidUntil(license);
                     return paid === null ? t.common.noEnd : format.day(paid);
                   },
                 },
@@ -198,10 +198,10 @@ function askAssign(
   form: FormState,
   one: UnmatchedView,
   license: License,
-): Answer {
+): PageResponse {
   const { unmatched: texts } = t.orders;
   const { id, customer, product, plan } = license;
-  const paid = paidEnd(license);
+  const paid = paidUntil(license);
   const ends = paid === null ? t.common.noEnd : format.day(paid);
   return {
     page: (
@@ -240,13 +240,17 @@ async function findLicenses(db: OperatorCall['db'], about: string, at: Date): Pr
   }
 }
 
-async function assign(call: OperatorCall, sent: URLSearchParams, { id }: UnmatchedView): Promise<Answer> {
+async function assign(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { id }: UnmatchedView,
+): Promise<PageResponse> {
   const body = filled(sent, 'license_id');
   const { license_id } = await act(call, sent, unmatchedOperations.assignUnmatched, { path: { id }, body });
   return done(LIST, 'unmatchedAssigned', String(license_id));
 }
 
-async function showIssue(call: OperatorCall, form: FormState, one: UnmatchedView): Promise<Answer> {
+async function showIssue(call: OperatorCall, form: FormState, one: UnmatchedView): Promise<PageResponse> {
   const { t } = call.view;
   const { unmatched: texts, map } = t.orders;
   const plans = await planOptions(call);
@@ -270,13 +274,17 @@ async function showIssue(call: OperatorCall, form: FormState, one: UnmatchedView
   };
 }
 
-async function issue(call: OperatorCall, sent: URLSearchParams, { id }: UnmatchedView): Promise<Answer> {
+async function issue(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { id }: UnmatchedView,
+): Promise<PageResponse> {
   const body = filled(sent, 'plan_id');
   const { license_id } = await act(call, sent, unmatchedOperations.issueUnmatched, { path: { id }, body });
   return done(`/licenses/${license_id}`, 'unmatchedIssued');
 }
 
-function showLeave({ view: { t } }: OperatorCall, form: FormState, one: UnmatchedView): Answer {
+function showLeave({ view: { t } }: OperatorCall, form: FormState, one: UnmatchedView): PageResponse {
   const { unmatched: texts } = t.orders;
   return {
     page: (
@@ -298,7 +306,11 @@ function showLeave({ view: { t } }: OperatorCall, form: FormState, one: Unmatche
   };
 }
 
-async function leave(call: OperatorCall, sent: URLSearchParams, { id }: UnmatchedView): Promise<Answer> {
+async function leave(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { id }: UnmatchedView,
+): Promise<PageResponse> {
   await act(call, sent, unmatchedOperations.leaveUnmatched, { path: { id }, body: {} });
   return done(LIST, 'unmatchedLeft');
 }

@@ -1,11 +1,15 @@
 import { manifestSnippets } from '../../../joomla/manifest';
-import { readUpdateXmlState, type ReadUpdateXml, type XmlReach } from '../../../joomla/follow-xml';
-import { includedIn, readCatalogue } from '../../../licensing/bundles';
+import {
+  readUpdateXmlState,
+  type ReadUpdateXml,
+  type XmlProbeResult,
+} from '../../../joomla/regenerate-update-xml';
+import { includedProducts, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { findOffered } from '../../../licensing/updates';
-import { requireProduct } from '../../../licensing/find-or-refuse';
-import { ManageError } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/reading';
+import { requireProduct } from '../../../licensing/find-or-throw';
+import { OperationError } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formState, toFormFailure } from '../form-state';
 import { CopyText } from '../kit/copy';
@@ -26,7 +30,7 @@ export const updateXmlRoutes: Route<OperatorCall>[] = [
       const id = readId(call);
       const { element } = await requireProduct(call.db, id);
       const { xml } = await readUpdateXmlState(call.db, call.settings.updateXml, id);
-      if (xml === null) throw new ManageError('NOT_FOUND', '');
+      if (xml === null) throw new OperationError('NOT_FOUND', '');
       return { file: `${element ?? id}.xml`, type: 'application/xml', content: xml };
     },
   },
@@ -46,7 +50,7 @@ export interface Offer {
   latest: string | undefined;
   xml: ReadUpdateXml;
   /** of a written XML with an address; undefined: it is being asked */
-  reach: XmlReach | undefined;
+  reach: XmlProbeResult | undefined;
   /** of a club without a package of its own: what its customers download instead; undefined: it is none */
   club: Included[] | undefined;
 }
@@ -68,7 +72,7 @@ export async function readOffer({ db, settings }: OperatorCall, product: Product
   const offer = { product, latest, xml, reach: url === null ? undefined : await settings.askForXml(url) };
   if (latest !== undefined || product.element !== null) return { ...offer, club: undefined };
   const included: Included[] = [];
-  for (const { id, name } of includedIn(await readCatalogue(db), product.id).slice(0, MOST_INCLUDED))
+  for (const { id, name } of includedProducts(await readCatalogue(db), product.id).slice(0, MOST_INCLUDED))
     included.push({ id, name, latest: (await findOffered(db, id))?.version });
   return { ...offer, club: included.length > 0 ? included : undefined };
 }

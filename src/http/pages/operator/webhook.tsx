@@ -3,11 +3,11 @@ import { describeStored } from '../../../texts/operators/failures';
 import {
   countWaitingFor,
   deliveryJson,
-  isStopped,
+  isAutoDisabled,
   listDeliveryPage,
   receiverName,
   requireWebhook,
-  stateOf as stateOfDelivery,
+  deliveryStateOf as stateOfDelivery,
   type Delivery,
   type WebhookRow,
 } from '../../../webhooks/receivers';
@@ -20,7 +20,7 @@ import { FormPage } from '../kit/form-page';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { eventsOf, showSecret, stateOf, WaitingCount, WebhookFields } from './webhooks';
 import { webhookOperations } from '../../../operations/webhooks';
@@ -46,7 +46,7 @@ export const webhookRoutes: Route<OperatorCall>[] = [
   { path: '/webhooks/:id/deliveries/:delivery/replay', post: replay },
 ];
 
-/** @throws ManageError when there is none */
+/** @throws OperationError when there is none */
 async function read({ db, path: { id = '' } }: OperatorCall): Promise<WebhookRow> {
   if (!/^[1-9]\d{0,9}$/.test(id)) throw notFound('webhook');
   return requireWebhook(db, Number(id));
@@ -54,7 +54,7 @@ async function read({ db, path: { id = '' } }: OperatorCall): Promise<WebhookRow
 
 const pathOf = ({ path: { id = '' } }: OperatorCall) => `/webhooks/${id}`;
 
-async function showWebhook(call: OperatorCall): Promise<Answer> {
+async function showWebhook(call: OperatorCall): Promise<PageResponse> {
   const { db, query, at } = call;
   const { t, format } = call.view;
   const webhook = await read(call);
@@ -82,7 +82,9 @@ async function showWebhook(call: OperatorCall): Promise<Answer> {
           </>
         }
       >
-        {isOn ? null : <p class="alert alert-warning">{isStopped(webhook) ? texts.stopped : texts.off}</p>}
+        {isOn ? null : (
+          <p class="alert alert-warning">{isAutoDisabled(webhook) ? texts.stopped : texts.off}</p>
+        )}
         <Panel id="facts" title={texts.facts.title} kind="mb-3" inside>
           <Facts
             facts={[
@@ -109,7 +111,7 @@ async function showWebhook(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function edit(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRow): Promise<Answer> {
+async function edit(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRow): Promise<PageResponse> {
   const body = {
     url: sent.get('url') ?? '',
     events: eventsOf(sent),
@@ -119,23 +121,23 @@ async function edit(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRo
   return done(pathOf(call), 'saved');
 }
 
-async function rotate(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRow): Promise<Answer> {
+async function rotate(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRow): Promise<PageResponse> {
   const data = await act(call, sent, webhookOperations.rotateWebhook, { path: { id }, body: {} });
   return showSecret(call, data);
 }
 
-async function change(call: OperatorCall, sent: URLSearchParams, enabled: boolean): Promise<Answer> {
+async function change(call: OperatorCall, sent: URLSearchParams, enabled: boolean): Promise<PageResponse> {
   const { id } = await read(call);
   await act(call, sent, webhookOperations.updateWebhook, { path: { id }, body: { enabled } });
   return done(pathOf(call), enabled ? 'webhookEnabled' : 'webhookDisabled');
 }
 
-async function test(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function test(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   await act(call, sent, webhookOperations.testWebhook, { path: { id: (await read(call)).id }, body: {} });
   return done(pathOf(call), 'webhookTested');
 }
 
-async function replay(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function replay(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { id } = await read(call);
   const { delivery = '' } = call.path;
   const path = { id, delivery_id: delivery };
@@ -143,7 +145,7 @@ async function replay(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   return done(pathOf(call), 'webhookReplayed', delivery);
 }
 
-async function remove(call: OperatorCall, sent: URLSearchParams, webhook: WebhookRow): Promise<Answer> {
+async function remove(call: OperatorCall, sent: URLSearchParams, webhook: WebhookRow): Promise<PageResponse> {
   await act(call, sent, webhookOperations.removeWebhook, { path: { id: webhook.id } });
   return done('/webhooks', 'webhookRemoved', receiverName(webhook));
 }
@@ -258,7 +260,7 @@ function LastAnswer({ row }: { row: Delivery }) {
   );
 }
 
-function showEdit({ view: { t } }: OperatorCall, form: FormState, webhook: WebhookRow): Answer {
+function showEdit({ view: { t } }: OperatorCall, form: FormState, webhook: WebhookRow): PageResponse {
   const texts = t.webhooks;
   const path = `/webhooks/${webhook.id}`;
   return {
@@ -278,7 +280,7 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, webhook: Webho
   };
 }
 
-function askRotate({ view: { t } }: OperatorCall, form: FormState, webhook: WebhookRow): Answer {
+function askRotate({ view: { t } }: OperatorCall, form: FormState, webhook: WebhookRow): PageResponse {
   const texts = t.webhooks;
   return {
     page: (
@@ -301,7 +303,7 @@ async function askRemove(
   { db, view: { t, format } }: OperatorCall,
   form: FormState,
   webhook: WebhookRow,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const texts = t.webhooks;
   const waiting = await countWaitingFor(db, webhook.id);
   return {

@@ -1,7 +1,7 @@
 import {
   countWaitingFor,
   listWebhookPage,
-  MOST_COUNTED,
+  MAX_COUNTED,
   receiverName,
   webhookJson,
   type WebhookRow,
@@ -17,7 +17,7 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { webhookOperations } from '../../../operations/webhooks';
 
@@ -32,7 +32,7 @@ export const webhookListRoutes: Route<OperatorCall>[] = [
   formRoute('/webhooks/new', { isSecret: true, show: showNew, work: add }),
 ];
 
-async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall): Promise<Answer> {
+async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall): Promise<PageResponse> {
   const texts = t.webhooks;
   const { columns } = texts;
   const after = query.get('after') ?? undefined;
@@ -82,7 +82,7 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
   };
 }
 
-function downloadWebhooks({ db, view }: OperatorCall): Answer {
+function downloadWebhooks({ db, view }: OperatorCall): PageResponse {
   const rows = csvRows(
     (after) => listWebhookPage(db, { after, limit: CSV_PAGE }),
     (webhook) => {
@@ -93,7 +93,7 @@ function downloadWebhooks({ db, view }: OperatorCall): Answer {
   return { csv: csvNameOf(view.t.webhooks.title), rows };
 }
 
-function showNew({ view: { t } }: OperatorCall, form: FormState): Answer {
+function showNew({ view: { t } }: OperatorCall, form: FormState): PageResponse {
   const { title, add: heading, form: texts } = t.webhooks;
   return {
     page: (
@@ -113,7 +113,7 @@ function showNew({ view: { t } }: OperatorCall, form: FormState): Answer {
   };
 }
 
-async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = { ...filled(sent, 'url', 'description'), events: eventsOf(sent) };
   const added = await act(call, sent, webhookOperations.addWebhook, { body });
   return showSecret(call, added);
@@ -125,7 +125,7 @@ export function eventsOf(sent: URLSearchParams): string[] {
 
 export function WaitingCount({ count }: { count: number }) {
   const { t, format } = useView();
-  return <>{count === MOST_COUNTED ? t.webhooks.orMore(format.number(count)) : format.number(count)}</>;
+  return <>{count === MAX_COUNTED ? t.webhooks.orMore(format.number(count)) : format.number(count)}</>;
 }
 
 /** `enabled`, or why it is not. */
@@ -168,7 +168,7 @@ export function WebhookFields({ webhook }: { webhook?: WebhookRow }) {
 export function showSecret(
   { view: { t, format } }: OperatorCall,
   webhook: DataOf<typeof webhookOperations.addWebhook>,
-): Answer {
+): PageResponse {
   const { secret: texts, title } = t.webhooks;
   const heading = texts.title(receiverName(webhook));
   const until = webhook.previous_secret_until;

@@ -1,15 +1,15 @@
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../../../joomla/extension-types';
 import { readUpdateXmlOptions } from '../../../joomla/update-xml/options';
-import { DATABASES } from '../../../joomla/update-xml/remembered';
-import { requireProduct } from '../../../licensing/find-or-refuse';
+import { DATABASES } from '../../../joomla/update-xml/saved-options';
+import { requireProduct } from '../../../licensing/find-or-throw';
 import { STABILITIES } from '../../../licensing/versions';
-import { readId } from '../../../operations/kit/reading';
+import { readId } from '../../../operations/kit/request-params';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { updateXmlOperations } from '../../../operations/update-xml';
 
 /** The options of a product's update XML. */
@@ -26,7 +26,7 @@ export const xmlOptionRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-async function save(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function save(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const id = readId(call);
   const text = (name: string) => sent.get(name)?.trim() || null;
   const least = DATABASES.map((name) => [name, text(`db_${name}`)] as const).filter(
@@ -40,7 +40,7 @@ async function save(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   return done(`/products/${id}`, state === 'stale' ? 'xmlNotWritten' : 'saved');
 }
 
-async function showForm({ db, path, view: { t } }: OperatorCall, form: FormState): Promise<Answer> {
+async function showForm({ db, path, view: { t } }: OperatorCall, form: FormState): Promise<PageResponse> {
   const { id, name } = await requireProduct(db, readId({ path }));
   const options = await readUpdateXmlOptions(db, id);
   const { xml: texts, title: list } = t.products;

@@ -1,11 +1,11 @@
 import type { Child } from 'hono/jsx';
-import { isFresh } from '../../../access/sessions';
-import { ManageError } from '../../../operations/kit/failures';
+import { isRecentSignIn } from '../../../access/sessions';
+import { OperationError } from '../../../operations/kit/failures';
 import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
-import { scopeOf, type Answer, type OperatorCall, type Route } from '../page';
+import { scopeOf, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { signInByToken } from './by-token';
 import { NarrowPage } from './pages';
@@ -18,18 +18,18 @@ const TOKEN = 'sign_in_again';
 
 /**
  * Returns the call if its operator signed in within the last hour, or does so by the token in the form.
- * @param sent loses this token @returns the page that asks for the sign-in, if neither applies @throws ManageError
+ * @param sent loses this token @returns the page that asks for the sign-in, if neither applies @throws OperationError
  */
-export async function signedInLately(
+export async function ensureRecentSignIn(
   call: OperatorCall,
   route: Route<OperatorCall>,
   sent: URLSearchParams,
-): Promise<OperatorCall | Answer> {
+): Promise<OperatorCall | PageResponse> {
   const token = sent.get(TOKEN)?.trim();
   sent.delete(TOKEN);
-  if (isFresh(call.session, call.at)) return call;
+  if (isRecentSignIn(call.session, call.at)) return call;
   if (!token) {
-    const goesOn = route.goesOn === true || scopeOf(route, 'POST') === 'read';
+    const goesOn = route.needsNoRecentSignIn === true || scopeOf(route, 'POST') === 'read';
     // The form comes from the page that asks, without a token: the operator has not signed in elsewhere yet.
     if (goesOn && token === undefined) return call;
     // Nothing was typed, so show the form's page again after the sign-in.
@@ -44,7 +44,8 @@ export async function signedInLately(
   const { session } = opened;
   const { caller } = session;
   call.view.operator = { name: caller.name, scope: caller.scope, byDoor: caller.byDoor };
-  if (scopeOf(route, 'POST') === 'write' && caller.scope !== 'write') throw new ManageError('FORBIDDEN', '');
+  if (scopeOf(route, 'POST') === 'write' && caller.scope !== 'write')
+    throw new OperationError('FORBIDDEN', '');
   return { ...call, session, caller };
 }
 

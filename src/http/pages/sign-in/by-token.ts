@@ -1,5 +1,5 @@
 import { openOperatorSession, type OperatorSignIn } from '../../../access/sessions';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { PageCall } from '../page';
 
@@ -10,7 +10,7 @@ export type SignedIn = Extract<OperatorSignIn, { cookie: string }>;
 /**
  * Opens a session for the owner of a token. It replaces the browser's earlier session.
  * @returns `sentence`: the reason for a refusal in the page's language
- * @throws ManageError after too many failures
+ * @throws OperationError after too many failures
  */
 export async function signInByToken(
   call: PageCall,
@@ -29,8 +29,8 @@ export async function signInByToken(
   return 'refused' in opened ? { sentence: signIn.shopToken, status: 403 } : opened;
 }
 
-/** Counts a failed sign-in. @throws ManageError for a client's eleventh failure in a minute */
+/** Counts a failed sign-in. @throws OperationError for a client's eleventh failure in a minute */
 export async function countFailure({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('manage_failures', ctx.state.client.limitKey);
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  if (!allowed) throw new OperationError('RATE_LIMITED', '', { retryAfter });
 }

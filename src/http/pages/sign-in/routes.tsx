@@ -2,11 +2,11 @@ import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../s
 import { requestOperatorLink } from '../../../access/link-requests';
 import { endSession, openOperatorSession } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
-import { ManageError } from '../../../operations/kit/failures';
+import { OperationError } from '../../../operations/kit/failures';
 import type { Child } from 'hono/jsx';
-import { keepChoices, keepNext, takeNext } from '../browser-choices';
+import { savePreferences, saveReturnPath, takeReturnPath } from '../browser-choices';
 import { fieldOf, formState, type FormState } from '../form-state';
-import { done, type Answer, type PageCall, type Route } from '../page';
+import { done, type PageResponse, type PageCall, type Route } from '../page';
 import { signInAddress } from './again';
 import { countFailure, signInByToken, type SignedIn } from './by-token';
 import { nextOf } from './next';
@@ -15,7 +15,7 @@ import { cameByDoor, doorAddress } from './through-joomla';
 
 /** The sign-in of operators: by an API token, or by a one-time link (magic link). */
 
-const LONGEST_TOKEN = 1_000;
+const MAX_TOKEN_LENGTH = 1_000;
 
 const signIn: Route<PageCall> = {
   path: '/sign-in',
@@ -26,13 +26,13 @@ const signIn: Route<PageCall> = {
     const { ctx, view } = call;
     // Show a link instead: the CSP of the form's page forbids a redirect to another host.
     if (new URL(door).origin !== ctx.state.origin) return showSignIn(call, formState(), isAgain);
-    keepNext(ctx, nextOf(call.query), view.to(''));
+    saveReturnPath(ctx, nextOf(call.query), view.to(''));
     ctx.status = 303;
     ctx.set('Location', door);
     return { sent: true };
   },
   async post(call, sent) {
-    const opened = await signInByToken(call, fieldOf(sent, 'token', LONGEST_TOKEN));
+    const opened = await signInByToken(call, fieldOf(sent, 'token', MAX_TOKEN_LENGTH));
     if ('sentence' in opened) {
       const { sentence, status } = opened;
       const form = formState(new URLSearchParams({ token: '' }), { field: 'token', sentence });
@@ -48,7 +48,7 @@ const mailedLink: Route<PageCall> = {
   async post(call, sent) {
     const { db, at: now, settings, view } = call;
     const { queueMail: queue } = settings;
-    if (queue === undefined) throw new ManageError('NOT_FOUND', '');
+    if (queue === undefined) throw new OperationError('NOT_FOUND', '');
     await countRequest(call);
     await requestOperatorLink(db, fieldOf(sent, 'email'), { now, language: view.language, queue });
     return done(signInAddress(nextOf(sent), undefined), 'operatorLinkAsked');
@@ -65,7 +65,7 @@ const link: Route<PageCall> = {
     const replaces = readSessionCookie(call.ctx, 'operator');
     const opened = await openOperatorSession(call.db, { code: call.path.code ?? '' }, call.at, { replaces });
     if ('refused' in opened) return refuseCode(call);
-    const next = takeNext(call.ctx, call.view.to(''));
+    const next = takeReturnPath(call.ctx, call.view.to(''));
     return enter(call, opened, nextOf(new URLSearchParams({ next })));
   },
 };
@@ -84,7 +84,7 @@ const signOut: Route<PageCall> = {
 const preferences = (path: string): Route<PageCall> => ({
   path,
   post(call, sent) {
-    keepChoices(call.ctx, sent, call.view.to(''));
+    savePreferences(call.ctx, sent, call.view.to(''));
     return { to: nextOf(sent, 'back') };
   },
 });
@@ -103,7 +103,7 @@ function showSignIn(call: PageCall, form: FormState, byDoor = false): { page: Ch
   const { ctx, query, view, settings } = call;
   const next = nextOf(query);
   // Keep the page for a one-time link too, whether mailed or printed.
-  if (!form.wasSent) keepNext(ctx, next, view.to(''));
+  if (!form.wasSent) saveReturnPath(ctx, next, view.to(''));
   const why = view.operator === undefined ? query.get('why') : null;
   return {
     page: (
@@ -119,18 +119,18 @@ function showSignIn(call: PageCall, form: FormState, byDoor = false): { page: Ch
   };
 }
 
-function enter(call: PageCall, opened: SignedIn, next: string): Answer {
+function enter(call: PageCall, opened: SignedIn, next: string): PageResponse {
   setSessionCookie(call.ctx, 'operator', opened.cookie, call.isTrusted);
   return { to: next };
 }
 
-async function refuseCode(call: PageCall): Promise<Answer> {
+async function refuseCode(call: PageCall): Promise<PageResponse> {
   await countFailure(call);
   return { page: <UsedCode />, status: 404 };
 }
 
-/** Counts a requested mail in the same bucket as downloads. @throws ManageError */
+/** Counts a requested mail in the same bucket as downloads. @throws OperationError */
 async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('download', ctx.state.client.limitKey);
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  if (!allowed) throw new OperationError('RATE_LIMITED', '', { retryAfter });
 }

@@ -152,7 +152,6 @@ export const my: Translated<typeof en> = {
     removing: 'Wird entfernt...',
     back: 'Behalten',
     csvName: 'websites.csv',
-    csvHead: { site: 'Website', label: 'Bezeichnung', since: 'seit', slot: 'Platz' },
   },
   toLicenses: 'Zurück zu Ihren Lizenzen',
   closes:

@@ -149,7 +149,6 @@ export const my = {
     removing: 'Removing...',
     back: 'Keep it',
     csvName: 'sites.csv',
-    csvHead: { site: 'site', label: 'label', since: 'since', slot: 'slot' },
   },
   toLicenses: 'Back to your licences',
   closes: 'This page closes after 30 minutes without a click. To come back, ask for a new link.',

@@ -1,4 +1,4 @@
-import { quantity } from '../../../base/quantity';
+import { countOf } from '../../../base/count-of';
 import { describeStored, mailRemedy } from '../failures';
 import type { CatchUpLack, Connections, SeenNode } from '../doctor';
 import type { OperatorTexts } from '../texts';
@@ -19,7 +19,7 @@ function remedyOfXmlFolder(command: string): string {
 }
 
 function needs({ instances, needed }: Connections): string {
-  return `${quantity(instances, 'Instanz braucht', 'Instanzen brauchen')} bis zu ${quantity(needed, 'Verbindung', 'Verbindungen')}`;
+  return `${countOf(instances, 'Instanz braucht', 'Instanzen brauchen')} bis zu ${countOf(needed, 'Verbindung', 'Verbindungen')}`;
 }
 
 function noConnection({ needed, setting }: Connections) {
@@ -34,11 +34,11 @@ function nodes(seen: SeenNode[]): string {
     ({ name, isInUse, reason, isReadOnly }) =>
       `${name} ${isInUse ? 'wird benutzt' : reason === undefined ? 'ist bereit' : isReadOnly ? 'ist nur lesbar' : 'ist nicht benutzbar'}`,
   );
-  return `Von ${quantity(seen.length, 'Datenbankserver', 'Datenbankservern')}: ${states.join(', ')}.`;
+  return `Von ${countOf(seen.length, 'Datenbankserver', 'Datenbankservern')}: ${states.join(', ')}.`;
 }
 
 function cluster(size: number): string {
-  return `Die Datenbank ist ein Galera-Cluster aus ${quantity(size, 'Knoten', 'Knoten')}.`;
+  return `Die Datenbank ist ein Galera-Cluster aus ${countOf(size, 'Knoten', 'Knoten')}.`;
 }
 
 function thenRestart(command: string): string {
@@ -96,7 +96,7 @@ export const doctor: OperatorTexts['doctor'] = {
   apiTokens: (count, named) =>
     count === 0
       ? 'Die API hat kein eigenes Token.'
-      : `Die API hat ${quantity(count, 'eigenes Token', 'eigene Tokens')}: ${named}.`,
+      : `Die API hat ${countOf(count, 'eigenes Token', 'eigene Tokens')}: ${named}.`,
   joomlaOff: {
     'no-site': 'LICENSING_JOOMLA_ROOT ist nicht gesetzt',
     sqlite: 'die Datenbank des Dienstes ist SQLite, und daraus sind die Tabellen der Website nicht lesbar',
@@ -131,7 +131,7 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy: 'licensing joomla-door --out com_licensing.zip (docs/joomla-door.md)',
   },
   tokensEnding: (count, named) => ({
-    what: `${quantity(count, 'API-Token läuft', 'API-Tokens laufen')} bald ab: ${named}.`,
+    what: `${countOf(count, 'API-Token läuft', 'API-Tokens laufen')} bald ab: ${named}.`,
     why: 'Der Shop oder das Skript, das es benutzt, wird von da an abgelehnt.',
     remedy:
       'Entziehen Sie es zu einer ruhigen Zeit und legen Sie ein neues mit demselben Namen an, das dieselben Lizenzen sieht: licensing token add --help',
@@ -241,7 +241,7 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy,
   }),
   sharedDatabase: (count, prefix) => ({
-    what: `In der Datenbank ${count === 1 ? 'liegt' : 'liegen'} auch ${quantity(count, 'fremde Tabelle', 'fremde Tabellen')}, zum Beispiel die der Website.`,
+    what: `In der Datenbank ${count === 1 ? 'liegt' : 'liegen'} auch ${countOf(count, 'fremde Tabelle', 'fremde Tabellen')}, zum Beispiel die der Website.`,
     why: 'Wer die Sicherung der Website zurückspielt, setzt auch die Lizenzen zurück: Seitdem verkaufte Schlüssel sind unbekannt, Verlängerungen und Aktivierungen sind weg.',
     remedy: `Sichern Sie die Tabellen ${prefix}licensing_..., bevor Sie die Website zurückspielen, und spielen Sie sie danach wieder ein (docs/backup.md). Oder lassen Sie sie beim Zurückspielen aus.`,
   }),
@@ -250,7 +250,7 @@ export const doctor: OperatorTexts['doctor'] = {
       const size = `${(bytes / 1e6).toFixed(1).replace('.', ',')} MB`;
       return rows === undefined
         ? `die Datenbank ${size}`
-        : `${name} ${size} (etwa ${quantity(rows, 'Zeile', 'Zeilen')})`;
+        : `${name} ${size} (etwa ${countOf(rows, 'Zeile', 'Zeilen')})`;
     });
     return `Auf der Festplatte: ${list.join(', ')}.`;
   },
@@ -380,11 +380,11 @@ export const doctor: OperatorTexts['doctor'] = {
       'Als Administrator der Datenbank: SET GLOBAL innodb_flush_log_at_trx_commit = 1; und dasselbe in seiner Konfiguration.',
   }),
   ordersFailed: (count, orders) => ({
-    what: `${quantity(count, 'Bestellung konnte', 'Bestellungen konnten')} nicht verarbeitet werden: ${orders.map(({ shop, order, failure, failedAt }) => `${order} von ${shop} seit ${failedAt} (${failure})`).join(', ')}.`,
+    what: `${countOf(count, 'Bestellung konnte', 'Bestellungen konnten')} nicht verarbeitet werden: ${orders.map(({ shop, order, failure, failedAt }) => `${order} von ${shop} seit ${failedAt} (${failure})`).join(', ')}.`,
     remedy: `Sie werden von selbst wieder versucht, die erste um ${orders[0]?.retryAt ?? ''}; „licensing shop run SHOP“ versucht es sofort. Scheitern sie weiter, melden Sie es bitte mit dem Grund.`,
   }),
   ordersWait: (count, shops, unmapped) => ({
-    what: `${quantity(count, 'Bestellung wartet', 'Bestellungen warten')}, von ${shops}.${unmapped.length === 0 ? '' : ` Nicht zugeordnet: ${unmapped.map(({ shop, sku }) => `„${sku}“ von ${shop}`).join(', ')}.`}`,
+    what: `${countOf(count, 'Bestellung wartet', 'Bestellungen warten')}, von ${shops}.${unmapped.length === 0 ? '' : ` Nicht zugeordnet: ${unmapped.map(({ shop, sku }) => `„${sku}“ von ${shop}`).join(', ')}.`}`,
     why: 'Kunden haben bezahlt und haben keine Lizenz.',
     remedy:
       unmapped.length === 0
@@ -404,12 +404,12 @@ export const doctor: OperatorTexts['doctor'] = {
       'Geben Sie eine Testbestellung auf (docs/shop.md), oder entfernen Sie den Shop: licensing shop remove NAME',
   }),
   receiverNoSecret: (shop, count) => ({
-    what: `${quantity(count, 'Nachricht kam', 'Nachrichten kamen')} von ${shop}, und das Geheimnis fehlt, um sie zu prüfen.`,
+    what: `${countOf(count, 'Nachricht kam', 'Nachrichten kamen')} von ${shop}, und das Geheimnis fehlt, um sie zu prüfen.`,
     why: 'Jede Nachricht wird abgelehnt. Die meisten Absender wiederholen sie einige Tage lang.',
     remedy: `Geben Sie ihm das Geheimnis, das der Absender für diese Adresse zeigt: licensing shop edit ${shop} --secret-file FILE`,
   }),
   receiverRefuses: (shop, count) => ({
-    what: `${shop}: ${quantity(count, 'Nachricht wurde', 'Nachrichten wurden')} wegen der Signatur abgelehnt, keine wurde angenommen: Gehört das Geheimnis zu einer anderen Adresse?`,
+    what: `${shop}: ${countOf(count, 'Nachricht wurde', 'Nachrichten wurden')} wegen der Signatur abgelehnt, keine wurde angenommen: Gehört das Geheimnis zu einer anderen Adresse?`,
     why: 'Was sie von Zahlungen und Erstattungen melden, ist bei keiner Lizenz geschehen.',
     remedy: `Vergleichen Sie es mit dem Geheimnis, das der Absender für diese Adresse zeigt: licensing shop edit ${shop} --secret-file FILE`,
   }),
@@ -420,7 +420,7 @@ export const doctor: OperatorTexts['doctor'] = {
       'Richten Sie den Mailversand ein (docs/mail.md). Wenn der Shop die Schlüssel selbst ausgibt: licensing shop edit NAME --mail none',
   }),
   messagesUnmatched: (shop, count) => ({
-    what: `${quantity(count, 'Ereignis', 'Ereignisse')} von ${shop} ${count === 1 ? 'betrifft' : 'betreffen'} Geld, und keine Bestellung, Position oder Zahlung dazu ist bekannt.`,
+    what: `${countOf(count, 'Ereignis', 'Ereignisse')} von ${shop} ${count === 1 ? 'betrifft' : 'betreffen'} Geld, und keine Bestellung, Position oder Zahlung dazu ist bekannt.`,
     why: 'Eine Verlängerung, ein Wechsel oder eine Erstattung kann zu einer Bestellung gehören, die älter ist als der Shop hier: Ihre Lizenz bleibt, wie sie ist.',
     remedy: `„licensing unmatched list --shop ${shop}“ zeigt sie. Dann für jedes: licensing unmatched assign ID --license ID, oder issue, oder leave (docs/shop-waiting.md).`,
   }),
@@ -440,7 +440,7 @@ export const doctor: OperatorTexts['doctor'] = {
       'Sagen Sie, wo Kunden ihre Zahlungsart ändern: licensing shop edit NAME --billing-url https://...',
   }),
   messagesRefused: (shop, count) => ({
-    what: `${quantity(count, 'Nachricht', 'Nachrichten')} von ${shop} aus der letzten Woche ${count === 1 ? 'konnte' : 'konnten'} nicht gelesen oder gespeichert werden.`,
+    what: `${countOf(count, 'Nachricht', 'Nachrichten')} von ${shop} aus der letzten Woche ${count === 1 ? 'konnte' : 'konnten'} nicht gelesen oder gespeichert werden.`,
     why: 'Was sie melden, ist bei keiner Lizenz geschehen.',
     remedy: `„licensing shop messages ${shop}“ zeigt sie mit dem Grund. WooCommerce sendet statt der Bestellung einen Fehler, wenn der Benutzer gelöscht wurde, dem der Webhook gehört: Speichern Sie den Webhook dort neu.`,
   }),

@@ -16,7 +16,7 @@ import type {
 import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
 import { settings } from './settings';
-import { quantity } from '../../../base/quantity';
+import { countOf } from '../../../base/count-of';
 
 /** The texts for support, in German. Joomla's messages stay in English, as Joomla and cURL write them. */
 
@@ -115,7 +115,7 @@ export const support: SupportTexts = {
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am ${moment(last_at)}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
-      `Mit dem Schlüssel der Lizenz ${license_id} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${quantity(log_days, 'Tag', 'Tage')} aufbewahrt). Was folgt, kam mit einem ähnlichen Schlüssel oder aus einem Netz, in dem sie benutzt wird.`,
+      `Mit dem Schlüssel der Lizenz ${license_id} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${countOf(log_days, 'Tag', 'Tage')} aufbewahrt). Was folgt, kam mit einem ähnlichen Schlüssel oder aus einem Netz, in dem sie benutzt wird.`,
     NOTHING_RECORDED: ({ about, license_id, ip, log_days }) => {
       const what = {
         license: `Zu Lizenz ${license_id ?? ''}`,
@@ -123,7 +123,7 @@ export const support: SupportTexts = {
         hint: 'Zu einem Schlüssel mit diesem Ende',
         ip: `Von ${ip ?? ''}`,
       };
-      return `${what[about]} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${quantity(log_days, 'Tag', 'Tage')} aufbewahrt). Wenn ein Update fehlschlug, kam seine Anfrage nicht bis zu diesem Dienst, oder es scheiterte nach dem Download.`;
+      return `${what[about]} ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden ${countOf(log_days, 'Tag', 'Tage')} aufbewahrt). Wenn ein Update fehlschlug, kam seine Anfrage nicht bis zu diesem Dienst, oder es scheiterte nach dem Download.`;
     },
     CHECKED: ({ request }) =>
       `Eine Abfrage durch ${who(request)} ergab, dass Version ${request.version ?? '?'}${request.license_id === null ? '' : ` mit Lizenz ${request.license_id}`} heruntergeladen werden darf.`,

@@ -2,6 +2,7 @@ import type { OperatorTexts } from '../texts';
 import { german as language } from '../../customers/de/words';
 import { answer } from './answer';
 import { common } from './common';
+import { csv } from './csv';
 import { customers } from './customers';
 import { doctor } from './doctor';
 import { failures } from './failures';
@@ -36,6 +37,7 @@ export const german: OperatorTexts = {
   language,
   answer,
   common,
+  csv,
   customers,
   doctor,
   failures,

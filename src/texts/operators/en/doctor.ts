@@ -1,4 +1,4 @@
-import { quantity } from '../../../base/quantity';
+import { countOf } from '../../../base/count-of';
 import { describeStored, mailRemedy } from '../failures';
 import type {
   CatchUpLack,
@@ -27,7 +27,7 @@ function remedyOfXmlFolder(command: string): string {
 }
 
 function needs({ instances, needed }: Connections): string {
-  return `${instances} ${instances === 1 ? 'instance needs' : 'instances need'} up to ${quantity(needed, 'connection')}`;
+  return `${instances} ${instances === 1 ? 'instance needs' : 'instances need'} up to ${countOf(needed, 'connection')}`;
 }
 
 function noConnection({ needed, setting }: Connections) {
@@ -41,11 +41,11 @@ function nodes(seen: SeenNode[]): string {
   const states = seen.map(
     ({ name, isInUse, reason }) => `${name} ${isInUse ? 'is in use' : (reason ?? 'can be written to')}`,
   );
-  return `Of ${quantity(seen.length, 'database server')}, ${states.join(', ')}.`;
+  return `Of ${countOf(seen.length, 'database server')}, ${states.join(', ')}.`;
 }
 
 function cluster(size: number): string {
-  return `The database is a Galera cluster of ${quantity(size, 'node')}.`;
+  return `The database is a Galera cluster of ${countOf(size, 'node')}.`;
 }
 
 function thenRestart(command: string): string {
@@ -100,7 +100,7 @@ export const doctor = {
     times: (name: string, times: number, lastDay: string | null) =>
       times === 0
         ? `${name} not asked`
-        : `${name} ${quantity(times, 'time')}${lastDay === null ? '' : `, the last on ${lastDay}`}`,
+        : `${name} ${countOf(times, 'time')}${lastDay === null ? '' : `, the last on ${lastDay}`}`,
   },
   checkFailed: (code: string, said: string): DoctorWords => ({
     what: `${code} could not be checked: ${said}.`,
@@ -108,7 +108,7 @@ export const doctor = {
   apiTokens: (count: number, named: string) =>
     count === 0
       ? 'The API has no token of its own.'
-      : `The API has ${quantity(count, 'token')} of its own: ${named}.`,
+      : `The API has ${countOf(count, 'token')} of its own: ${named}.`,
   joomlaOff: {
     'no-site': 'LICENSING_JOOMLA_ROOT is not set',
     sqlite: "the service's database is SQLite, which cannot read the site's tables",
@@ -143,7 +143,7 @@ export const doctor = {
     remedy: 'licensing joomla-door --out com_licensing.zip (docs/joomla-door.md)',
   } as DoctorWords,
   tokensEnding: (count: number, named: string): DoctorWords => ({
-    what: `${quantity(count, 'API token')} will expire soon: ${named}.`,
+    what: `${countOf(count, 'API token')} will expire soon: ${named}.`,
     why: 'The shop or script that uses it is refused from then on.',
     remedy:
       'At a quiet time, revoke it and make another of the same name, which sees the same licences: licensing token add --help',
@@ -248,14 +248,14 @@ export const doctor = {
     remedy,
   }),
   sharedDatabase: (count: number, prefix: string): DoctorWords => ({
-    what: `The database also holds ${quantity(count, 'table')} of others, such as the site's.`,
+    what: `The database also holds ${countOf(count, 'table')} of others, such as the site's.`,
     why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
     remedy: `Before restoring the site, dump the tables named ${prefix}licensing_..., and put them back afterwards (docs/backup.md). Or leave them out of the restore.`,
   }),
   sizes: (sizes: Sizes) => {
     const list = sizes.map(
       ({ name, bytes, rows }) =>
-        `${name} ${(bytes / 1e6).toFixed(1)} MB${rows === undefined ? '' : ` (about ${quantity(rows, 'row')})`}`,
+        `${name} ${(bytes / 1e6).toFixed(1)} MB${rows === undefined ? '' : ` (about ${countOf(rows, 'row')})`}`,
     );
     return `On the disk: ${list.join(', ')}.`;
   },
@@ -342,7 +342,7 @@ export const doctor = {
   }),
   workWaits: (mails: number, webhooks: boolean, isHosted: boolean): DoctorWords => ({
     what: `For more than an hour ${[
-      ...(mails > 0 ? [quantity(mails, 'mail')] : []),
+      ...(mails > 0 ? [countOf(mails, 'mail')] : []),
       ...(webhooks ? ['webhooks'] : []),
     ].join(' and ')} should have been sent.`,
     why: 'No process of the service has run since, or none can send.',
@@ -375,11 +375,11 @@ export const doctor = {
     remedy: `As the database's administrator: SET GLOBAL innodb_flush_log_at_trx_commit = 1; and the same in its configuration.`,
   }),
   ordersFailed: (count: number, orders: FailedOrder[]): DoctorWords => ({
-    what: `${quantity(count, 'order', 'orders')} could not be processed: ${orders.map(({ shop, order, failure, failedAt }) => `${order} of ${shop} since ${failedAt} (${failure})`).join(', ')}.`,
+    what: `${countOf(count, 'order', 'orders')} could not be processed: ${orders.map(({ shop, order, failure, failedAt }) => `${order} of ${shop} since ${failedAt} (${failure})`).join(', ')}.`,
     remedy: `They are tried again by themselves, the first at ${orders[0]?.retryAt ?? ''}; "licensing shop run SHOP" tries at once. If they keep failing, please report it with the reason.`,
   }),
   ordersWait: (count: number, shops: string, unmapped: UnmappedArticle[]): DoctorWords => ({
-    what: `${quantity(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}`,
+    what: `${countOf(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}`,
     why: 'Customers paid, and have no licence.',
     remedy:
       unmapped.length === 0
@@ -387,7 +387,7 @@ export const doctor = {
         : '"licensing order list --waiting" says what each waits for, and "licensing shop map SHOP SKU --plan ID" maps an article.',
   }),
   ordersWithoutAddress: (count: number): DoctorWords => ({
-    what: `${quantity(count, 'paid order has', 'paid orders have')} no e-mail address: no key was sent.`,
+    what: `${countOf(count, 'paid order has', 'paid orders have')} no e-mail address: no key was sent.`,
     why: 'Customers paid, and have no key.',
     remedy:
       '"licensing order list --without-address" lists them. An address sends the key: licensing order set-customer ID EMAIL',
@@ -398,12 +398,12 @@ export const doctor = {
     remedy: 'Place a test order (docs/shop.md), or remove the shop: licensing shop remove NAME',
   }),
   receiverNoSecret: (shop: string, count: number): DoctorWords => ({
-    what: `${quantity(count, 'message', 'messages')} of ${shop} came, and it has no secret to verify them with.`,
+    what: `${countOf(count, 'message', 'messages')} of ${shop} came, and it has no secret to verify them with.`,
     why: 'Every message is refused. Most senders repeat one for some days.',
     remedy: `Give it the secret that the sender shows for this address: licensing shop edit ${shop} --secret-file FILE`,
   }),
   receiverRefuses: (shop: string, count: number): DoctorWords => ({
-    what: `${shop}: ${quantity(count, 'message was', 'messages were')} refused for the signature, none was taken: is it the secret of another address?`,
+    what: `${shop}: ${countOf(count, 'message was', 'messages were')} refused for the signature, none was taken: is it the secret of another address?`,
     why: 'What they tell of payments and refunds has not happened to any licence.',
     remedy: `Compare it with the secret that the sender shows for this address: licensing shop edit ${shop} --secret-file FILE`,
   }),
@@ -414,7 +414,7 @@ export const doctor = {
       'Set mail up (docs/mail.md). If the shop hands the keys out itself: licensing shop edit NAME --mail none',
   }),
   messagesUnmatched: (shop: string, count: number): DoctorWords => ({
-    what: `${quantity(count, 'event', 'events')} of ${shop} ${count === 1 ? 'is' : 'are'} about money, and belong${count === 1 ? 's' : ''} to no order, line or payment that is known.`,
+    what: `${countOf(count, 'event', 'events')} of ${shop} ${count === 1 ? 'is' : 'are'} about money, and belong${count === 1 ? 's' : ''} to no order, line or payment that is known.`,
     why: 'A renewal, a change or a refund may be of an order from before the shop was set up: its licence stays as it is.',
     remedy: `"licensing unmatched list --shop ${shop}" lists them. Then, for each: licensing unmatched assign ID --license ID, or issue, or leave (docs/shop-waiting.md).`,
   }),
@@ -434,7 +434,7 @@ export const doctor = {
     remedy: 'Say where customers change how they pay: licensing shop edit NAME --billing-url https://...',
   }),
   messagesRefused: (shop: string, count: number): DoctorWords => ({
-    what: `${quantity(count, 'message', 'messages')} of ${shop} in the last week could not be read or stored.`,
+    what: `${countOf(count, 'message', 'messages')} of ${shop} in the last week could not be read or stored.`,
     why: 'What they tell has not happened to any licence.',
     remedy: `"licensing shop messages ${shop}" lists them with the reason. WooCommerce sends an error instead of the order when the user who owns its webhook was deleted: save the webhook there again.`,
   }),
@@ -491,7 +491,7 @@ export const doctor = {
   spaceLeft: (folder: string, megabytes: number) => `Free in ${folder}: ${megabytes.toFixed(0)} MB.`,
   noLeftovers: 'No half-published package is left.',
   leftovers: (folder: string, names: string, prefix: string, count: number): DoctorWords => ({
-    what: `${quantity(count, 'half-copied package lies', 'half-copied packages lie')} in ${folder}: ${names}.`,
+    what: `${countOf(count, 'half-copied package lies', 'half-copied packages lie')} in ${folder}: ${names}.`,
     why: 'A publish was interrupted. They are of no use and take room; nothing refers to them.',
     remedy: `The next "release publish" removes them; or: rm ${folder}/${prefix}*`,
   }),
@@ -651,7 +651,7 @@ export const doctor = {
     why: `It is told of nothing. Waiting deliveries: ${waiting}${isMore ? ' or more' : ''}.`,
     remedy: `"licensing webhook deliveries ${id} --waiting" shows the answers; then: licensing webhook enable ${id}`,
   }),
-  webhooks: (count: number) => `Webhooks go to ${quantity(count, 'receiver')}.`,
+  webhooks: (count: number) => `Webhooks go to ${countOf(count, 'receiver')}.`,
 };
 
 const CATCH_UP_LACKS: Record<CatchUpLack, string> = {

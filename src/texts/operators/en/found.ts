@@ -1,7 +1,7 @@
 import { thing } from '../../customers/en/words';
 import { counted } from '../../case';
 
-/** The results of the search field (support/find.ts). */
+/** The results of the search field (support/search.ts). */
 export const found = {
   several: (text: string, count: number, more: boolean) =>
     `${text}: ${more ? 'more than ' : ''}${counted(String(count), 'licence', 'licences')}`,

@@ -1,6 +1,6 @@
 import type { RefusingCode } from '../../../support/finding-model';
 
-/** The action items, and why requests were refused (overview/needs-you.ts). */
+/** The action items, and why requests were refused (overview/action-items.ts). */
 export const needsYou = {
   notOffered: (product: string, version: string) =>
     `${product} ${version} is published, but customers’ sites are not offered it.`,

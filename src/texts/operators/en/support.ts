@@ -15,7 +15,7 @@ import type {
 import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
 import { settings } from './settings';
-import { quantity } from '../../../base/quantity';
+import { countOf } from '../../../base/count-of';
 
 /** The texts for support, in English. */
 
@@ -103,7 +103,7 @@ export const support: SupportTexts = {
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `This is activated on no licence, but stands in the access log, the last time on ${last_at}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
-      `No download and no refusal with the key of licence ${license_id} is recorded (records are kept for ${quantity(log_days, 'day')}). What follows came with a key that resembles it, or from a network where it is used.`,
+      `No download and no refusal with the key of licence ${license_id} is recorded (records are kept for ${countOf(log_days, 'day')}). What follows came with a key that resembles it, or from a network where it is used.`,
     NOTHING_RECORDED: ({ about, license_id, ip, log_days }) => {
       const what = {
         license: `licence ${license_id ?? ''}`,
@@ -111,7 +111,7 @@ export const support: SupportTexts = {
         hint: 'a key with this end',
         ip: ip ?? '',
       };
-      return `No download and no refusal of ${what[about]} is recorded (records are kept for ${quantity(log_days, 'day')}). If an update failed, its request did not come as far as this service, or it failed after the download.`;
+      return `No download and no refusal of ${what[about]} is recorded (records are kept for ${countOf(log_days, 'day')}). If an update failed, its request did not come as far as this service, or it failed after the download.`;
     },
     CHECKED: ({ request }) =>
       `A check by ${who(request)} was told that version ${request.version ?? '?'} may be downloaded${request.license_id === null ? '' : ` with licence ${request.license_id}`}.`,
@@ -314,7 +314,7 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'the key asked about',
 };
 
-/** Returns a time as a day, unless it is a day already, as pages write it (`asOnPages`). */
+/** Returns a time as a day, unless it is a day already, as pages write it (`formatFactsForPage`). */
 function day(time: string): string {
   return time.includes('T') ? time.slice(0, 10) : time;
 }

@@ -1,6 +1,7 @@
 import { english as language } from '../../customers/en/words';
 import { answer } from './answer';
 import { common } from './common';
+import { csv } from './csv';
 import { customers } from './customers';
 import { doctor } from './doctor';
 import { failures } from './failures';
@@ -35,6 +36,7 @@ export const english = {
   language,
   answer,
   common,
+  csv,
   customers,
   doctor,
   failures,

@@ -1,7 +1,7 @@
 import type { RequestFacts, Slip } from '../../../support/finding-model';
 import { thing } from '../../customers/en/words';
 
-/** The recorded requests of a licence (support/what-happened.ts). */
+/** The recorded requests of a licence (support/request-history.ts). */
 export const whatHappened = {
   /** @param activationType the plan's activation type */
   attempt: ({ endpoint, identifier, other_key }: RequestFacts, activationType: string): string => {

@@ -1,4 +1,0 @@
-/** Returns a number with its noun, in singular or plural: `1 row`, `2 rows`. */
-export function quantity(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
-}

@@ -1,0 +1,61 @@
+import type { LRUCache } from 'lru-cache';
+import type { Db } from '../../licensing/licensing';
+
+/** The parts of a page's call that are needed for loading. */
+interface Loading {
+  db: Db;
+  settings: { timeoutFactor: number };
+}
+
+const TIMEOUT_MS = 300;
+/** The timeout of a figure that the user requested: less than a request's deadline. */
+export const LONG_TIMEOUT_MS = 3_500;
+
+/** Loads an optional value. @returns undefined if it fails or exceeds `timeoutMs` times LICENSING_TIMEOUT_FACTOR */
+export async function loadOptional<T>(
+  { db, settings }: Loading,
+  load: (db: Db) => Promise<T>,
+  timeoutMs = TIMEOUT_MS,
+): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), timeoutMs * settings.timeoutFactor);
+  });
+  return Promise.race([load(db).catch(() => undefined), late]).finally(() => clearTimeout(timer));
+}
+
+/** A figure with the time of its count. */
+export interface Figure<T> {
+  value: T;
+  at: Date;
+}
+
+/** The last figures of this process by name, and the counts in progress. */
+export interface LastFigures {
+  kept: LRUCache<string, Figure<unknown>>;
+  running: Map<string, Promise<Figure<unknown>>>;
+}
+
+/**
+ * Counts a figure, or returns the last one if counting fails or takes longer than a moment. It waits longer for the
+ * first count, or if `waits` is true. A figure is counted only once at a time, because the database may be slow.
+ */
+export async function countOrLast<T>(
+  call: Loading & { at: Date; lastFigures: LastFigures },
+  name: string,
+  load: (db: Db) => Promise<T>,
+  waits: boolean,
+): Promise<Figure<T> | undefined> {
+  const { db, at } = call;
+  const { kept, running } = call.lastFigures;
+  const count = async () => {
+    const figure = { value: await load(db), at };
+    kept.set(name, figure);
+    return figure;
+  };
+  const run = running.get(name) ?? count().finally(() => running.delete(name));
+  running.set(name, run);
+  const timeoutMs = waits || !kept.has(name) ? LONG_TIMEOUT_MS : undefined;
+  // The cast is safe because a name identifies one figure and therefore one type.
+  return ((await loadOptional(call, () => run, timeoutMs)) ?? kept.get(name)) as Figure<T> | undefined;
+}

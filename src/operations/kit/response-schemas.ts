@@ -1,0 +1,170 @@
+import { Type } from '@sinclair/typebox';
+import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
+import { MAIL_TYPES } from '../../mail/queue';
+import { STORED_STATUSES } from '../../licensing/core/states';
+import { strictObject, Id, Limit, nullable, Text, TextOrNull, Time, TimeOrNull, enumAsText } from './schemas';
+
+/** The resources of the API in the form of their views (licensing/views.ts). */
+
+export const STATUSES = [...STORED_STATUSES, 'expired'] as const;
+
+export const Metadata = Type.Record(Type.String(), Type.String(), { title: 'Metadata' });
+
+export const licenseFields = {
+  id: Id,
+  key_hint: nullable(Type.String({ description: 'The end of the key.' })),
+  status: enumAsText(STATUSES),
+  product_id: Id,
+  product: Text,
+  plan_id: Id,
+  plan: Text,
+  activation_type: enumAsText(ACTIVATION_TYPES),
+  activation_limit: Limit,
+  activations_used: Type.Integer({ minimum: 0 }),
+  customer: TextOrNull,
+  reference: TextOrNull,
+  metadata: Metadata,
+  expires_at: nullable(
+    Type.String({ ...Time, description: 'When it stops working, days of grace included; null: never.' }),
+  ),
+  paid_until: nullable(
+    Type.String({
+      ...Time,
+      description: 'Its end without the grace, in which the renewal of a subscription is awaited.',
+    }),
+  ),
+  renews_itself: Type.Boolean({ description: 'A subscription pays on by itself.' }),
+  last_check_at: TimeOrNull,
+  last_check_ip: TextOrNull,
+  check_count: Type.Integer({ minimum: 0 }),
+  created_at: Time,
+  revision: Type.Integer({ minimum: 0, description: 'Raised by every change.' }),
+};
+
+export const License = strictObject(licenseFields, { title: 'License' });
+
+const keyFields = {
+  id: Id,
+  key_hint: TextOrNull,
+  label: TextOrNull,
+  activation_limit: nullable(Type.Integer({ minimum: 1, description: "null: the licence's." })),
+  ends_at: nullable(Type.String({ ...Time, description: 'null: with the licence.' })),
+  created_at: Time,
+};
+
+export const Key = strictObject(keyFields, { title: 'Key' });
+
+export const Activation = strictObject(
+  {
+    id: Id,
+    identifier: Text,
+    name: TextOrNull,
+    ip: TextOrNull,
+    key_id: Id,
+    free: Type.Boolean({ description: 'It takes no slot.' }),
+    activated_at: Time,
+    held_until: nullable(
+      Type.String({
+        ...Time,
+        description: 'A file for use without network counts until then. null: none was made.',
+      }),
+    ),
+  },
+  { title: 'Activation' },
+);
+
+export const LicenseDetails = strictObject(
+  { ...licenseFields, keys: Type.Array(Key), activations: Type.Array(Activation) },
+  { title: 'LicenseDetails' },
+);
+
+/** A licence with its whole key, which no other answer contains. */
+export const IssuedLicense = strictObject(
+  {
+    ...licenseFields,
+    license_key: nullable(
+      Type.String({ description: 'Shown only now. null: the licence was there, and its key was not kept.' }),
+    ),
+  },
+  { title: 'IssuedLicense' },
+);
+
+export const AddedKey = strictObject({ ...keyFields, license_key: Text }, { title: 'AddedKey' });
+
+export const Mail = strictObject(
+  {
+    id: Id,
+    type: enumAsText(MAIL_TYPES),
+    state: enumAsText(['queued', 'sent', 'failed']),
+    created_at: Time,
+    sent_at: TimeOrNull,
+  },
+  { title: 'Mail' },
+);
+
+const anyRecord = nullable(Type.Object({}, { additionalProperties: true }));
+
+export const LicenseEvent = strictObject(
+  {
+    id: Id,
+    at: Time,
+    actor: Text,
+    action: Text,
+    before: anyRecord,
+    after: anyRecord,
+    times: Type.Integer({ minimum: 1 }),
+    last_at: TimeOrNull,
+  },
+  { title: 'Event' },
+);
+
+export const Access = strictObject(
+  {
+    id: Id,
+    at: Time,
+    times: Type.Integer({ minimum: 1, description: 'Equal requests share an entry.' }),
+    last_at: TimeOrNull,
+    license_id: nullable(Id),
+    endpoint: Text,
+    outcome: Type.String({ description: '`ok`, or the code of the refusal.' }),
+    product_id: nullable(Type.Integer()),
+    version: TextOrNull,
+    key_hint: nullable(Type.String({ description: 'The end of the key that was sent.' })),
+    identifier: TextOrNull,
+    ip: TextOrNull,
+    user_agent: TextOrNull,
+    site: nullable(Type.String({ description: 'The site that it said it is for. Nothing proves it.' })),
+    installed_version: nullable(Type.String({ description: 'The version that this site said it has.' })),
+  },
+  { title: 'Request' },
+);
+
+export const UpdateXmlState = strictObject(
+  { state: enumAsText(['written', 'stale', 'not_set']), url: TextOrNull },
+  { title: 'UpdateXmlState' },
+);
+
+export const Release = strictObject(
+  {
+    id: Id,
+    product_id: Id,
+    version: Text,
+    state: enumAsText(['draft', 'published', 'withdrawn']),
+    changelog: Text,
+    rollout: Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'The share of addresses that are offered it, in percent.',
+    }),
+    security: Type.Boolean({ description: 'It closes a security hole.' }),
+    notified_at: { ...TimeOrNull, description: 'When its customers were told by mail; null: they were not.' },
+    published_at: TimeOrNull,
+    file_name: Text,
+    file_size: Type.Integer({ minimum: 0, description: 'bytes' }),
+    sha256: Text,
+    sha384: Text,
+    sha512: Text,
+    created_at: Time,
+  },
+  { title: 'Release' },
+);

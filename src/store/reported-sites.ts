@@ -248,7 +248,7 @@ export async function recordNetworks(db: Db, networks: KeyNetwork[]): Promise<vo
   );
 }
 
-/** The number of a key's networks, with what decides how many it may have. */
+/** The number of a key's networks, and the limits that decide how many it may have. */
 export interface NetworkCount {
   keyId: number;
   licenseId: number;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startManaged, type Managed } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 
-/** Secrets that were copied in part, or twice: no shop takes them. */
+/** Tests that no shop accepts a secret that was copied only in part, or twice. */
 
 const WHOLE: Record<string, string> = {
   stripe: 'whsec_51a963295692389b51a963295692389b',
@@ -25,7 +25,7 @@ describe.each(ONE_BACKEND)('secrets of shops, on %s', (_, settings) => {
   afterAll(() => service.stop());
 
   it.each(KINDS)(
-    'a secret of %s that was copied in part is refused, and a whole one is taken',
+    'a secret of %s that was copied in part is refused, and a whole one is accepted',
     async (kind) => {
       const part = (WHOLE[kind] as string).slice(0, 18);
       for (const end of ['…', '...', '....', '•••', '••••••••', '***'])
@@ -50,7 +50,7 @@ describe.each(ONE_BACKEND)('secrets of shops, on %s', (_, settings) => {
     ['paddle', 'pdl_live_apikey_01abcdefgh****', /not whole/],
     ['paddle', 'pdl_sdbx_apikey_pdl_sdbx_apikey_01abcdefghijkl', /twice/],
     ['woocommerce', `ck_${'a'.repeat(40)}:cs_...`, /not whole/],
-  ])('an API key of %s that was copied so is refused: %s', async (kind, key, why) => {
+  ])('an API key of %s that was copied like this is refused: %s', async (kind, key, why) => {
     expect(
       await service.write.refused(`PATCH /shops/${kind}`, { api_key: key }, 'INVALID_REQUEST', 'api_key'),
     ).toMatch(why);

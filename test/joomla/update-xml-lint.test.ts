@@ -22,7 +22,7 @@ import {
 } from '../support/service';
 import { startStaticSite, type StaticSite } from '../support/static-site';
 
-/** Nothing is wrong with it. */
+/** A correct update XML. */
 const GOOD = `<?xml version="1.0" encoding="UTF-8"?>
 <updates>
   <update>
@@ -114,7 +114,7 @@ describe('"update-xml lint" on a file', () => {
     ],
     ['with one hash', () => element('sha256', '')],
     ['with the version in other words of the address', () => download('/42?format=zip&amp;version=2.0.0')],
-  ])('finds nothing in one %s', async (_what, text) => {
+  ])('finds nothing in a file %s', async (_what, text) => {
     expect(await lint(text(), 'https://shop.example/updates/pkg_example.xml')).toEqual([]);
   });
 
@@ -378,7 +378,7 @@ describe('"update-xml lint" on a file', () => {
     );
   });
 
-  it('says of a package without its prefix that it may be of another type', async () => {
+  it('says that a package without its prefix may be of another type', async () => {
     const nameless = element('element', 'example');
     const remedies = async (text: string) =>
       (await lintUpdateXml(Buffer.from(text))).map(({ remedy }) => remedy);
@@ -392,7 +392,7 @@ describe('"update-xml lint" on a file', () => {
   });
 
   it.each(['/api/index.php', PREFIX, '/shop/api'])(
-    "finds a download address with the service's path below %s, where nobody answers",
+    "finds a download address with the service's path below %s, where no service answers",
     async (path) => {
       const findings = await lint(GOOD.replace(PREFIX, `${path}${PREFIX}`));
       expect(findings).toEqual([
@@ -430,15 +430,15 @@ describe('"update-xml lint" on a file', () => {
     ]);
   });
 
-  // Were each looked at with all that is in it, the time of a test would not suffice.
-  it('takes thousands of updates in one another for the outermost', async () => {
+  // If each were examined with everything inside it, the test would run out of time.
+  it('reads thousands of nested updates as the outermost one', async () => {
     const findings = await lint(
       `<updates>${'<update>'.repeat(24_000)}${'</update>'.repeat(24_000)}<update/></updates>`,
     );
     expect(findings.filter((finding) => finding.startsWith('error missing: <version>'))).toHaveLength(2);
   });
 
-  it('does not run what a platform might never come to an end with, nor says more of it', async () => {
+  it('does not run a platform pattern that might never end, and says no more about it', async () => {
     const findings = await lint(platform(`${'(.*)'.repeat(40)}x`));
     expect(findings).toHaveLength(1);
   });
@@ -451,7 +451,7 @@ describe('"update-xml lint" on a file', () => {
     expect(findings.filter((finding) => finding.startsWith('error missing: <element>'))).toHaveLength(1_000);
   });
 
-  it("takes for well-formed what PHP's parser does", () => {
+  it("agrees with PHP's parser about well-formed files", () => {
     const bits = [
       '&',
       '<',
@@ -481,7 +481,7 @@ describe('"update-xml lint" on a file', () => {
       '-',
     ];
     const change = fc.tuple(
-      // PHP minds the declaration less, and names with a colon that nothing declares: nobody writes such.
+      // The declaration stays, and the filter below drops undeclared prefixes: PHP is lenient about both, and no seller writes them.
       fc.integer({ min: GOOD.indexOf('<updates>'), max: GOOD.length - 1 }),
       fc.nat(3),
       fc.oneof(fc.constantFrom(...bits), fc.constant('')),
@@ -523,7 +523,7 @@ describe('"update-xml lint" on a file', () => {
   });
 });
 
-describe('"update-xml lint" beside the database', () => {
+describe('"update-xml lint" with the database', () => {
   let service: TestService;
   let shop: Operator;
   let out: string;
@@ -586,7 +586,7 @@ describe('"update-xml lint" beside the database', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('says of a version that is not published what can be done about it', async () => {
+  it('says what can be done about a version that is not published', async () => {
     const remedy = async () => (await shop.run(['update-xml', 'lint', out])).stdout;
     await give('1.2.0');
     await write();
@@ -600,7 +600,7 @@ describe('"update-xml lint" beside the database', () => {
     await withdrawRelease(service.db, 42, '1.2.1', new Date());
   });
 
-  it('names the newest version where it is left out', async () => {
+  it('names the newest version if the file leaves it out', async () => {
     await write();
     const missing = (version: string) =>
       `left_out: Version ${version} is published, and not in it: Joomla offers it to nobody.`;
@@ -620,7 +620,7 @@ describe('"update-xml lint" beside the database', () => {
       await withdrawRelease(service.db, 42, version, new Date());
   });
 
-  it('fetches the packages when it is given a key, and never shows that', async () => {
+  it('fetches the packages if it gets a key, and never shows the key', async () => {
     const { key } = await giveLicense(service.db, await givePlan(service.db));
     await write();
     expect(await findings('--key', key)).toEqual([]);
@@ -716,7 +716,7 @@ describe('"update-xml lint" beside the database', () => {
     await withdrawRelease(service.db, 42, version, new Date());
   });
 
-  it('says in words what is wrong, where, and what to do; without a database it judges the rest', async () => {
+  it('says what is wrong, where, and what to do; without a database it checks the rest', async () => {
     await write();
     writeFileSync(out, readFileSync(out, 'utf8').replace('<client>site', '<client>administrator'));
     for (const url of [undefined, 'mysql://u:p@127.0.0.1:1/none']) {
@@ -775,12 +775,12 @@ describe('"update-xml lint" on an address', () => {
     [`${PREFIX.slice(1)}/good`, ['error below_service']],
   ])('finds at /%s: %j', async (path, expected) => {
     const found = await lintUpdateXmlAt(`${site.url}/${path}`);
-    // The XML is on 127.0.0.1, its package on shop.example.
+    // Always found, because the XML is on 127.0.0.1 and its package on shop.example.
     const own = found.filter(({ code }) => code !== 'download_host');
     expect(own.map(({ level, code }) => `${level} ${code}`)).toEqual(expected);
   });
 
-  it('finds that nobody answers', async () => {
+  it('reports a server that does not answer', async () => {
     expect(await lintUpdateXmlAt('http://127.0.0.1:1/update.xml')).toMatchObject([
       { level: 'error', code: 'unreachable' },
     ]);

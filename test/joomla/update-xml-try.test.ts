@@ -16,7 +16,7 @@ import { processEnvironment } from '../support/service-process';
 import { startStaticSite, startTlsFront, type StaticSite } from '../support/static-site';
 import type { ServerResponse } from 'node:http';
 
-/** What a site is offered and gets, where nothing was recorded: after Joomla's sources. */
+/** Tests what a site is offered and gets in cases without a recording. The expected results follow Joomla's sources. */
 
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
 const manifest = (more: string, version = '2.0.0', type = 'package') =>
@@ -219,13 +219,13 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
     else expect(verdict.version).toBe(version);
   });
 
-  it('and a pattern that might never come to an end is not run', async () => {
+  it('and a pattern that might never end is not run', async () => {
     answers['/update.xml'] = xml(update({ platform: `${'(.*)'.repeat(40)}x` }));
     const { steps } = await attempt();
     expect(steps.map(({ text }) => text)).toContainEqual(expect.stringMatching(/cannot be tried here/));
   });
 
-  it('and says of the others why not, where Joomla does', async () => {
+  it('and says why not the others, if Joomla does', async () => {
     answers['/update.xml'] = xml(update({ version: '3.0', more: php('8.3') }), update());
     expect(await attempt()).toMatchObject({
       installed: true,
@@ -238,7 +238,7 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
 });
 
 describe('the update XML is fetched', () => {
-  it("with Joomla's headers and a mark of the trial, and without the key", async () => {
+  it("with Joomla's headers and the mark of a simulation, and without the key", async () => {
     let headers: string[] = [];
     answers['/update.xml'] = (response) => {
       headers = response.req.rawHeaders;
@@ -252,7 +252,7 @@ describe('the update XML is fetched', () => {
     expect(site.requests).toEqual(['GET /update.xml', `GET /42?dlid=${KEY}`]);
   });
 
-  it('also under extension.xml below an address that does not end in .xml', async () => {
+  it('from extension.xml below an address that does not end in .xml', async () => {
     answers['/updates/extension.xml'] = xml(update());
     expect((await attempt({}, '/updates')).installed).toBe(true);
     expect(site.requests.slice(0, 2)).toEqual(['GET /updates', 'GET /updates/extension.xml']);
@@ -267,7 +267,7 @@ describe('the update XML is fetched', () => {
     });
   });
 
-  it('is not read when it has more tags than any has, and it is not said that Joomla refuses it', async () => {
+  it('is not read if it has an absurd number of tags, without a claim that Joomla refuses it', async () => {
     answers['/update.xml'] = xml('<a/>'.repeat(60_000));
     expect(await attempt()).toMatchObject({
       offered: false,
@@ -313,7 +313,7 @@ describe('the update XML is fetched', () => {
   });
 });
 
-describe('an answer of 404 is told by what is missing, with the command that mends it', () => {
+describe('an answer of 404 is explained by what is missing, with the command that mends it', () => {
   const DOWNLOAD = '/api/index.php/v1/licensing/downloads/42';
   const offering = (path: string) =>
     (answers['/update.xml'] = xml(update().replace(`${site.url}/42`, site.url + path)));
@@ -343,7 +343,7 @@ describe('an answer of 404 is told by what is missing, with the command that men
     expect((await attempt()).remedy).toMatch(remedy);
   });
 
-  it('the download, with a word for an answer that every object has', async () => {
+  it('the download, if the answer is the name of a property of every object', async () => {
     answers['/42'] = (response) => response.writeHead(403).end('constructor');
     expect(await attempt()).toMatchObject({
       installed: false,
@@ -356,7 +356,7 @@ describe('an answer of 404 is told by what is missing, with the command that men
     expect((await attempt()).remedy).toMatch(/^The <downloadurl> names a site by "identifier"/);
   });
 
-  it('the download, at an address that is none', async () => {
+  it('the download, at an address that does not exist', async () => {
     offering('/index.php?option=com_shop');
     expect((await attempt()).remedy).toMatch(/^That is not the address of a download.* --base-url/);
   });
@@ -371,13 +371,13 @@ describe('the package', () => {
   const remarks = ({ steps }: UpdateVerdict) =>
     steps.filter(({ name, result }) => name === 'Manifest' && result === 'note').map(({ text }) => text);
 
-  it('is installed without a remark when all is as it should be', async () => {
+  it('is installed without a remark if nothing is wrong', async () => {
     const verdict = await attempt();
     expect(verdict.steps.map(({ result }) => result)).not.toContain('note');
     expect(verdict.installed).toBe(true);
   });
 
-  it('may have its manifest one folder below, or everything in one folder', async () => {
+  it('may have its manifest one folder down, or everything in one folder', async () => {
     for (const path of ['admin/pkg_example.xml', 'pkg_example.xml'])
       expect((await deliver({ [path]: manifest('') })).installed).toBe(true);
     expect((await deliver({ 'a/b/pkg_example.xml': manifest('') })).installed).toBe(false);
@@ -407,7 +407,7 @@ describe('the package', () => {
     expect(verdict.steps.at(-1)?.text).toMatch(/^the XML files at its top .* have more than 20 MB/);
   });
 
-  it('is named by its own type, and looked at for what breaks the next update', async () => {
+  it('is named by its own type, and searched for faults that break the next update', async () => {
     const component = await deliver({
       'example.xml': manifest('<element>com_other</element>', '1.9.0', 'component'),
     });
@@ -424,7 +424,7 @@ describe('the package', () => {
     );
   });
 
-  it('may be of a type that is none, and named as what every object has', async () => {
+  it('may have an unknown type, even one named like a property of every object', async () => {
     const verdict = await deliver({ 'a.xml': manifest('<element>x</element>', '2.0.0', 'constructor') });
     expect(verdict.messages.at(-1)).toBe('success: Updating constructor was successful.');
     expect(remarks(verdict).join()).not.toContain('it installs');
@@ -472,7 +472,7 @@ describe('the package', () => {
     expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
-  it('is not found where nobody listens', async () => {
+  it('is not found where no server listens', async () => {
     answers['/update.xml'] = xml(update().replaceAll(site.url, 'http://127.0.0.1:1'));
     const { messages, remedy } = await attempt();
     expect(messages[0]).toMatch(
@@ -481,7 +481,7 @@ describe('the package', () => {
     expect(remedy).toMatch(/^Nobody answers at the <downloadurl>'s host/);
   });
 
-  it('is not fetched over a certificate that is not trusted, as one without its intermediates', async () => {
+  it('is not fetched over an untrusted certificate, such as one without its intermediates', async () => {
     const { cert, key } = createAuthority().issue('IP:127.0.0.1');
     const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -495,7 +495,7 @@ describe('the package', () => {
 });
 
 describe('the key', () => {
-  it('is in nothing that is said, whoever repeats it', async () => {
+  it('is in no message, whoever repeats it', async () => {
     answers['/42'] = (response) =>
       response.writeHead(302, { Location: `/moved/${KEY.toLowerCase()}?again=${KEY}` }).end();
     answers[`/moved/${KEY.toLowerCase()}`] = (response) => response.writeHead(403).end(`No licence ${KEY}`);
@@ -536,7 +536,7 @@ describe('the key', () => {
       ', with the key, which',
       /^Something before/,
     ],
-  ])('is said to be sent on as a redirect does, %s', async (_what, location, shown, remedy) => {
+  ])('is reported as forwarded by a redirect, %s', async (_what, location, shown, remedy) => {
     answers['/42'] = (response) => response.writeHead(302, { Location: location }).end();
     answers['/other'] = (response) => response.writeHead(403).end();
     const verdict = await attempt();
@@ -547,7 +547,7 @@ describe('the key', () => {
     expect(decodeURIComponent(JSON.stringify(verdict)).toUpperCase()).not.toContain(KEY);
   });
 
-  it("is read from standard input as it would be typed, and the command's end tells what came of it", async () => {
+  it("is read from standard input as if it were typed, and the command's exit code is the result", async () => {
     const shop = operator({});
     const run = (...more: string[]) =>
       shop.run(['update-xml', 'try', `${site.url}/update.xml`, '--key', '-', ...more], { stdin: `${KEY}\n` });
@@ -574,7 +574,7 @@ describe('the key', () => {
   });
 });
 
-it('knows an authority that --ca names, for the XML and the package', async () => {
+it('trusts an authority that --ca names, for the XML and the package', async () => {
   const authority = createAuthority();
   const front = await startTlsFront(site.url, authority.issue('IP:127.0.0.1'));
   answers['/update.xml'] = xml(update({ origin: front.url }));

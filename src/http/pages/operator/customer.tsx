@@ -63,7 +63,7 @@ export const customerRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-/** The address. @throws OperationError for anything but the id of a customer: an address must not stand in the path */
+/** @throws OperationError if the path has no customer's id, because addresses do not belong into paths */
 async function addressOf({ db, path: { id = '' } }: OperatorCall): Promise<string> {
   if (!isCustomerDigest(id)) throw notFound('customer');
   return resolveCustomer(db, id);

@@ -234,15 +234,14 @@ export function countInRedis(
   nameOf: (client: string) => string,
 ): DownloadLimiter {
   client.defineCommand('countDownload', { lua: COUNT, keys: 3 });
-  type Run = (call: string[], canWait: boolean) => Promise<[Reservation['full']?, number?, (0 | 1)?]>;
+  type Run = (call: string[]) => Promise<[Reservation['full']?, number?, (0 | 1)?]>;
   const run = client.countDownload as Run;
   const count = ({ client: address, key = '', isCheck }: DownloadAttempt, step: string) => {
     const name = nameOf(address);
     const { limit, window } = limitsNow();
     const named = `${isCheck ? 'check' : 'download'} ${step}`;
     // In an earlier version `doubt` was a text.
-    const call = [name, `${name}:doubts`, `${name}:${key}`, String(limit), String(window), named];
-    return run(call, step !== 'take');
+    return run([name, `${name}:doubts`, `${name}:${key}`, String(limit), String(window), named]);
   };
   return {
     async take(asked) {

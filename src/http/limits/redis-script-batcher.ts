@@ -27,8 +27,6 @@ return answers`;
 
 /** The size at which a batch is sent at once, so that Redis counts it while the requests behind it are read. */
 const MAX_BATCH_SIZE = 16;
-/** The time that a call which no request waits for may wait for another one's command. */
-const LATEST_MS = 2;
 
 /**
  * Batches a script's calls of one event-loop turn into one command. A command for each key took a fifth of a validate
@@ -39,6 +37,7 @@ export function batchScripts({
   timeoutMs,
 }: Pick<RedisConnection, 'client' | 'timeoutMs'>): ScriptClient {
   const isCluster = !(client instanceof Redis);
+  const most = isCluster ? 1 : MAX_BATCH_SIZE;
   const batching: ScriptClient = {
     defineCommand(name, { lua, keys = 1 }) {
       // ioredis selects a cluster's node by the first argument, so this must be the key and not the number of keys.
@@ -53,14 +52,10 @@ export function batchScripts({
         reject: (error: unknown) => void;
       }[] = [];
 
-      let soon: NodeJS.Immediate | undefined;
-      let later: NodeJS.Timeout | undefined;
-
       async function send(): Promise<void> {
-        clearImmediate(soon);
-        clearTimeout(later);
         const batch = waiting;
-        [waiting, soon, later] = [[], undefined, undefined];
+        if (batch.length === 0) return;
+        waiting = [];
         try {
           const named = batch.flatMap(({ call }) => call.slice(0, keys));
           const rest = batch.flatMap(({ call }) => call.slice(keys));
@@ -72,12 +67,11 @@ export function batchScripts({
         }
       }
 
-      batching[name] = (call: string[], canWait = false) =>
+      batching[name] = (call: string[]) =>
         new Promise((resolve, reject) => {
           const together = waiting.push({ call, resolve, reject });
-          if (isCluster || (!canWait && together >= MAX_BATCH_SIZE)) void send();
-          else if (canWait) later ??= setTimeout(() => void send(), LATEST_MS);
-          else soon ??= setImmediate(() => void send());
+          if (together === most) void send();
+          else if (together === 1) setImmediate(() => void send());
         });
     },
   };

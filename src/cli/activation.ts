@@ -9,6 +9,7 @@ import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-a
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
 import { withAsciiForm } from '../licensing/core/identifiers';
+import { support } from '../texts/operators/en/support';
 
 export function addActivationCommands(program: Command): void {
   const activation = program
@@ -70,7 +71,7 @@ function addAdd(activation: Command): void {
           );
         session.output.print(
           added,
-          `${withAsciiForm(added.identifier)} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
+          `${withAsciiForm(added.identifier)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
         );
       }),
     );
@@ -93,7 +94,7 @@ function addRemove(activation: Command): void {
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${[withAsciiForm(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
+          `${[withAsciiForm(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
         );
       }),
     );

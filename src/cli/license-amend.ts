@@ -20,6 +20,7 @@ import { operate, type BodyOf, type DataOf } from './operate';
 import { eventJson, licenseJson } from '../licensing/views';
 import { askYesOrNo } from './standard-input';
 import { formatFields } from './tables';
+import { support } from '../texts/operators/en/support';
 
 /** Adds the subcommands of `licensing license` that do not change a licence's state, and its history. */
 export function addAmendments(license: Command): void {
@@ -180,7 +181,7 @@ async function amend(session: Session, id: number, changes: Changes) {
     );
   output.print(
     license,
-    `Licence ${id}: plan ${license.plan} (${license.plan_id}), ${used} of ${limit || 'unlimited'} slots used, customer ${license.customer ?? '-'}.`,
+    `Licence ${id}: plan ${license.plan} (${license.plan_id}), ${support.slotsUsed(used, limit)}, customer ${license.customer ?? '-'}.`,
   );
   return license;
 }

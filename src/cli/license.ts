@@ -33,6 +33,7 @@ import { optionFields, operate, operateWithStatus, type DataOf } from './operate
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 import { addKeyCommands, keyTable } from './license-key';
 import { activationTable, formatFields, licenseTable } from './tables';
+import { support } from '../texts/operators/en/support';
 
 export function addLicenseCommands(program: Command): void {
   const license = program.command('license').description('What a customer has bought.');
@@ -230,7 +231,7 @@ function formatLicense(license: License, included: CatalogueProduct[], now: Date
     ['product', `${row.product} (${row.product_id})`],
     ...(included.length > 0 ? [['covers too', namesOf(included)] as [string, string]] : []),
     ['plan', `${row.plan} (${row.plan_id})`],
-    ['slots', `${row.activations_used} of ${row.activation_limit || 'unlimited'}, by ${row.activation_type}`],
+    ['slots', `${support.slotsUsed(row.activations_used, row.activation_limit)}, by ${row.activation_type}`],
     ['customer', row.customer],
     ['reference', row.reference],
     ...Object.entries(row.metadata).map(([name, text]): [string, string] => [`metadata.${name}`, text]),

@@ -83,7 +83,7 @@ function addAdd(shop: Command): void {
     .description(
       'Adds a shop, to map its articles or set its rules before its first order, or to receive its messages.',
     )
-    .argument('<name>', 'its name in orders: 1 to 40 of a-z, 0-9, _ and -')
+    .argument('<name>', 'its name in orders: 1 to 40 characters of a-z, 0-9, _ and -')
     .option(
       '--kind <kind>',
       `${SHOP_KINDS.join(', ')}. api posts orders with a token; the others send signed messages`,

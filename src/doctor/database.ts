@@ -95,27 +95,31 @@ export const checkPrivileges: CommandCheck = async ({ config, db }) => {
   const grant = (privileges: readonly Privilege[]) =>
     database.kind === 'mysql'
       ? `As the database's administrator: ${grantStatement(privileges, database)}`
-      : `Let the user the service runs as write to ${database.path} and its folder.`;
+      : `Give the user that runs the service write access to ${database.path} and its folder.`;
   const rights = await tryTableRights(db);
   const upgrade = (await tryPrivileges(db))
     .filter(({ privilege }) => (MIGRATION_PRIVILEGES as readonly Privilege[]).includes(privilege))
     .map(describeMissing);
   if (rights.length + upgrade.length === 0)
-    return [ok('PRIVILEGES', 'The database user may do all that requests and upgrades need.')];
+    return [ok('PRIVILEGES', 'The database user has all privileges that requests and upgrades need.')];
   return [
     rights.length === 0
-      ? ok('PRIVILEGES', 'The database user may do all that requests need.')
-      : problem('PRIVILEGES', `The database user may not: ${rights.join(', ')}.`, {
-          why: 'Requests fail, or leave out what they should record.',
+      ? ok('PRIVILEGES', 'The database user has all privileges that requests need.')
+      : problem('PRIVILEGES', `The database user lacks privileges for requests: ${rights.join(', ')}.`, {
+          why: 'Requests fail, or do not record everything.',
           remedy: grant(REQUEST_PRIVILEGES),
         }),
     ...(upgrade.length === 0
       ? []
       : [
-          warning('PRIVILEGES_UPGRADE', `The database user may not change tables: ${upgrade.join('; ')}.`, {
-            why: '"licensing migrate" fails at the next upgrade. Requests do not need it.',
-            remedy: `For the upgrade: ${grant(MIGRATION_PRIVILEGES)}`,
-          }),
+          warning(
+            'PRIVILEGES_UPGRADE',
+            `The database user lacks privileges for upgrades: ${upgrade.join('; ')}.`,
+            {
+              why: '"licensing migrate" fails at the next upgrade. Requests do not need it.',
+              remedy: `For the upgrade: ${grant(MIGRATION_PRIVILEGES)}`,
+            },
+          ),
         ]),
   ];
 };

@@ -67,7 +67,7 @@ async function tryToWrite(client: Redis | Cluster, name: string): Promise<void> 
     Array.from({ length: count }, async (_, i) => {
       const key = `${name}:${i}`;
       await client.set(key, '1', 'EX', 10);
-      if ((await client.get(key)) !== '1') throw new Error('what was written cannot be read');
+      if ((await client.get(key)) !== '1') throw new Error('a value that was written cannot be read back');
       await client.del(key);
     }),
   );

@@ -112,7 +112,10 @@ export function createAnswerLog(log: Logger): (ctx: Context) => void {
     const { fault, code, endpoint } = ctx.state;
     if (fault !== undefined && isOfDatabase(fault)) {
       if (away === undefined)
-        log.error({ fault: describe(fault) }, 'the database is away or too slow: requests are answered 503');
+        log.error(
+          { fault: describe(fault) },
+          'the database is unavailable or too slow: requests are answered with 503',
+        );
       away = (away ?? 0) + 1;
       return logAnswer(log, ctx, 'debug');
     }

@@ -20,7 +20,7 @@ const MAX_XML_BYTES = 20_000_000;
 /** The minimum size that is counted for a file, so that a million empty files exceed the limit too. */
 const MIN_BYTES = 1_000;
 /** The message for `findManifest`'s limit, as the end of a sentence. */
-export const XML_LIMIT_EXCEEDED = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
+export const XML_LIMIT_EXCEEDED = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, which is too much to search for the manifest`;
 
 interface ManifestSnippets {
   /** the lines to paste below the manifest's root element */
@@ -33,11 +33,11 @@ export function manifestSnippets({ name }: Pick<Product, 'name'>, updateXmlUrl: 
   const url = requireWebAddress(updateXmlUrl, 'The address of the update XML');
   if (updateXmlUrl.includes('#'))
     throw new OperatorError(
-      'The address of the update XML must not have a "#": what follows it is never sent.',
+      'The address of the update XML must not contain a "#": the part after it is never sent.',
     );
   if (url.pathname.startsWith(`${API_PATH}/`))
     throw new OperatorError(
-      `The update XML cannot lie below ${API_PATH}/: everything there goes to the licence service, which does not serve it. Put it beside the site's other files.`,
+      `The update XML cannot be below ${API_PATH}/: all requests there go to the licence service, which does not serve it. Put it next to the site's other files.`,
     );
   const siteName = nameInJoomla(name);
   return {
@@ -87,10 +87,10 @@ export function describeMissingEntries({ hasDownloadKey, updateServers }: Packag
   return [
     ...(hasDownloadKey
       ? []
-      : ['has no <dlid>: once this version is installed there is no Download Key field any more']),
+      : ['has no <dlid>: once this version is installed, the Download Key field disappears']),
     ...(updateServers.length > 0
       ? []
-      : ['has no <updateservers>: sites that install this version are never offered another']),
+      : ['has no <updateservers>: sites that install this version are never offered another version']),
   ];
 }
 

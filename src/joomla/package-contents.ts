@@ -92,10 +92,10 @@ export async function findLack(
   const joomla = faults.find(({ aborts }) => aborts !== undefined)?.aborts;
   const outcome =
     joomla === undefined
-      ? 'Joomla would end the update in success, without it'
+      ? 'Joomla would report success, although it is missing'
       : `Joomla would end the update with "${joomla}"`;
   return {
-    problem: `The package lacks what its manifest (${manifest.path}) names: ${describeFaults(faults)}. ${outcome}.`,
+    problem: `The package lacks parts that its manifest (${manifest.path}) names: ${describeFaults(faults)}. ${outcome}.`,
     paths: faults.slice(0, MAX_SHOWN).map(({ path }) => path),
     joomla,
   };

@@ -50,6 +50,6 @@ function requireNamespace(text: string): string {
     throw refuse("It must be a PHP namespace, such as 'Acme\\Example\\Licensing'.");
   const word = parts.find(isReserved);
   if (word !== undefined || parts[0]?.toLowerCase() === 'joomla')
-    throw refuse(`"${word ?? 'Joomla'}" cannot be part of a namespace of yours. Write another word.`);
+    throw refuse(`"${word ?? 'Joomla'}" cannot be part of your namespace. Use another word.`);
   return namespace;
 }

@@ -117,7 +117,7 @@ function requireVendor(text: string): string {
     throw refusedVendor('It must be 1 to 30 letters and digits and begin with a letter, such as Acme.');
   if (isReserved(vendor) || vendor.toLowerCase() === 'joomla')
     throw refusedVendor(
-      `${vendor} is a word of PHP or Joomla. Write it differently, such as ${vendor}Software.`,
+      `${vendor} is a reserved word of PHP or Joomla. Use another name, such as ${vendor}Software.`,
     );
   return vendor.charAt(0).toUpperCase() + vendor.slice(1);
 }

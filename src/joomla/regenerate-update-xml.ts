@@ -127,6 +127,6 @@ export async function readUpdateXmlState(
 
 function describeDifference(out: string, there: string | undefined): string {
   return there === undefined
-    ? `${out} is not there, or may not be read by this user.`
-    : `${out} does not offer what is published now.`;
+    ? `${out} does not exist, or this user cannot read it.`
+    : `${out} does not match the versions that are published now.`;
 }

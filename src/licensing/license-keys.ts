@@ -270,7 +270,7 @@ function refuseTooMany(keys: LicenseKey[], { id }: LockedLicense, { now }: Chang
 
 function refusePast(endsAt: Date | null | undefined, { now }: ChangeContext): void {
   if (endsAt && endsAt <= now)
-    throw new OperatorError(`${formatTimestamp(endsAt)} has passed already.`, {
+    throw new OperatorError(`${formatTimestamp(endsAt)} is in the past.`, {
       code: 'INVALID_REQUEST',
       field: 'ends_at',
     });

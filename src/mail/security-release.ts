@@ -155,7 +155,7 @@ export async function startNotice(
   const { id, version } = release;
   if (release.notifiedAt !== null) throw notifiedAlready(version);
   requireSecurityRelease(release);
-  if (mailing === undefined) throw mailOffError('no customer can be told');
+  if (mailing === undefined) throw mailOffError('no customer can be notified');
   await inTransaction(db, async (trx) => {
     if (!(await claimNotice(trx, id, now))) throw notifiedAlready(version);
     // Queue behind the mails of another release, so that both together keep the rate.
@@ -165,7 +165,7 @@ export async function startNotice(
 }
 
 function notifiedAlready(version: string): OperatorError {
-  return new OperatorError(`The customers were told of version ${version} already.`, {
+  return new OperatorError(`The customers were already notified of version ${version}.`, {
     code: 'CONFLICT',
     facts: { reason: 'is-notified' },
   });

@@ -185,7 +185,7 @@ export function describeTextFault(fault: MailTextFault): string {
     case 'empty':
       return 'it needs a subject in its first line, and a text below it.';
     case 'placeholder':
-      return `it has ${fault.found} in line ${fault.line}; it may have ${fault.known.join(', ')}.`;
+      return `it has ${fault.found} in line ${fault.line}; it may contain ${fault.known.join(', ')}.`;
     case 'lacks':
       return `it lacks ${fault.needed}.`;
   }

@@ -40,7 +40,7 @@ export const activationOperations = {
       summary: 'Activate an identifier, over the limit too, and in every state of the licence',
       body: strictObject({
         identifier: Text,
-        name: Type.Optional(Type.String({ description: 'A label for people.' })),
+        name: Type.Optional(Type.String({ description: 'A name for people to read.' })),
       }),
       data: Activation,
       status: 201,

@@ -64,7 +64,7 @@ const LineGiven = strictObject(
 
 /** An order's event in the message of a shop or an inbound webhook. */
 const OrderGiven = strictObject({
-  shop: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
+  shop: Type.String({ description: '1 to 40 characters of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
   order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
   event: enumOf(ORDER_EVENTS),
   at: Type.String({

@@ -11,7 +11,7 @@ import { pageOf, readId } from './kit/request-params';
 import { strictObject, IdGiven, enumOf, PageQuery } from './kit/schemas';
 
 const { id: _id, product_id, created_at: _createdAt, ...terms } = PlanSchema.properties;
-const activation_type = enumOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' });
+const activation_type = enumOf(ACTIVATION_TYPES, { description: 'The thing that takes a slot.' });
 const { name, activation_type: _activationType, activation_limit, ...options } = terms;
 
 const Follows = Type.Integer({ minimum: 0, description: 'Licences that follow the new limit.' });

@@ -285,7 +285,7 @@ export const shopOperations = {
     {
       summary: 'Add a shop',
       body: strictObject({
-        name: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.' }),
+        name: Type.String({ description: '1 to 40 characters of a-z, 0-9, _ and -.' }),
         ...settings,
       }),
       data: Shop,

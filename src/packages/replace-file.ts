@@ -53,7 +53,7 @@ export async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o755 });
   } catch (error) {
     const fault = explainFileFault(error, join(folder, 'file'));
-    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not made: ${fault}.`);
+    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not created: ${fault}.`);
   }
 }
 
@@ -67,7 +67,7 @@ export async function requireReplaceable(
   const { path, target, there } = place;
   if (there?.isFile() && there.size > 0 && !kind.isOne(await readBeginning(path, target)))
     throw new OperatorError(
-      `${path} was not written: it holds something else than ${kind.name}, which would be lost. Name another file, or remove this one first.`,
+      `${path} was not written: it contains something other than ${kind.name}, which would be lost. Name another file, or remove this one first.`,
     );
 }
 
@@ -116,7 +116,7 @@ export function writeInto<T>(place: OutputTarget, produce: Produce<T>): Promise<
     // Refuse another user's pipe in a shared folder, because that user reads it. A shell's pipe has no name.
     if (named.isFIFO() && !isOursOrRoots(named.uid))
       throw new OperatorError(
-        `${path} was not written: it is a pipe of somebody else. Name a file in a folder of your own.`,
+        `${path} was not written: it is a pipe of another user. Name a file in a folder of your own.`,
       );
     // Open without O_TRUNC, so that a file that has replaced the pipe is not changed.
     return writeAndClose(await open(target, constants.O_WRONLY), async (sink, handle) => {
@@ -203,7 +203,7 @@ async function refuseForeignLink({ path, link, owner, isLast }: Link): Promise<v
   // Allow a folder on the path to be a link if the owner of the folder above made it and no other user can write there.
   if (!isLast && owner === folder.uid && (folder.mode & 0o022) === 0) return;
   throw new OperatorError(
-    `${path} was not written: ${link === resolve(path) ? 'it' : link} is a link of somebody else. Name a file in a folder of your own.`,
+    `${path} was not written: ${link === resolve(path) ? 'it' : link} is a link of another user. Name a file in a folder of your own.`,
   );
 }
 
@@ -222,7 +222,7 @@ async function readBeginning(path: string, target: string): Promise<string> {
     }
   } catch (error) {
     throw new OperatorError(
-      `${path} was not written: what is there cannot be looked at: ${explainReadFault(error)}. Name another file.`,
+      `${path} was not written: the existing file cannot be examined: ${explainReadFault(error)}. Name another file.`,
     );
   }
 }

@@ -65,7 +65,7 @@ export async function readStoredCustomer(
       throw new OperatorError(
         after === undefined
           ? 'Nothing is stored about this address.'
-          : 'There is no further licence of this customer, and no seat.',
+          : 'This customer has no more licences or seats.',
         { code: 'NOT_FOUND' },
       );
     const ids = page.licenses.map(({ id }) => id);

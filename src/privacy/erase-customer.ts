@@ -88,7 +88,7 @@ export async function eraseCustomer(
     if (ids.length + elsewhere === 0) return erased;
   }
   throw new OperatorError(
-    'The address is being written again and again: is it in use? Run this again later.',
+    'New records with this address keep appearing: is it still in use? Run this again later.',
   );
 }
 

@@ -72,7 +72,10 @@ export interface WhyOptions extends CaseOptions {
 /** @throws OperatorError if the text is empty */
 export async function explain(db: Db, about: string, options: WhyOptions): Promise<WhyAnswer> {
   if (canonicalKey(about) === '')
-    throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
+    throw new OperatorError(
+      'There is nothing to look for. Give a key, an e-mail address, an order or a site.',
+      { code: 'INVALID_REQUEST', field: 'about' },
+    );
   const { now, language, packagesDir, pageDays = false } = options;
   const dated = <Facts extends object>(facts: Facts) =>
     pageDays ? formatFactsForPage(facts, language) : inWords(facts, language);

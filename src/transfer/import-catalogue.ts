@@ -41,7 +41,7 @@ export async function importProducts(job: ImportJob, records: Numbered<'product'
           job,
           'product',
           line,
-          `product ${value.id} has another name here. If it is the same one, give it one name in both places`,
+          `product ${value.id} has another name here. If it is the same product, give it the same name in both places`,
         );
       else if (here.element !== null && value.element !== null && here.element !== value.element)
         recordConflict(job, 'product', line, `product ${value.id} has another element here`);
@@ -145,7 +145,7 @@ export async function importPlans(job: ImportJob, records: Numbered<'plan'>[]): 
           job,
           'plan',
           line,
-          `product ${value.product_id} has several plans of this name, and which is meant cannot be told. Give each a name of its own`,
+          `product ${value.product_id} has several plans of this name, so it is not clear which one is meant. Give each a name of its own`,
         );
         known(DRY_RUN_ID);
       } else {
@@ -211,7 +211,7 @@ export async function importReleases(job: ImportJob, records: Numbered<'release'
     if (versions.some((other) => compareVersions(other, value.version) === 0))
       throw errorAtLine(
         line,
-        `version ${value.version} of product ${value.product_id} was there before, or one that is the same to Joomla`,
+        `version ${value.version} of product ${value.product_id} appears earlier in the file, or a version that is the same to Joomla does`,
       );
     job.versions.set(value.product_id, [...versions, value.version]);
     await lookAtPackage(job, record);
@@ -238,11 +238,11 @@ const PACKAGE_FIELDS = ['file_name', 'file_size', 'sha256', 'sha384', 'sha512'] 
 function releaseConflict(here: RecordOf<'release'>, there: RecordOf<'release'>): string | undefined {
   const name = `version ${there.version} of product ${there.product_id}`;
   if (here.version !== there.version)
-    return `${name} is the same to Joomla as version ${here.version}, which is here`;
+    return `${name} is the same to Joomla as version ${here.version}, which exists here`;
   if (RELEASE_STATES.indexOf(here.state) > RELEASE_STATES.indexOf(there.state))
     return `${name} is ${here.state} here and ${there.state} in the file, and there is no way back`;
   if (here.state !== 'draft' && PACKAGE_FIELDS.some((field) => here[field] !== there[field]))
-    return `${name} has another package here, and customers' updaters check it against the one they were told`;
+    return `${name} has another package here, and customers' updaters check the download against the hash of that one`;
   return undefined;
 }
 

@@ -32,10 +32,10 @@ export function checkImportedKeys(job: ImportJob, { line, value }: Numbered<'lic
     throw errorAtLine(line, 'the main key of a licence has no limit and no end of its own');
   let before = 0;
   for (const { id, replaced_by } of value.keys) {
-    if (id <= before) throw errorAtLine(line, "a licence's keys must ascend by id, each once");
-    if (job.keys.has(id)) throw errorAtLine(line, `key ${id} is that of an earlier licence too`);
+    if (id <= before) throw errorAtLine(line, "a licence's keys must be sorted by id, without duplicates");
+    if (job.keys.has(id)) throw errorAtLine(line, `key ${id} also belongs to an earlier licence`);
     if (replaced_by !== null && (replaced_by === id || byId.get(replaced_by)?.replaced_by !== null))
-      throw errorAtLine(line, `key ${id} was replaced by a key that is not there, or was replaced itself`);
+      throw errorAtLine(line, `key ${id} was replaced by a key that is missing or was itself replaced`);
     before = id;
     job.keys.set(id, DRY_RUN_ID);
   }

@@ -67,7 +67,7 @@ export async function importLicenses(job: ImportJob, records: Numbered<'license'
         job,
         'license',
         line,
-        `licence ${match.id} here has its key, and that of an earlier line`,
+        `licence ${match.id} here has its key and the key of an earlier line`,
       );
     else if (owner !== undefined && owner !== match?.id)
       recordConflict(
@@ -274,7 +274,7 @@ export async function importActivations(job: ImportJob, records: Numbered<'activ
       job.activationsOf = { license: value.license_id, identifiers: new Set() };
     const { identifiers } = job.activationsOf;
     if (identifiers.has(value.identifier))
-      throw errorAtLine(line, 'this identifier is activated on its licence already');
+      throw errorAtLine(line, 'this identifier is already activated on its licence');
     identifiers.add(value.identifier);
     if (value.key_id !== null && job.otherKeys.get(value.key_id)?.licenseId !== value.license_id)
       throw errorAtLine(line, `its licence has no key ${value.key_id} besides the main key`);

@@ -157,7 +157,7 @@ function checkOrder(job: ImportJob, { line, value }: Numbered<'order'>): void {
   }
   for (const list of [value.lines, value.events, value.licenses])
     if (list.some(({ id }, i) => i > 0 && id <= (list[i - 1]?.id ?? 0)))
-      throw errorAtLine(line, "an order's lines, events and licences must each ascend by id");
+      throw errorAtLine(line, "an order's lines, events and licences must each be sorted by id");
 }
 
 /** Inserts orders. Empty tables keep the file's ids; otherwise the database assigns new ones. */

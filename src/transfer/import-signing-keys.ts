@@ -28,7 +28,12 @@ export async function importSigningKeys(job: ImportJob, records: Numbered<'signi
     const match = here.get(value.kid);
     if (match?.x === value.x) await mergeKey(job, match, value);
     else if (match !== undefined && match.token_days > 0)
-      recordConflict(job, 'signing_key', line, `signing key ${value.kid} here is another, and has signed`);
+      recordConflict(
+        job,
+        'signing_key',
+        line,
+        `signing key ${value.kid} here is a different key, and has already signed`,
+      );
     else {
       if (match !== undefined && job.writes) await deleteRow(job.trx, 'signing_keys', match.id);
       added.push(record);
@@ -38,7 +43,7 @@ export async function importSigningKeys(job: ImportJob, records: Numbered<'signi
 }
 
 function checkKey(job: ImportJob, line: number, value: KeyRecord): void {
-  if (job.signingKeys.has(value.kid)) throw errorAtLine(line, `signing key ${value.kid} is there twice`);
+  if (job.signingKeys.has(value.kid)) throw errorAtLine(line, `signing key ${value.kid} appears twice`);
   job.signingKeys.add(value.kid);
   const { secret, withoutSealedKeys, now, actor } = job.options;
   if (withoutSealedKeys) {

@@ -40,7 +40,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   for await (const { line, text } of readLines(source)) {
     last = line;
     const value = parseLine(line, text, state);
-    if (state === 'footer') throw errorAtLine(line, 'there is more after the footer');
+    if (state === 'footer') throw errorAtLine(line, 'there is more text after the footer');
     if (state === 'header') {
       version = checkHeader(line, value);
       state = 'records';
@@ -103,9 +103,9 @@ function checkHeader(line: number, { type, format, version }: Record<string, unk
   if (typeof version !== 'number') throw errorAtLine(line, '"version" must be a number');
   const said = `the file has format version ${version}, and this program reads ${OLDEST_VERSION} and ${FORMAT_VERSION}`;
   if (version > FORMAT_VERSION)
-    throw errorAtLine(line, `${said}. Install a version of it as new as the one that wrote the file`);
+    throw errorAtLine(line, `${said}. Install the version that wrote the file, or a later one`);
   if (version < OLDEST_VERSION)
-    throw errorAtLine(line, `${said}. Export again with a version that writes that`);
+    throw errorAtLine(line, `${said}. Export again with a version that writes that format`);
   return version;
 }
 
@@ -147,7 +147,10 @@ function checkOrder(type: RecordType, before: Numbered<RecordType>, record: Numb
     if (name === 'identifier' || a < b) return;
     if (a > b) break;
   }
-  throw errorAtLine(record.line, `records of the type ${type} must ascend by ${order.join(', ')}, each once`);
+  throw errorAtLine(
+    record.line,
+    `records of the type ${type} must be sorted by ${order.join(', ')}, without duplicates`,
+  );
 }
 
 function sameGroup(type: RecordType, a: Numbered<RecordType>, b: Numbered<RecordType>): boolean {

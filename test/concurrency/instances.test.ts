@@ -183,7 +183,7 @@ test('a database that is not there stops the start in one line', async () => {
     (error: unknown) => (error as Error).message,
   );
   expect(failed).toMatch(
-    /^The service ended with exit code 1\.\nlicensing-gateway cannot start: The database \(licences as shop at 127\.0\.0\.1:\d+\) cannot be used: nobody listens there \(ECONNREFUSED\)\. Start the database server, or correct host and port in LICENSING_DATABASE_URL\.$/,
+    /^The service ended with exit code 1\.\nlicensing-gateway cannot start: The database \(licences as shop at 127\.0\.0\.1:\d+\) cannot be used: no server listens there \(ECONNREFUSED\)\. Start the database server, or correct host and port in LICENSING_DATABASE_URL\.$/,
   );
 });
 
@@ -322,7 +322,7 @@ test('a Unix socket left behind is replaced and nginx may connect to it; one in 
   const service = await start(listen);
   expect(service.url).toBe(`unix:${socket}`);
   expect(statSync(socket).mode & 0o777).toBe(0o666);
-  await expect(start(listen)).rejects.toThrow(/Another process answers/);
+  await expect(start(listen)).rejects.toThrow(/Another process already answers/);
   await request(`http+unix://${encodeURIComponent(socket)}`)
     .get(`${PREFIX}/updates/42`)
     .expect(200);

@@ -525,7 +525,7 @@ describe.each(ONE_BACKEND)('The life of signing keys on %s', (_name, backend) =>
     expect((await shop.post('validate', request)).data.token).toBe(first);
 
     await retireSigningKey(db, '2026-1', {}, context);
-    await expect(retireSigningKey(db, '2026-1', {}, context)).rejects.toThrow('retired already');
+    await expect(retireSigningKey(db, '2026-1', {}, context)).rejects.toThrow('already retired');
     await expect(retireSigningKey(db, '2025-9', {}, context)).rejects.toThrow('no signing key');
     expect(await state()).toEqual(['2026-1 retired', '2026-2 current', '2026-3 next']);
     await eventually(async () =>

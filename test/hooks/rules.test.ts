@@ -876,7 +876,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
           'INVALID_REQUEST',
           'secret',
         );
-        expect(message).toMatch(/^It is not whole: .{20,}/);
+        expect(message).toMatch(/^It is incomplete: .{20,}/);
       }
     },
   );

@@ -131,7 +131,7 @@ test('from the unpacked zip to a customer’s update, without a shell and withou
   await picture(page, 'door', 300);
   withLines('');
   await page.reload();
-  expect(await main.innerText()).toContain('The web server does not lead to the licensing service');
+  expect(await main.innerText()).toContain('The web server does not pass requests to the licensing service');
   expect(linesOf(await main.locator('pre').first().innerText())).toEqual(linesOf(lines));
   withLines(lines);
   await page.reload();

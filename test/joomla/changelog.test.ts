@@ -155,7 +155,7 @@ describe('the lint of a changelog', () => {
         .map(({ line, problem }) => [line ?? null, problem]);
     try {
       answers.set('/u.xml', [200, updateXml(site.url)]);
-      expect(await found()).toEqual([[null, `The changelog ${site.url}/c.xml is answered with 404.`]]);
+      expect(await found()).toEqual([[null, `The server answers 404 for the changelog ${site.url}/c.xml.`]]);
       answers.set('/c.xml', [200, wrap('<fix><item>a &amp; b</item></fix>')]);
       expect(await found()).toEqual([
         [4, expect.stringContaining(`The changelog ${site.url}/c.xml line 4: `)],
@@ -171,7 +171,7 @@ describe('the lint of a changelog', () => {
     writeFileSync(changelogBeside(file), wrap('<fixed/>'));
     const { stdout } = await operator({}).run(['update-xml', 'lint', file]);
     expect(stdout).toMatch(
-      /^warning: The changelog https:\/\/shop\.example\/c\.xml line 4: Joomla knows no list <fixed>/m,
+      /^warning: The changelog https:\/\/shop\.example\/c\.xml line 4: Joomla does not know the list <fixed>/m,
     );
     const itself = await operator({}).run(['update-xml', 'lint', changelogBeside(file)]);
     expect(itself.stdout).toMatch(/^warning: The changelog line 4: /m);
@@ -181,7 +181,7 @@ describe('the lint of a changelog', () => {
     ['<changelogs><changelog></changelogs>', 'not well-formed', 1],
     ['<changelogs/>', 'no <changelog>', null],
     ['<changelogs>\n<changelog><fix/></changelog></changelogs>', 'no <version>', 2],
-    [wrap('<fixed><item>x</item></fixed>'), 'no list <fixed>', 4],
+    [wrap('<fixed><item>x</item></fixed>'), 'does not know the list <fixed>', 4],
     [wrap('<fix><item><![CDATA[<b>x</b>]]></item></fix>'), 'as HTML', 4],
     [wrap('').replace('2.0.0', '1.0.0'), 'version 2.0.0 is not in it', null],
   ])('names the fault of %s', (xml, problem, line) => {

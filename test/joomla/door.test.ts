@@ -462,7 +462,10 @@ describe('the component', () => {
     const { body } = await manageClient(one.url, token).send('GET /joomla-door');
     expect(Buffer.from(body.data.zip as string, 'base64').equals(first)).toBe(true);
     const refused = await shell.run(['joomla-door', '--out', join(__dirname, 'door.test.ts')]);
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('something else than a zip')]);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('something other than a zip'),
+    ]);
     expect(first.includes(site.secret)).toBe(false);
   });
 
@@ -533,7 +536,7 @@ describe('the component', () => {
     try {
       const english = await (await joomla('5.3', one.url)).open();
       expect(textOf(english.html)).toBe(
-        'Refused signatures of shops in the last seven days : 7 Open'.replace(' :', ':'),
+        'Shop messages with a wrong signature in the last seven days : 7 Open'.replace(' :', ':'),
       );
       const german = await (await joomla('5.3', one.url, 'de-AT')).open();
       expect(textOf(german.html)).toContain(
@@ -597,7 +600,7 @@ describe('the component', () => {
     const dripping = await answering(200, '', true);
     const { html, seconds } = await (await joomla('5.3', dripping)).open();
     expect(seconds).toBeLessThan(inTime(4));
-    expect(textOf(html)).toContain('did not say');
+    expect(textOf(html)).toContain('did not report');
   });
 
   it('has no ticket for a site without a secret', async () => {

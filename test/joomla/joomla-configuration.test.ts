@@ -439,7 +439,7 @@ describe("a site's database is reached", () => {
     const settings = { kind: 'mysql', user: 'u', password: 'p', database: 'd', ...database } as MysqlSettings;
     const refused = Object.assign(new Error(), { code: 'ECONNREFUSED' });
     expect(explainDatabaseError(refused, settings, 'configuration.php').reason).toBe(
-      `nobody listens there, and there is no socket ${none.join(' or ')} (ECONNREFUSED)`,
+      `no server listens there, and there is no socket ${none.join(' or ')} (ECONNREFUSED)`,
     );
     expect(located({ host: 'localhost' }, [])).toEqual({ host: 'localhost', port: 3306 });
     expect(located({ host: 'localhost:3307', dbtype: 'mysqli' }, [])).toEqual({
@@ -462,7 +462,7 @@ describe("a site's database is reached", () => {
     'unix:',
   ])('not at %s', (host) => {
     site({ host });
-    expect(refusal(() => readJoomlaSite(root))).toContain('$host is in no form that is understood');
+    expect(refusal(() => readJoomlaSite(root))).toContain('$host must be a name or address');
   });
 
   it('with numbers as they are sometimes written by hand', () => {

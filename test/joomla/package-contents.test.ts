@@ -329,8 +329,8 @@ describe('publishing', () => {
     const other = { 'pkg.xml': manifest('package', LINES, '1.1.0').replace('>acme<', '>other<') };
     const { code, stderr } = await publish('1.1.0', await pack(other));
     expect(code).toBe(1);
-    expect(stderr).toContain('is that of "pkg_other"');
+    expect(stderr).toContain('is for "pkg_other"');
     const same = { 'pkg.xml': manifest('package', LINES, '1.1.0') };
-    expect((await publish('1.1.0', await pack(same))).stderr).toContain('is published already');
+    expect((await publish('1.1.0', await pack(same))).stderr).toContain('is already published');
   });
 });

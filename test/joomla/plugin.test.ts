@@ -414,7 +414,10 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     const queries = ['', '?dlid=', '?version=2.0.0'];
     const downloads = queries.map((query) => ({ download: addressOn(nginx.port, query) }));
     for (const [language, says] of [
-      ['en-GB', `No Download Key is entered. Enter it at the update site of this extension. ${SITES}`],
+      [
+        'en-GB',
+        `No Download Key is entered. Enter it in the entry of this extension under Update Sites. ${SITES}`,
+      ],
       [
         'de-AT',
         `Es ist kein Download-Schlüssel eingetragen. Tragen Sie ihn bei der Aktualisierungsquelle dieser Erweiterung ein. ${QUELLEN}`,

@@ -550,7 +550,7 @@ describe('when the service does not take an order', () => {
     expect(early).toEqual([]);
     expect(late).toEqual([
       expect.stringMatching(
-        /: 3 events of orders wait, because .* cannot be reached: .*posted when it is back\.$/,
+        /: 3 events of orders are waiting, because .* cannot be reached: .*posted when it can be reached again\.$/,
       ),
     ]);
     expect([stillAway, again]).toEqual([[], []]);

@@ -150,12 +150,12 @@ describe('"update-xml lint" on a file', () => {
     [
       'a plugin without a group',
       () => element('type', 'plugin').replace('pkg_', ''),
-      /^error folder: .*never offered/,
+      /^error folder: .*silently never offers/,
     ],
     [
       'a package with a group',
       () => replaced('<client>', '<folder>system</folder><client>'),
-      /^error folder: .*never offered/,
+      /^error folder: .*silently never offers/,
     ],
     ['a type Joomla has not', () => element('type', 'extension'), /^error type: /],
     ['a package without its prefix', () => element('element', 'example'), /^error element: .*pkg_/],
@@ -165,7 +165,7 @@ describe('"update-xml lint" on a file', () => {
         element('type', 'plugin')
           .replace('pkg_', 'plg_')
           .replace('<client>', '<folder>system</folder><client>'),
-      /^error element: .*bare name/,
+      /^error element: .*its name without a prefix/,
     ],
     ['no element', () => element('element', ''), /^error missing: <element>/],
     ['no version', () => element('version', ''), /^error missing: <version>/],
@@ -204,21 +204,25 @@ describe('"update-xml lint" on a file', () => {
     [
       'a possessive repetition, which PHP alone has',
       () => platform('5\\.[0-9]++'),
-      /^warning platform: .*was not checked: .*PHP alone/,
+      /^warning platform: .*was not checked: only PHP/,
     ],
     ['an atomic group', () => platform('(?>5\\.)[0-9]'), /^warning platform: .*was not checked/],
     ['an anchor of PHP', () => platform('\\A5\\.[0-9]'), /^warning platform: .*was not checked/],
-    ['a platform that is no expression', () => platform('5.*)'), /^error platform: .*no regular expression/],
-    ['a platform with a slash', () => platform('5/6'), /^error platform: .*no regular expression/],
+    [
+      'a platform that is no expression',
+      () => platform('5.*)'),
+      /^error platform: .*not a regular expression/,
+    ],
+    ['a platform with a slash', () => platform('5/6'), /^error platform: .*not a regular expression/],
     [
       'a platform that repeats without end',
       () => platform(`${'(.*)'.repeat(9)}x`),
-      /^error platform: .*repeats too much, to be tried/,
+      /^error platform: .*too repetitive to be tested/,
     ],
-    ['the same without a star', () => platform(`${'(.?.?)'.repeat(12)}x`), /^error platform: .*to be tried/],
-    ['a repeated choice', () => platform('(.|.|.|.|.|.)+x'), /^error platform: .*to be tried/],
+    ['the same without a star', () => platform(`${'(.?.?)'.repeat(12)}x`), /^error platform: .*to be tested/],
+    ['a repeated choice', () => platform('(.|.|.|.|.|.)+x'), /^error platform: .*to be tested/],
     ['a platform longer than any', () => platform(`5${'|5'.repeat(200)}`), /^error platform: .*too long/],
-    ['a platform of everything', () => platform('.*'), /^warning platform: .*Joomla 3 too/],
+    ['a platform of everything', () => platform('.*'), /^warning platform: .*also matches Joomla 3\./],
     ['a platform of the past', () => platform('3\\.[0-9]+'), /^error no_current_joomla: /],
     ['another platform', () => replaced('"joomla"', '"Joomla"'), /^error platform: .*"Joomla"/],
     [
@@ -233,7 +237,7 @@ describe('"update-xml lint" on a file', () => {
     [
       'no platform',
       () => replaced(/<targetplatform[^>]*>/, ''),
-      /^error platform: There is no <targetplatform>/,
+      /^error platform: No <targetplatform> has a name/,
     ],
     ['a PHP that is none', () => element('php_minimum', 'PHP 8'), /^warning php_minimum: /],
     ['a database that no site has', () => replaced('mysql=', 'mssql='), /^warning database: .*"mssql"/],
@@ -277,7 +281,7 @@ describe('"update-xml lint" on a file', () => {
       () => GOOD.replaceAll('2.0.0', '2.0.0-beta1'),
       /^warning tag: .*every site is offered it/,
     ],
-    ['a release proper tagged beta', () => element('tag', 'beta'), /^warning tag: .*only sites that ask/],
+    ['a release proper tagged beta', () => element('tag', 'beta'), /^warning tag: .*only sites that accept/],
     [
       'no hash',
       () => GOOD.replace(/<sha256>.*<\/sha256>/, '').replace(/<sha512>.*<\/sha512>/, ''),
@@ -296,7 +300,7 @@ describe('"update-xml lint" on a file', () => {
     [
       'an address without a host',
       () => replaced('https://shop.example/api', '/api'),
-      /^error download: .*no complete address/,
+      /^error download: .*not a complete address/,
     ],
     [
       'an ampersand without a question mark',
@@ -312,7 +316,7 @@ describe('"update-xml lint" on a file', () => {
     [
       "an address that is not the service's",
       () => replaced('/licensing/downloads/42', '/files/42'),
-      /^warning download: .*not the licence service's/,
+      /^warning download: .*not an address of the licence service/,
     ],
     [
       'an address that is http',
@@ -333,7 +337,7 @@ describe('"update-xml lint" on a file', () => {
         ),
       /^error several_extensions: /,
     ],
-    ['no update', () => '<updates></updates>', /^warning no_update: .*no site is offered anything/],
+    ['no update', () => '<updates></updates>', /^warning no_update: .*no site is offered an update/],
     ['another document', () => '<extension/>', /^error no_update: .*<extension>/],
     ['a bare ampersand', () => element('name', 'A & B'), /^error malformed: .*\(line 4\)/],
     ['an element that is not closed', () => replaced('</name>', ''), /^error malformed: /],
@@ -364,12 +368,12 @@ describe('"update-xml lint" on a file', () => {
     [
       'an empty element that ends with a blank',
       () => replaced('</updates>', '<x/ ></updates>'),
-      /^error malformed: .*a "\/" that is not right before/,
+      /^error malformed: .*a "\/" that is not directly before/,
     ],
     [
       'an empty element that ends with two slashes',
       () => replaced('</updates>', '<x a="/"//></updates>'),
-      /^error malformed: .*a "\/" that is not right before/,
+      /^error malformed: .*a "\/" that is not directly before/,
     ],
     ['nothing at all', () => '', /^error malformed: /],
   ])('finds %s', async (_what, text, finding) => {
@@ -383,7 +387,7 @@ describe('"update-xml lint" on a file', () => {
     const remedies = async (text: string) =>
       (await lintUpdateXml(Buffer.from(text))).map(({ remedy }) => remedy);
     expect(await remedies(nameless)).toEqual([
-      'Write <element>pkg_example</element>; or, if it is no package, its own <type>: "licensing update-xml write" takes it by --type, as --type plugin --folder GROUP.',
+      'Write <element>pkg_example</element>. If it is not a package, write its own <type> instead: pass it to "licensing update-xml write" with --type, such as --type plugin --folder GROUP.',
     ]);
     const component = nameless.replace('package</type>', 'component</type>');
     expect(await remedies(component.replace('site</client>', 'administrator</client>'))).toEqual([
@@ -397,7 +401,7 @@ describe('"update-xml lint" on a file', () => {
       const findings = await lint(GOOD.replace(PREFIX, `${path}${PREFIX}`));
       expect(findings).toEqual([
         expect.stringMatching(
-          /^error download: The <downloadurl> has the service's path, or a part of it, twice/,
+          /^error download: The <downloadurl> contains the service's path, or a part of it, twice/,
         ),
       ]);
       expect(await lint(GOOD.replace(PREFIX, `/shop${PREFIX}`))).toEqual([]);
@@ -410,7 +414,7 @@ describe('"update-xml lint" on a file', () => {
       {
         level: 'error',
         code: 'malformed',
-        problem: 'It is not well-formed XML: it is not UTF-8 text (line 4).',
+        problem: 'The update XML is not well-formed: it is not UTF-8 text (line 4).',
       },
     ]);
     expect(await lint('<!---->')).toEqual([expect.stringMatching(/^error malformed: .*[^.]\.$/)]);
@@ -447,7 +451,9 @@ describe('"update-xml lint" on a file', () => {
     const findings = await lint(
       `<updates>${'<update><version>1</version></update>'.repeat(1_200)}</updates>`,
     );
-    expect(findings).toContainEqual(expect.stringMatching(/^error too_many: There are 1200 <update> in it/));
+    expect(findings).toContainEqual(
+      expect.stringMatching(/^error too_many: The update XML has 1200 <update> elements/),
+    );
     expect(findings.filter((finding) => finding.startsWith('error missing: <element>'))).toHaveLength(1_000);
   });
 
@@ -570,7 +576,7 @@ describe('"update-xml lint" with the database', () => {
       out,
       text.replace(/<sha384>./, (match) => `<sha384>${match.endsWith('0') ? '1' : '0'}`),
     );
-    expect(await findings()).toEqual(["hash: <sha384> is not the published package's."]);
+    expect(await findings()).toEqual(['hash: <sha384> differs from that of the published package.']);
     writeFileSync(out, text.replaceAll('1.0.0', '9.0.0'));
     expect(await findings()).toEqual(['not_published: Version 9.0.0 is unknown: its download answers 404.']);
     writeFileSync(out, text.replace('/downloads/42', '/downloads/43'));
@@ -603,7 +609,7 @@ describe('"update-xml lint" with the database', () => {
   it('names the newest version if the file leaves it out', async () => {
     await write();
     const missing = (version: string) =>
-      `left_out: Version ${version} is published, and not in it: Joomla offers it to nobody.`;
+      `left_out: Version ${version} is published but missing from the update XML: Joomla offers it to no site.`;
     for (const [version, expected] of [
       ['0.9.0', []],
       ['2.0.0-beta1', [missing('2.0.0-beta1')]],
@@ -626,15 +632,17 @@ describe('"update-xml lint" with the database', () => {
     expect(await findings('--key', key)).toEqual([]);
     const expired = await giveLicense(service.db, await givePlan(service.db), { expiresAt: new Date(0) });
     const [finding, ...rest] = await findings('--key', expired.key);
-    expect(finding).toBe('package: The package is not sent: 403 "License has expired".');
+    expect(finding).toBe('package: The package was not sent: 403 "License has expired".');
     expect(rest).toEqual([]);
 
     const tampering = await startStaticSite((_request, response) => response.end(`other bytes ${key}`));
     writeFileSync(out, readFileSync(out, 'utf8').replaceAll(service.url, tampering.url));
-    expect(await findings('--key', key)).toEqual([expect.stringMatching(/^package: .* has another sha256/)]);
+    expect(await findings('--key', key)).toEqual([
+      expect.stringMatching(/^package: .* has a different sha256/),
+    ]);
     await tampering.stop();
     expect((await findings('--key', key)).join()).toMatch(
-      /^package: The package cannot be fetched: Failed to connect/,
+      /^package: The package could not be fetched: Failed to connect/,
     );
   });
 
@@ -679,7 +687,7 @@ describe('"update-xml lint" with the database', () => {
             '<media folder="media" destination="a"><folder>css</folder></media>',
           ),
         }),
-      /^package_files: .*"media\/css" is missing\. Joomla would end the update in success, without it\.$/,
+      /^package_files: .*"media\/css" is missing\. Joomla would report success, although it is missing\.$/,
     ],
     [
       'with a zip in it whose manifest is not UTF-8',
@@ -703,7 +711,7 @@ describe('"update-xml lint" with the database', () => {
     [
       'without a manifest',
       () => Promise.resolve({ 'a.txt': 'a' }),
-      /^package: The package cannot be installed: there is no extension's manifest in it\.$/,
+      /^package: The package cannot be installed: it has no manifest of an extension\.$/,
     ],
   ])('finds a package %s, here and as it is sent', async (_what, entries, problem) => {
     const { key } = await giveLicense(service.db, await givePlan(service.db));

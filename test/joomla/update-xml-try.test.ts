@@ -222,7 +222,7 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
   it('and a pattern that might never end is not run', async () => {
     answers['/update.xml'] = xml(update({ platform: `${'(.*)'.repeat(40)}x` }));
     const { steps } = await attempt();
-    expect(steps.map(({ text }) => text)).toContainEqual(expect.stringMatching(/cannot be tried here/));
+    expect(steps.map(({ text }) => text)).toContainEqual(expect.stringMatching(/cannot be tested here/));
   });
 
   it('and says why not the others, if Joomla does', async () => {
@@ -263,7 +263,7 @@ describe('the update XML is fetched', () => {
     expect(await attempt()).toMatchObject({
       offered: false,
       messages: [],
-      remedy: expect.stringMatching(/^Nothing, while no version is published, /),
+      remedy: expect.stringMatching(/^Do nothing while no version is published, /),
     });
   });
 
@@ -273,7 +273,10 @@ describe('the update XML is fetched', () => {
       offered: false,
       messages: [],
       steps: [
-        { result: 'failed', text: expect.stringMatching(/It has more than 50000 tags, and is not read\.$/) },
+        {
+          result: 'failed',
+          text: expect.stringMatching(/It has more than 50000 tags, so it was not read\.$/),
+        },
       ],
       remedy: expect.any(String),
     });
@@ -296,7 +299,7 @@ describe('the update XML is fetched', () => {
       /Could not open/,
     ],
     [
-      'sends on in a circle',
+      'redirects in a loop',
       (response) => response.writeHead(302, { Location: '/update.xml' }).end(),
       /Could not open/,
     ],
@@ -347,13 +350,13 @@ describe('an answer of 404 is explained by what is missing, with the command tha
     answers['/42'] = (response) => response.writeHead(403).end('constructor');
     expect(await attempt()).toMatchObject({
       installed: false,
-      remedy: expect.stringMatching(/^Something before the licence service refuses/),
+      remedy: expect.stringMatching(/^Something in front of the licence service refuses/),
     });
   });
 
   it('the download, for a site where the key is not activated', async () => {
     answers['/42'] = (response) => response.writeHead(403).end('Activation not found');
-    expect((await attempt()).remedy).toMatch(/^The <downloadurl> names a site by "identifier"/);
+    expect((await attempt()).remedy).toMatch(/^The <downloadurl> has an "identifier"/);
   });
 
   it('the download, at an address that does not exist', async () => {
@@ -413,10 +416,10 @@ describe('the package', () => {
     });
     expect(component.messages).toEqual(['success: Updating component was successful.']);
     expect(remarks(component)).toEqual([
-      "its version is 1.9.0, the XML's 2.0.0: Joomla will offer this update again and again",
-      'it installs com_other, the XML says pkg_example',
-      'it has no <dlid>: once this version is installed there is no Download Key field any more',
-      'it has no <updateservers>: sites that install this version are never offered another',
+      'its version is 1.9.0, but the XML has 2.0.0: Joomla will offer this update again and again',
+      'it installs com_other, but the XML names pkg_example',
+      'it has no <dlid>: once this version is installed, the Download Key field disappears',
+      'it has no <updateservers>: sites that install this version are never offered another version',
     ]);
     const elsewhere = '<updateservers><server>https://old.example/u.xml</server></updateservers>';
     expect(remarks(await deliver({ 'a.xml': manifest(elsewhere) })).at(-1)).toBe(
@@ -478,7 +481,7 @@ describe('the package', () => {
     expect(messages[0]).toMatch(
       /^warning: Error connecting to the server: Failed to connect to 127\.0\.0\.1/,
     );
-    expect(remedy).toMatch(/^Nobody answers at the <downloadurl>'s host/);
+    expect(remedy).toMatch(/^The <downloadurl>'s host does not answer/);
   });
 
   it('is not fetched over an untrusted certificate, such as one without its intermediates', async () => {
@@ -502,11 +505,11 @@ describe('the key', () => {
     const verdict = await attempt();
     expect(verdict.steps.map(({ text }) => text)).toEqual(
       expect.arrayContaining([
-        `sent on to ${site.url}/moved/DOWNLOAD-KEY?again=DOWNLOAD-KEY, with the key, which the redirect repeats`,
+        `redirected to ${site.url}/moved/DOWNLOAD-KEY?again=DOWNLOAD-KEY, with the key, which the redirect repeats`,
       ]),
     );
     expect(verdict.steps.at(-1)?.text).toBe('403 "No licence DOWNLOAD-KEY"');
-    expect(verdict.remedy).toMatch(/^Something before the licence service refuses/);
+    expect(verdict.remedy).toMatch(/^Something in front of the licence service refuses/);
     expect(JSON.stringify(verdict).toUpperCase()).not.toContain(KEY);
 
     answers['/42'] = (response) =>
@@ -521,27 +524,32 @@ describe('the key', () => {
       'without the key',
       '/other',
       '/other, without the key',
-      /^The address sends on to another, and the key is not/,
+      /^The address redirects to another one, and the redirect drops the key/,
     ],
-    ['with it', `/other?dlid=${KEY}`, '/other?dlid=DOWNLOAD-KEY, with the key, which', /^Something before/],
+    [
+      'with it',
+      `/other?dlid=${KEY}`,
+      '/other?dlid=DOWNLOAD-KEY, with the key, which',
+      /^Something in front of/,
+    ],
     [
       'with it in lower case',
       `/other?dlid=${KEY.toLowerCase()}`,
       '/other?dlid=DOWNLOAD-KEY, with the key, which',
-      /^Something before/,
+      /^Something in front of/,
     ],
     [
       'with it in escapes of its own',
       `/other?dlid=${KEY.replaceAll('-', '%2D').replace('A1', '%411')}`,
       ', with the key, which',
-      /^Something before/,
+      /^Something in front of/,
     ],
   ])('is reported as forwarded by a redirect, %s', async (_what, location, shown, remedy) => {
     answers['/42'] = (response) => response.writeHead(302, { Location: location }).end();
     answers['/other'] = (response) => response.writeHead(403).end();
     const verdict = await attempt();
     expect(verdict.steps.map(({ text }) => text)).toContainEqual(
-      expect.stringContaining(`sent on to ${site.url}${shown}`),
+      expect.stringContaining(`redirected to ${site.url}${shown}`),
     );
     expect(verdict.remedy).toMatch(remedy);
     expect(decodeURIComponent(JSON.stringify(verdict)).toUpperCase()).not.toContain(KEY);
@@ -584,7 +592,7 @@ it('trusts an authority that --ca names, for the XML and the package', async () 
   expect((await run(tried)).stdout).toContain('SSL certificate problem');
   expect(await run([...tried, '--ca', authority.ca])).toMatchObject({ code: 0 });
   expect((await run(linted)).stdout).toContain('SSL certificate problem');
-  expect((await run([...linted, '--ca', authority.ca])).stdout).not.toMatch(/SSL|cannot be fetched/);
+  expect((await run([...linted, '--ca', authority.ca])).stdout).not.toMatch(/SSL|could not be fetched/);
   expect(site.requests.map((line) => line.split('?')[0])).toEqual(
     ['/update.xml', '/42', '/update.xml', '/42'].map((path) => `GET ${path}`),
   );

@@ -635,7 +635,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     const unsold = await makePlan();
     await write.ok(`POST /shops/${SHOP}/map`, { sku: 'UNSOLD', plan_id: unsold }, 201);
     const message = await write.refused(`DELETE /plans/${unsold}`, undefined, 'CONFLICT');
-    expect(message).toBe(`Plan ${unsold} is what shop ${SHOP} sells as "UNSOLD", and stays.`);
+    expect(message).toBe(`Shop ${SHOP} sells plan ${unsold} as "UNSOLD", so the plan cannot be deleted.`);
     for (const sku of ['OTHER', 'UNSOLD']) await write.ok(`DELETE /shops/${SHOP}/map/${sku}`, undefined, 204);
     await write.ok(`DELETE /plans/${unsold}`, undefined, 204);
     await write.ok(`DELETE /shops/${SHOP}/map/${encodeURIComponent('PRO 1/Y')}`, undefined, 204);

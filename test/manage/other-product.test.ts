@@ -76,9 +76,9 @@ describe.each(ONE_BACKEND)('a plan of another product, on %s', (_, settings) => 
     const said = await service.write.refused(call, { plan_id: plans.club }, 'CONFLICT', 'plan_id');
     const lost = await service.write.refused(call, { plan_id: plans.other }, 'CONFLICT', 'plan_id');
     expect(said).toMatch(
-      /is of Club, and licence \d+ of Gallery\. Club includes Gallery, so its sites go on\./,
+      /belongs to Club, and licence \d+ to Gallery\. Club includes Gallery, so its sites keep getting updates\./,
     );
-    expect(lost).toContain('Then the licence covers Gallery no more.');
+    expect(lost).toContain('The licence would no longer cover Gallery.');
     expect(await service.write.ok(`GET /licenses/${license.id}`)).toMatchObject({ plan_id: plans.pro });
     await service.write.ok(call, { plan_id: plans.club, other_product: true });
     await expectMoved(license, 9);

@@ -154,7 +154,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
       expect(await said(['product', 'remove', '43'])).toMatchObject({
         code: 1,
         text: expect.stringMatching(
-          /43 is included in product 40, and stays\..*"licensing product edit 40 --includes"/,
+          /43 is included in product 40, so it cannot be deleted\..*"licensing product edit 40 --includes"/,
         ),
       });
     });

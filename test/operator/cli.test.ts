@@ -90,7 +90,7 @@ describe('help', () => {
 });
 
 describe('a usage error', () => {
-  const notKept = new RegExp(`^(?!.*${KEY}).*It must not hold a licence key`);
+  const notKept = new RegExp(`^(?!.*${KEY}).*It must not contain a licence key`);
   const noAddress = new RegExp(
     `^(?!.*${KEY}).*The customer must be an e-mail address such as jane@example\\.com, or "Jane Roe <`,
   );
@@ -382,7 +382,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       published_versions: [],
     });
     expect(await refused(['product', 'add', '--name', 'X', '--id', '42'])).toContain(
-      'Product 42 exists already.',
+      'Product 42 already exists.',
     );
     expect(await refused(['product', 'show', '99'])).toContain('There is no product 99.');
   });
@@ -440,7 +440,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const issued = await shop.json<LicenseJson>(['license', 'issue', '--plan', String(id)]);
     await shop.run(['license', 'revoke', String(issued.id)]);
     expect(await refused(['plan', 'remove', String(id)])).toBe(
-      `error: Plan ${id} has licences, and stays. Nothing is sold on it as long as you issue none. ` +
+      `error: Plan ${id} has licences, so it cannot be deleted. To stop selling it, issue no more licences on it. ` +
         `"licensing license list --plan ${id}" shows its licences.\n`,
     );
     const spare = await shop.json<{ id: number }>([...addPlan, '--name', 'Spare', '--activation-limit', '2']);
@@ -455,7 +455,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     );
     expect(await refused(['plan', 'remove', String(id)])).toContain(`There is no plan ${id}.`);
     expect(await refused(['product', 'remove', '77'])).toBe(
-      'error: Product 77 has plans or versions, and stays. A plan without licences can be removed ' +
+      'error: Product 77 has plans or versions, so it cannot be deleted. A plan without licences can be removed ' +
         '("licensing plan remove"), a version cannot.\n',
     );
     await shop.json(['product', 'add', '--id', '78', '--name', 'Unused']);
@@ -690,13 +690,13 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(['license', 'issue', '--plan', '99'])).toContain('There is no plan 99.');
     expect(await refused([...own, '-'], '\n')).toContain('The key is empty');
     const taken = await refused([...own, 'Imported-Key-0001']);
-    expect(taken).toContain('A licence with this key exists already.');
+    expect(taken).toContain('A licence with this key already exists.');
     expect(taken).not.toContain('Imported-Key-0001');
     expect(await refused([...own, 'Other-Key', '--reference', 'order-1'])).toContain('has another key');
     const again = ['license', 'issue', '--reference', 'order-1', '--plan'];
     expect(await refused([...again, '2'])).toContain('is on plan 1');
     const others = await refused([...again, '1', '--customer', 'john@example.com']);
-    expect(others).toContain("another customer's");
+    expect(others).toContain('belongs to another customer');
     expect(others).not.toContain('jane@example.com');
     for (const count of ['1', '2'])
       expect(
@@ -810,7 +810,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       ['activation', 'remove', String(own), 'both.example'],
     ])
       expect(await refused(change)).toBe(
-        `error: Nothing was changed: this is ${both}. Say id:${own} or id:${ordered}.\n`,
+        `error: Nothing was changed, because this is ${both}. Write id:${own} or id:${ordered}.\n`,
       );
     expect([await rows(service.db, 'licenses'), await rows(service.db, 'events')]).toEqual(before);
 
@@ -949,7 +949,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const { id } = await shop.json<{ id: number }>(add('Single'));
     const { id: other } = await shop.json<{ id: number }>(add('Other'));
     for (const args of [add('SINGLE'), ['plan', 'edit', String(other), '--name', 'Single']])
-      expect(await refused(args)).toContain(`Product 162 has a plan of this name already: plan ${id}.`);
+      expect(await refused(args)).toContain(`Product 162 already has a plan of this name: plan ${id}.`);
     await service.db(table(service.db, 'plans')).where({ id: other }).update({ name: 'Single' });
     expect(
       await shop.json(['plan', 'edit', String(other), '--name', 'Single', '--duration', '1y']),
@@ -1035,7 +1035,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(Date.parse(revived.expires_at!) - Date.now()).toBeGreaterThan(29.9 * 86_400_000);
 
     expect(await refused(['license', 'renew', String(id), '--until', '2020-01-01'])).toContain(
-      'has passed already',
+      'is in the past',
     );
     const { id: lifetime } = await issue();
     expect(await refused(['license', 'renew', String(lifetime), '--for', '1y'])).toContain(
@@ -1102,7 +1102,9 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(args)).toContain('There is no plan All of it.');
     args[3] = String(plan.id);
     const said = await refused(args);
-    expect(said).toMatch(/is of Club, and licence .* Club includes .* so its sites go on\..* --yes\.\n$/s);
+    expect(said).toMatch(
+      /belongs to Club, and licence .* Club includes .* so its sites keep getting updates\..* --yes\.\n$/s,
+    );
     expect(await shop.json([...args, '--yes'])).toMatchObject({ product_id: 171, activation_limit: 30 });
     expect(await stored(id)).toMatchObject({ plan_id: plan.id });
   });
@@ -1177,7 +1179,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       'plan add --product 60 --name Elsewhere --activation-type domain --activation-limit 2'.split(' '),
     );
     expect(await refused(['license', 'change-plan', String(id), String(plan)])).toContain(
-      `Plan ${plan} is of Elsewhere, and licence ${id} of Example Shop.`,
+      `Plan ${plan} belongs to Elsewhere, and licence ${id} to Example Shop.`,
     );
     expect(await stored(id)).toMatchObject({ plan_id: 1 });
     expect(await history(id)).toHaveLength(1);
@@ -1399,7 +1401,7 @@ describe("nginx's configuration", () => {
     expect(await nginx(join(file, 'below'))).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        `error: The folder ${join(file, 'below')} was not made: ${join(file, 'below')} is not a folder.`,
+        `error: The folder ${join(file, 'below')} was not created: ${join(file, 'below')} is not a folder.`,
       ),
     });
   });
@@ -1464,7 +1466,7 @@ describe('a database that cannot be used', () => {
   it('because nothing listens there', async () => {
     const url = `mysql://u:S3cret@${await unusedAddress()}/d`;
     expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(
-      /^error: The database \(d as u at 127\.0\.0\.1:\d+\) cannot be used: nobody listens there \(ECONNREFUSED\)\. Start .* correct host and port in LICENSING_DATABASE_URL\.$/m,
+      /^error: The database \(d as u at 127\.0\.0\.1:\d+\) cannot be used: no server listens there \(ECONNREFUSED\)\. Start .* correct host and port in LICENSING_DATABASE_URL\.$/m,
     );
   });
 
@@ -1482,7 +1484,7 @@ describe('a database that cannot be used', () => {
 
   it('because the host has no address, or never answers', async () => {
     expect(await failure({ LICENSING_DATABASE_URL: 'mysql://u:S3cret@nowhere.invalid/d' })).toMatch(
-      /no address is known for the host nowhere\.invalid/,
+      /the host nowhere\.invalid cannot be resolved/,
     );
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

@@ -377,7 +377,7 @@ describe("the shop's name and picture", () => {
     ['is missing', () => read({ LICENSING_SHOP_LOGO: '/nowhere/logo.png' }), /cannot be read: /],
     ['is a folder', () => read({ LICENSING_SHOP_LOGO: folder }), /is not a file\./],
     ['is a page', () => logo('<html><svg/></html>'), /is not a PNG, JPEG, WebP or SVG picture\./],
-    ['is too large', () => logo(Buffer.alloc(201 * 1024)), /has 201 KB, and may have 200 KB at most\./],
+    ['is too large', () => logo(Buffer.alloc(201 * 1024)), /has 201 KB; the limit is 200 KB\./],
   ])('that %s is not shown, with a warning', (_name, readIt, message) => {
     const { shopLogo, warnings } = readIt();
     expect(shopLogo).toBeUndefined();
@@ -429,7 +429,7 @@ describe('TLS in LICENSING_DATABASE_URL', () => {
     );
   });
 
-  const FORM = 'TLS takes ssl=require (encrypted) or ssl=verify';
+  const FORM = 'for TLS, write ssl=require (encrypted) or ssl=verify';
   it.each([
     ['ssl=', FORM],
     ['ssl=true', FORM],
@@ -440,15 +440,15 @@ describe('TLS in LICENSING_DATABASE_URL', () => {
     [`ssl=require&sslca=${ca}`, FORM],
     [`ssl=verify&sslcert=${client.cert}`, FORM],
     [`ssl=verify&sslkey=${client.key}`, FORM],
-    ['ssl=verify&ssl=require', 'each once'],
-    ['sslmode=require', 'socketPath, ssl, sslca, sslcert, sslkey, sslcipher can follow'],
+    ['ssl=verify&ssl=require', 'without duplicates'],
+    ['sslmode=require', 'socketPath, ssl, sslca, sslcert, sslkey, sslcipher are allowed'],
     ['ssl=verify&sslca=', 'cannot be read (EISDIR). It is sslca of'],
     ['ssl=verify&sslca=/nowhere/ca.pem', '/nowhere/ca.pem cannot be read (ENOENT). It is sslca of'],
     [
       `ssl=verify&sslca=${nothing}`,
       'which is sslca of LICENSING_DATABASE_URL, cannot be used (no start line)',
     ],
-    [`ssl=verify&sslca=${client.key}`, 'It has to hold the certificate of the authority'],
+    [`ssl=verify&sslca=${client.key}`, 'It must contain the certificate of the authority'],
     [`ssl=verify&sslcert=${nothing}&sslkey=${client.key}`, 'which is sslcert of'],
     [`ssl=verify&sslcert=${client.cert}&sslkey=${nothing}`, 'which is sslkey of'],
     [`ssl=verify&sslcert=${client.cert}&sslkey=${other.key}`, '(key values mismatch)'],
@@ -580,7 +580,7 @@ describe('a bad value stops the start, with the name of the variable and what is
     ['LICENSING_FORMERLY', 'k2=7:42', 'The systems are ars, membershippro, edd, path'],
     ['LICENSING_FORMERLY', 'edd=Acme:42', 'must be a number'],
     ['LICENSING_FORMERLY', 'path=/old/"x".xml:42', 'the path must begin with /'],
-    ['LICENSING_FORMERLY', 'path=/a/*/*.zip:42', 'one * in it'],
+    ['LICENSING_FORMERLY', 'path=/a/*/*.zip:42', 'and one *'],
     ['LICENSING_FORMERLY', 'ars=7:42,ars=7:43', 'ars=7 is named twice'],
     ['LICENSING_DATABASE_CONNECTIONS', '1', 'from 2 to 1000'],
     ['LICENSING_DATABASE_CONNECTIONS', '1001', 'from 2 to 1000'],

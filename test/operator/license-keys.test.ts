@@ -377,7 +377,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       activations,
     });
     const shown = (await text('license', 'show', String(id))).replace(/ +/g, ' ');
-    expect(shown).toContain('slots 1 of 3, by domain');
+    expect(shown).toContain('slots 1 of 3 slots used, by domain');
     expect(shown).toMatch(/^shop\.com .* one$/m);
     expect(shown).toMatch(/^staging\.shop\.com .* free$/m);
 
@@ -426,7 +426,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await service.db(table(service.db, 'licenses')).where({ id }).update({ activations_used: 3 });
     expect(await counters()).toMatchObject({
       level: 'problem',
-      what: `1 licence counts other slots than are taken by activations: ${id} (counts 3, has 1).`,
+      what: `1 licence counts a number of used slots that does not match the activations: ${id} (counts 3, has 1).`,
     });
     expect(await counters('--repair')).toMatchObject({ code: 'COUNTERS_REPAIRED' });
     expect(await storedLicense(service.db, id)).toMatchObject({ activations_used: 1 });

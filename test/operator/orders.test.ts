@@ -92,7 +92,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     const wrong = ['shop', 'edit', 'early', '--secret-file', `${file}.wrong`];
     expect(await refused(...wrong)).toMatch(/looks like an API key.*begins with "whsec_"/);
     writeFileSync(`${file}.wrong`, 'whsec_51a963295692389b…\n');
-    expect(await refused(...wrong)).toMatch(/not whole: .*begins with "whsec_"/);
+    expect(await refused(...wrong)).toMatch(/incomplete: .*begins with "whsec_"/);
     await text('shop', 'edit', 'early', '--secret-file', file);
     await text('shop', 'remove', 'early');
     const missing = await refused('shop', 'add', 'stripe', '--kind', 'stripe', '--secret-file', `${file}x`);
@@ -133,8 +133,8 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await text('shop', 'add', 'fair', '--test-plan', String(planId))).toContain(
       'licensing shop map fair',
     );
-    expect(await refused('shop', 'add', 'fair')).toContain('There is a shop fair already.');
-    expect(await refused('shop', 'add', 'Not A Shop')).toContain('1 to 40 of a-z');
+    expect(await refused('shop', 'add', 'fair')).toContain('A shop fair already exists.');
+    expect(await refused('shop', 'add', 'Not A Shop')).toContain('1 to 40 characters of a-z');
     expect(await seller.json(['shop', 'rules', 'fair', '--on', 'refunded=cancel'])).toMatchObject({
       rules: { refunded: 'cancel', charged_back: 'suspend' },
     });

@@ -186,7 +186,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     expect(statSync(file)).toMatchObject({ mode: 0o100600, uid: 3000, gid: 3001 });
     lchownSync(link, 3000, 3000);
     await expect(giveRights(link, { mode: 0o666, owner: [3002, 3002] })).rejects.toThrow(
-      /is a link of somebody else/,
+      /is a link of another user/,
     );
     expect(statSync(file)).toMatchObject({ mode: 0o100600, uid: 3000 });
   },
@@ -305,7 +305,7 @@ describe('the tables, saved and read back', () => {
     if (!IS_ROOT) return;
     writeFileSync(file, 'of root');
     lchownSync(link, 3000, 3000);
-    await expect(readBackTables(config, backup)).rejects.toThrow(/is a link of somebody else/);
+    await expect(readBackTables(config, backup)).rejects.toThrow(/is a link of another user/);
     expect(readFileSync(file, 'utf8')).toBe('of root');
   });
 

@@ -505,7 +505,7 @@ describe('the customer’s pages', () => {
       await byKey({ key: second });
       expect(mails).toMatchObject([{ type: 'key_changed', licenseId: license.id }]);
       const again = await customer.post(`${path(first)}/new`, { overlap: '14d' });
-      expect([again.status, again.html.includes('already taken its place')]).toEqual([409, true]);
+      expect([again.status, again.html.includes('already been replaced')]).toEqual([409, true]);
 
       const main = idIn((await customer.get('/my/mail')).html, /\/keys\/(\d+)\/show/);
       expect((await customer.post(`${path(main)}/show`)).html).toContain(second);

@@ -479,7 +479,7 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
     const { key } = await giveLicense(context.service.db, context.planId);
     const before = await rows(context.service.db, 'licenses');
     await expect(context.issue(`dlid=${key.toLowerCase()}_`)).rejects.toThrow(
-      'A licence with this key exists already.',
+      'A licence with this key already exists.',
     );
     expect(await rows(context.service.db, 'licenses')).toEqual(before);
   });

@@ -75,7 +75,7 @@ export async function homeFile(
   });
   if (taken === undefined) return file;
   throw new OperatorError(
-    `${out} is the update XML of product ${taken.productId} already, whose customers ask for it by this name.`,
+    `${out} is already the update XML of product ${taken.productId}, and its customers' sites request it by this name.`,
     { facts: { reason: 'xml-of-another', product: id } },
   );
 }
@@ -92,7 +92,7 @@ export async function requireTarget(out: string, own: ProtectedFile[]): Promise<
   const { there } = place;
   // Refuse a device or a pipe, which a file would break.
   if (there && !there.isFile() && !there.isDirectory())
-    throw new OperatorError(`${out} is no file, and is not replaced by one. Name a file with --out.`);
+    throw new OperatorError(`${out} is not a file, so it is not overwritten. Name a file with --out.`);
   await requireReplaceable(place, own, UPDATE_XML);
   return place;
 }

@@ -53,7 +53,7 @@ function refuseForSite(
   if (platform !== 'joomla') return { reason: `its target platform is "${platform ?? ''}", not "joomla"` };
   if (isUntried(pattern))
     return {
-      reason: 'its target platform cannot be tried here: see "licensing update-xml lint"',
+      reason: 'its target platform cannot be tested here: see "licensing update-xml lint"',
     };
   if (!matchesPlatform(pattern, joomla))
     return { reason: `its target platform "${pattern}" does not match Joomla ${joomla}` };
@@ -81,7 +81,9 @@ function refuseForSite(
   }
   const stability = stabilityOfTag(update.text('tag'));
   if (STABILITIES.indexOf(stability) < STABILITIES.indexOf(minimumStability))
-    refusals.push({ reason: `it is ${stability}, and the site takes ${minimumStability} at least` });
+    refusals.push({
+      reason: `it is ${stability}, and the site accepts only ${minimumStability} or more stable versions`,
+    });
   return refusals[0];
 }
 
@@ -112,12 +114,12 @@ export function compareWithInstalled(
   if (first === undefined) return undefined;
   const [name, , onSite = ''] = first;
   return {
-    text: `is not the one in the XML, and the update is silently not offered: ${differing
+    text: `is not the one in the XML, so the update is silently not offered: ${differing
       .map(([what, inXml = '', there = '']) => `${what} is "${inXml}" in the XML, "${there}" on the site`)
       .join('; ')}`,
     remedy:
       name === 'client'
         ? `Write <client>${onSite}</client> for type ${installedType} ("licensing update-xml write" does).`
-        : 'Write into the XML what the extension is on the site: --element, --type, --client and --folder of "licensing update-xml write".',
+        : 'Write the values of the site into the XML: --element, --type, --client and --folder of "licensing update-xml write".',
   };
 }

@@ -136,9 +136,9 @@ export async function refuseOtherPrefix(db: Db): Promise<void> {
   const others = await findOtherPrefixes(db);
   if (others.length > 0)
     throw new SchemaError(
-      `This database has no tables named ${describePrefixes([tablePrefix(db)])}, but this program's under another prefix: ${describePrefixes(others)}. ` +
-        `To work with them: ${settingsForPrefixes(others)} in .env. ` +
-        'For another shop beside them: another LICENSING_TABLE_PREFIX there. Nothing was changed.',
+      `This database has no tables named ${describePrefixes([tablePrefix(db)])}, but it has this program's tables under another prefix: ${describePrefixes(others)}. ` +
+        `To use them, write ${settingsForPrefixes(others)} in .env. ` +
+        'For another shop in this database, write another LICENSING_TABLE_PREFIX there. Nothing was changed.',
     );
 }
 
@@ -261,13 +261,13 @@ export async function claimDatabase(
 
 function servedAlready(path: string): Error {
   return new Error(
-    `Another process serves ${path} already. An SQLite database serves one: stop the other, or set LICENSING_DATABASE_URL to MySQL or MariaDB.`,
+    `Another process already uses ${path}. Only one can use an SQLite database: stop the other one, or set LICENSING_DATABASE_URL to MySQL or MariaDB.`,
   );
 }
 
 function servedMeanwhile(path: string): Error {
   return new SchemaError(
-    `A service uses ${path}, and could not read the new tables. Stop it, migrate, and start it again. Nothing was changed.`,
+    `A service is using ${path}, and could not read the new tables. Stop it, migrate, and start it again. Nothing was changed.`,
   );
 }
 

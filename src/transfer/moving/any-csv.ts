@@ -216,7 +216,7 @@ export function readCsvMap(text: string, before = new Map<string, string>()): Ma
     const [field, column] = [part.slice(0, at).trim(), part.slice(at + 1).trim()];
     if (at === -1 || (!(CSV_FIELDS as readonly string[]).includes(field) && !isMetadata(field)))
       throw wrong(`It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`);
-    if (before.has(field)) throw wrong(`${field} is there twice.`);
+    if (before.has(field)) throw wrong(`${field} appears twice.`);
     before.set(field, column);
   }
   if ([...before.keys()].filter(isMetadata).length > MAX_METADATA_NAMES)

@@ -77,7 +77,7 @@ export async function readArsReleases(
     const sorted = releases
       .map((row) => ({ row, version: columnText(row.version) }))
       .filter(({ version }) => {
-        if (!isVersion(version)) leaveOut(version, 'it is no version here');
+        if (!isVersion(version)) leaveOut(version, 'this service does not accept it as a version');
         return isVersion(version);
       })
       .sort((a, b) => compareVersions(a.version, b.version));
@@ -88,7 +88,7 @@ export async function readArsReleases(
       if (here.has(version)) continue;
       if (item === undefined) leaveOut(version, 'it has no zip file');
       else if (others.length > 0)
-        leaveOut(version, 'it has several zip files: publish the right one by itself');
+        leaveOut(version, 'it has several zip files: publish the right one yourself');
       else {
         const file = fileOf(root, columnText(category.directory), columnText(item.filename));
         const fault = await faultOf(file, columnText(item.sha256));
@@ -193,7 +193,7 @@ function fileOf(root: string, directory: string, name: string): string | undefin
 }
 
 async function faultOf(file: string | undefined, sha256: string): Promise<string | undefined> {
-  if (file === undefined) return 'its file is outside of the site';
+  if (file === undefined) return 'its file is outside the site';
   const hash = createHash('sha256');
   try {
     for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);

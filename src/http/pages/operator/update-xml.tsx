@@ -146,12 +146,13 @@ function ClubPanel({ club }: { club: Included[] }) {
 }
 
 function Offered({ offer }: { offer: Offer }) {
-  const { product, latest, xml } = offer;
+  const { product, latest, xml, reach } = offer;
   const texts = useView().t.releases.offer;
   const { state, offered, url, out } = xml;
   const versions = offered?.join(', ') ?? '';
+  const offers = { answers: texts.offers, silent: texts.offersUnknown, refuses: texts.offersNot };
   const says = {
-    written: versions === '' ? texts.offersNothing : texts.offers(versions),
+    written: versions === '' ? texts.offersNothing : offers[reach?.state ?? 'answers'](versions),
     stale: offered === null ? texts.missing : versions === '' ? texts.staleNothing : texts.stale(versions),
     not_set: product.element === null ? texts.noElement : texts.noAddress,
   };

@@ -408,7 +408,9 @@ function senderOf(
 function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown): void {
   const { stored } = toMailFailure(error);
   const remedy = mailRemedy(failures, stored, from.address) ?? `Correct ${source}.`;
-  log.warn(`mails wait, which are sent by ${source}: ${describeStored(failures.mail, stored)}. ${remedy}`);
+  log.warn(
+    `mails wait, because they cannot be sent by ${source}: ${describeStored(failures.mail, stored)}. ${remedy}`,
+  );
 }
 
 /** Starts to send webhooks. @returns undefined without LICENSING_KEY_SECRET, which they need */

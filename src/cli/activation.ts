@@ -14,7 +14,7 @@ import { support } from '../texts/operators/en/support';
 export function addActivationCommands(program: Command): void {
   const activation = program
     .command('activation')
-    .description('Which sites, devices or seats use a licence.');
+    .description('The sites, devices or seats that use a licence.');
   addList(activation);
   addAdd(activation);
   addRemove(activation);
@@ -23,7 +23,7 @@ export function addActivationCommands(program: Command): void {
 function addList(activation: Command): void {
   activation
     .command('list')
-    .description("Lists a licence's activations, the oldest first.")
+    .description("Lists a licence's activations, oldest first.")
     .argument('<key>', KEY_ARGUMENT)
     .addHelpText('after', '\nExample:\n  licensing activation list 12')
     .action((key: string, _options: object, command: Command) =>
@@ -41,11 +41,11 @@ function addAdd(activation: Command): void {
   activation
     .command('add')
     .description(
-      "Activates an identifier by the operator's word: over the limit too, and in every state of the licence. The history records it as an override.",
+      'Activates an identifier as an operator: even over the limit, and whatever the state of the licence. The history records it as an override.',
     )
     .argument('<key>', KEY_ARGUMENT)
     .argument('<identifier>', 'domain, device, seat or instance, in any spelling', identifierText)
-    .option('--name <label>', 'a label for people', label)
+    .option('--name <label>', 'a label that is shown next to the identifier', label)
     .addHelpText('after', '\nExample:\n  licensing activation add 12 staging.example.com --name "Staging"')
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
       withSession(command, async (session) => {
@@ -59,7 +59,7 @@ function addAdd(activation: Command): void {
         );
         if (status === 200)
           throw new OperatorError(
-            `${withAsciiForm(added.identifier)} is activated on licence ${id} already.`,
+            `${withAsciiForm(added.identifier)} is already activated on licence ${id}.`,
             {
               code: 'CONFLICT',
             },
@@ -67,7 +67,7 @@ function addAdd(activation: Command): void {
         const used = await countUsed(session, license);
         if (activationLimit !== 0 && used > activationLimit)
           session.output.note(
-            `Licence ${id} is over its limit of ${activationLimit} now: it keeps what it has and takes no more by itself.`,
+            `Licence ${id} is now over its limit of ${activationLimit}: its activations stay, and its users cannot add any.`,
           );
         session.output.print(
           added,
@@ -82,7 +82,7 @@ function addRemove(activation: Command): void {
     .command('remove')
     .description('Frees the slot of an identifier.')
     .argument('<key>', KEY_ARGUMENT)
-    .argument('<identifier>', 'in any spelling, such as one of those that "activation list" shows')
+    .argument('<identifier>', 'the identifier, in any spelling; "licensing activation list" shows them')
     .addHelpText('after', '\nExample:\n  licensing activation remove 12 old.example.com')
     .action((key: string, text: string, _options: object, command: Command) =>
       withSession(command, async (session) => {

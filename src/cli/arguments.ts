@@ -97,7 +97,7 @@ export function authorities(file: string): string[] {
   try {
     new X509Certificate(pem);
   } catch {
-    throw new InvalidArgumentError('It must hold certificates of authorities in PEM form.');
+    throw new InvalidArgumentError('It must contain CA certificates in PEM form.');
   }
   return [...rootCertificates, pem];
 }

@@ -53,7 +53,7 @@ function addChangePlan(license: Command): void {
     .description('Moves a licence to another plan. Its key, its end and its activations stay.')
     .argument('<key>', KEY_ARGUMENT)
     .argument('<plan>', "id, or name among the product's plans", label)
-    .option('--yes', 'do not ask when the plan is of another product')
+    .option('--yes', 'do not ask if the plan belongs to another product')
     .addHelpText('after', '\nExample:\n  licensing license change-plan 12 8')
     .action((key: string, written: string, { yes }: { yes?: boolean }, command: Command) =>
       withSession(command, async (session) => {
@@ -80,9 +80,9 @@ function addChangePlan(license: Command): void {
 function addSetCustomer(license: Command): void {
   license
     .command('set-customer')
-    .description('Says whom a licence belongs to.')
+    .description('Sets the customer of a licence.')
     .argument('<key>', KEY_ARGUMENT)
-    .argument('<email>', 'the customer', emailAddress)
+    .argument('<email>', "the customer's e-mail address", emailAddress)
     .addHelpText('after', '\nExample:\n  licensing license set-customer 12 jane@example.com')
     .action((key: string, customer: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -97,7 +97,7 @@ function addMetadata(license: Command): void {
   license
     .command('metadata')
     .description(
-      "Changes a licence's metadata: names and texts of your own, which customers never see. Other names stay. Without any, it prints what is there.",
+      "Changes a licence's metadata: names and texts of your own, which customers never see. Names that you do not give stay. Without a name, it prints all metadata.",
     )
     .argument('<key>', KEY_ARGUMENT)
     .argument('[metadata...]', 'NAME=TEXT sets a name, and NAME= removes it', metadataChange)
@@ -126,7 +126,7 @@ function addReveal(license: Command): void {
     .command('reveal')
     .description("Prints a licence's key, if it was kept. The licence's history records that.")
     .argument('<id>', 'licence id', positiveInteger)
-    .option('--key-id <id>', 'another of its keys; the main key unless given', positiveInteger)
+    .option('--key-id <id>', 'the id of another of its keys; default: the main key', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license reveal 12')
     .action((id: number, { keyId }: { keyId?: number }, command: Command) =>
       withSession(command, async (session) => {
@@ -145,10 +145,12 @@ const MAX_PAGE = 1_000;
 function addHistory(license: Command): void {
   license
     .command('history')
-    .description('Shows what was changed on a licence: when, by whom, what; the latest at the end.')
+    .description(
+      'Shows each change of a licence: when it was made, by whom, and what was changed. The latest change is the last.',
+    )
     .argument('<key>', KEY_ARGUMENT)
-    .option('--limit <n>', `how many changes, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 100)
-    .option('--before <id>', 'only changes before the one of this id', positiveInteger)
+    .option('--limit <n>', `how many changes to show, at most ${MAX_PAGE}`, integerUpTo(MAX_PAGE), 100)
+    .option('--before <id>', 'only changes before the one with this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license history 12')
     .action((key: string, { limit, before }: { limit: number; before?: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
@@ -177,7 +179,7 @@ async function amend(session: Session, id: number, changes: Changes) {
   const { activations_used: used, activation_limit: limit } = license;
   if (limit !== 0 && used > limit)
     output.note(
-      `Licence ${id} is over its limit: ${used} of ${limit} slots are used. It keeps them and takes no more; "licensing activation list ${id}" shows them.`,
+      `Licence ${id} is over its limit: ${used} of ${limit} slots are used. Its activations stay, and its users cannot add any. "licensing activation list ${id}" shows them.`,
     );
   output.print(
     license,

@@ -82,7 +82,7 @@ export async function changeFile(path: string, change: (before: string) => strin
   const place = await inspectTarget(path);
   const { target, there } = place;
   // Refuse a device or a pipe: a file in its place would break it for every user.
-  if (there && !there.isFile()) throw new OperatorError(`${path} was not written: it is no file.`);
+  if (there && !there.isFile()) throw new OperatorError(`${path} was not written: it is not a file.`);
   const text = change(there ? await readText(path, target) : '');
   await replaceFile(place, there ? there.mode & 0o640 : PRIVATE, async (sink, handle) => {
     await sink(text);
@@ -95,7 +95,7 @@ async function readText(path: string, target: string): Promise<string> {
     return await readFile(target, 'utf8');
   } catch (error) {
     throw new OperatorError(
-      `${path} was not written: what is there cannot be read: ${explainReadFault(error)}.`,
+      `${path} was not written: the existing file cannot be read: ${explainReadFault(error)}.`,
     );
   }
 }
@@ -104,7 +104,7 @@ async function takeOwner({ uid, gid }: Stats, handle: FileHandle, path: string):
   await handle.chown(uid, gid).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
     throw new OperatorError(
-      `${path} was not written: its owner or group is another, which would lose it. Run this as its owner, or as root.`,
+      `${path} was not written: it belongs to another owner or group, which a new file would not keep. Run this as its owner, or as root.`,
     );
   });
 }

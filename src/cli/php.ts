@@ -22,10 +22,10 @@ export function addPhpCommand(program: Command): void {
   program
     .command('php')
     .description(
-      'Writes the PHP client under a namespace of yours, for an extension that checks its licence itself. PHP 7.2.5 or later, no other library.',
+      'Writes the PHP client in your own namespace, for an extension that checks its licence itself. It needs PHP 7.2.5 or later, and no other library.',
     )
-    .requiredOption('--namespace <namespace>', "as 'Acme\\Example\\Licensing'")
-    .requiredOption('--out <folder>', "the namespace's folder in your extension, as src/Licensing")
+    .requiredOption('--namespace <namespace>', "such as 'Acme\\Example\\Licensing'")
+    .requiredOption('--out <folder>', 'the folder of the namespace in your extension, such as src/Licensing')
     .addHelpText(
       'after',
       "\nExample:\n  licensing php --namespace 'Acme\\Example\\Licensing' --out src/Licensing",
@@ -48,7 +48,7 @@ export function addPhpCommand(program: Command): void {
         [
           ...files.map(({ name }) => join(folder, name)),
           '',
-          'Pin the public keys of the service in the constructor: licensing signing-key list --php prints them.',
+          'Pass the public keys of the service to the constructor: "licensing signing-key list --php" prints them.',
         ].join('\n'),
       );
     });

@@ -9,11 +9,11 @@ export function addSpreadingCommand(program: Command): void {
   program
     .command('spreading')
     .description(
-      'Lists keys in many hands: more networks downloaded by them in 30 days than their slots explain.',
+      'Lists keys that may have been shared: more networks used them for downloads in 30 days than their slots explain.',
     )
     .addHelpText(
       'after',
-      '\nNothing is refused by it. To give the customer a new key: licensing license rekey.\n\nExample:\n  licensing spreading',
+      '\nThe service does not refuse such keys. To give the customer a new key: licensing license rekey.\n\nExample:\n  licensing spreading',
     )
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -33,7 +33,7 @@ export function addSpreadingCommand(program: Command): void {
                 one.at,
                 [...new Set(one.sites.map(({ site }) => withAsciiForm(site)))].slice(0, 3).join(', ') || null,
               ]),
-              'No key is in many hands.',
+              'No key seems to be shared.',
             ),
           [],
         );

@@ -37,14 +37,15 @@ export const activationOperations = {
     '/licenses/{id}/activations',
     {
       needsNoRecentSignIn: true,
-      summary: 'Activate an identifier, over the limit too, and in every state of the licence',
+      summary:
+        'Activate an identifier as an operator: even over the limit, and whatever the state of the licence',
       body: strictObject({
         identifier: Text,
-        name: Type.Optional(Type.String({ description: 'A name for people to read.' })),
+        name: Type.Optional(Type.String({ description: 'A label that is shown next to the identifier.' })),
       }),
       data: Activation,
       status: 201,
-      otherStatus: { status: 200, when: 'it is activated already' },
+      otherStatus: { status: 200, when: 'it is already activated' },
     },
     async (call) => {
       const { db, body, context } = call;

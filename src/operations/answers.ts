@@ -20,8 +20,9 @@ export const answerOperations = {
   getLicenseAnswer: get(
     '/licenses/{id}/answer',
     {
-      summary: 'Write the ready answer to the customer of a licence',
-      description: "By what holds now and what happened, in the customer's language or the one asked for.",
+      summary: 'Compose an answer to the customer of a licence',
+      description:
+        "The answer fits the present state of the licence and recent events. It is in the customer's language, or in the requested one.",
       query: strictObject({ language: Type.Optional(enumOf(CUSTOMER_LANGUAGES)) }),
       data: strictObject(
         {
@@ -63,9 +64,9 @@ export const answerOperations = {
   sendAnswer: post(
     '/answers',
     {
-      summary: 'Mail an answer to a customer, as it is written here',
+      summary: 'Mail this text to a customer as an answer',
       description:
-        '409 when mail is not set up. With a licence, it stands in its history and its mails, and goes to its customer unless `to` says otherwise.',
+        'With a licence, the answer is recorded in its history and its mails, and goes to its customer unless `to` names another address. 409 if mail is not set up.',
       body: strictObject({
         license_id: Type.Optional(Type.Integer({ ...IdGiven, maximum: 2 ** 53 - 1 })),
         to: Type.Optional(Type.String({ description: 'An e-mail address.' })),
@@ -82,7 +83,7 @@ export const answerOperations = {
       if (licenseId !== undefined && license === undefined)
         throw invalid('license_id', 'There is no such licence.');
       const to = sent.to ?? license?.customer ?? '';
-      if (to === '') throw invalid('to', 'Say to whom it goes: there is no customer.');
+      if (to === '') throw invalid('to', 'Give an address: there is no customer.');
       const { mailing, keySecret: secret } = settings;
       const language = sent.language ?? mailing?.language ?? 'en';
       const mail = await enqueueReply(

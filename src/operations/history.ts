@@ -7,13 +7,13 @@ import { pageOf, requireLicense } from './kit/request-params';
 import { strictObject, IdGiven, PageQuery, Text, TimeInput } from './kit/schemas';
 import { Access, LicenseEvent } from './kit/response-schemas';
 
-const NEWEST_FIRST = 'The newest first.';
+const NEWEST_FIRST = 'Newest first.';
 
 export const historyOperations = {
   listLicenseEvents: list(
     '/licenses/{id}/events',
     {
-      summary: 'The history of a licence',
+      summary: 'List the changes of a licence',
       description: NEWEST_FIRST,
       forShops: true,
       query: strictObject(PageQuery),
@@ -31,7 +31,7 @@ export const historyOperations = {
   listLicenseRequests: list(
     '/licenses/{id}/requests',
     {
-      summary: "The access log's entries of a licence",
+      summary: "List the access log's entries of a licence",
       description: NEWEST_FIRST,
       forShops: true,
       query: strictObject(PageQuery),
@@ -46,7 +46,7 @@ export const historyOperations = {
   listRequests: list(
     '/requests',
     {
-      summary: "The access log's entries: downloads, and what was refused",
+      summary: "List the access log's entries: downloads and refused requests",
       description: NEWEST_FIRST,
       query: strictObject({
         outcome: Type.Optional(Type.String({ description: '`ok`, or the code of a refusal.' })),

@@ -19,7 +19,7 @@ export const productOperations = {
       query: strictObject({
         sort: sortBy(
           PRODUCT_SORTS,
-          'By id, name or how many licences they have, as counted at most a minute ago. Without it by id.',
+          'Sorts by id, name or number of licences, which was counted at most a minute ago. Default: by id.',
         ),
         ...PageQuery,
       }),
@@ -38,7 +38,7 @@ export const productOperations = {
         ...given,
         name: Label,
         id: Type.Optional(
-          Type.Integer({ ...IdGiven, description: 'Of your choice; else the next free one.' }),
+          Type.Integer({ ...IdGiven, description: 'An id of your choice. Default: the next free one.' }),
         ),
       }),
       data: ProductSchema,
@@ -54,9 +54,9 @@ export const productOperations = {
       data: strictObject(
         {
           ...ProductSchema.properties,
-          included_in: Type.Array(Id, { description: 'Products whose licences cover this one too.' }),
+          included_in: Type.Array(Id, { description: 'Products whose licences also cover this one.' }),
           plans: Type.Array(PlanSchema),
-          published_versions: Type.Array(Text, { description: 'The highest first.' }),
+          published_versions: Type.Array(Text, { description: 'Highest first.' }),
         },
         { title: 'ProductDetails' },
       ),
@@ -87,7 +87,7 @@ export const productOperations = {
   ),
   removeProduct: remove(
     '/products/{id}',
-    { summary: 'Remove a product that was added by mistake: one without plans and versions' },
+    { summary: 'Remove a product that was added by mistake, and has no plans and no versions' },
     async (call) => productJson(await removeProduct(call.db, readId(call, 'id', 'product'))),
   ),
 };

@@ -30,7 +30,7 @@ export const tokenOperations = {
   listTokens: list(
     '/tokens',
     {
-      summary: 'List tokens, never the tokens themselves',
+      summary: 'List tokens, without the tokens themselves',
       scope: 'write',
       query: strictObject(PageQuery),
       data: strictObject(fields, { title: 'Token' }),

@@ -120,7 +120,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
     );
     if (code !== 0)
       throw new OperatorError(
-        `The backup ${file} was not read to its end: ${lastLines(stderr)}\nThe service stands still. Mend this, and run it again.`,
+        `The backup ${file} was not read to its end: ${lastLines(stderr)}\nThe service is stopped. Fix this, and run it again.`,
       );
   });
 }
@@ -129,7 +129,7 @@ async function firstOf(programs: string[]): Promise<string> {
   for (const program of programs) if (await exitsWithZero([program, '--version'])) return program;
   const [named = ''] = programs;
   throw new OperatorError(
-    `The program ${named} is not on this machine, which a backup needs: apt-get install mariadb-client. --no-backup goes without.`,
+    `A backup needs the program ${named}, which is not on this machine: apt-get install mariadb-client. To make no backup: --no-backup.`,
   );
 }
 

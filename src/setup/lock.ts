@@ -74,7 +74,7 @@ function describeHolder(path: string): string {
   const isGone = pid !== undefined && !existsSync(`/proc/${pid}`);
   return (
     `Nothing was changed, because another run changes this machine: ${holder}. ` +
-    (isGone ? 'It was ended, and a program that it started still works. ' : '') +
-    'Run this again when it has ended.'
+    (isGone ? 'It was ended, but a program that it started is still running. ' : '') +
+    'Run this again once it has ended.'
   );
 }

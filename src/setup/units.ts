@@ -17,7 +17,7 @@ export async function requireSystemd(): Promise<void> {
   // "degraded" and "starting" also end with 1, but systemd answers.
   if (!running && !(await exitsWithZero(['systemctl', 'show', '--property=Version'])))
     throw new OperatorError(
-      'systemd does not run this machine ("systemctl" does not answer), and setup installs a systemd unit. Nothing was changed. In a container the service is the process itself: npm start.',
+      'Setup installs a systemd unit, but systemd does not run on this machine ("systemctl" does not answer). Nothing was changed. In a container, the service is the process itself: npm start.',
     );
 }
 
@@ -96,5 +96,5 @@ export async function waitUntilReady(
     'cat',
     '--no-pager',
   ]);
-  throw new OperatorError(`${name} does not become ready. It says:\n${lastLines(stdout, 3)}`);
+  throw new OperatorError(`${name} does not become ready. Its output:\n${lastLines(stdout, 3)}`);
 }

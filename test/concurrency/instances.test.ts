@@ -261,7 +261,7 @@ test('readiness tells of a socket that is gone, or is of another process', async
       .process;
   expect(await processState()).toBe('ok');
   rmSync(path);
-  expect(await processState()).toBe(`its socket ${path} is gone: restart this instance`);
+  expect(await processState()).toBe(`its socket ${path} no longer exists: restart this instance`);
   const other = await startServer((_, response) => response.end(), { path });
   expect([server.lostSocket(), other.lostSocket()]).toEqual([path, undefined]);
   await Promise.all([server.drain(), other.drain()]);
@@ -294,7 +294,7 @@ test('readiness tells of a Redis that refuses writes, before a request finds out
     expect(await state()).toBe('ok');
     // It answers, and refuses writes.
     await client.config('SET', 'min-replicas-to-write', 1);
-    expect(await state()).toBe('away: limits are counted in memory');
+    expect(await state()).toBe('not available: limits are counted in memory');
     await client.config('SET', 'min-replicas-to-write', 0);
     await eventually(async () => expect(await state()).toBe('ok'));
   } finally {

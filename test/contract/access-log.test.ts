@@ -232,7 +232,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
 
     expect(await json(['customer', 'show', customer])).toMatchObject({ accesses: [told] });
     expect((await run(['customer', 'show', customer])).stdout).toContain(
-      'Downloads said they were for: customer.example (1.0.0 installed)',
+      'Sites that downloads named: customer.example (1.0.0 installed)',
     );
     const out = join(temporaryFolder(), 'jane.json');
     await json(['customer', 'export', customer, '--out', out]);

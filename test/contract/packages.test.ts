@@ -466,7 +466,9 @@ describe.each(BACKENDS)('a draft, on %s', (_name, settings) => {
       spoil();
       const { code, stdout, stderr } = await shop.run(publishing('1.0'));
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(/^error: The package of the draft of version 1\.0 is no longer in .*--file\.\n$/);
+      expect(stderr).toMatch(
+        /^error: The package of the draft of version 1\.0 is no longer in .*--file\.\n$/,
+      );
       expect(await shop.releases()).toMatchObject([{ state: 'draft', published_at: null }]);
     }
     await shop.json(publishing('1.0', '--file', path));

@@ -334,10 +334,10 @@ ofBuild('the first start, of several processes at once', () => {
         { LICENSING_JOOMLA_ROOT: '/home/you/public_htm' },
         'There is no /home/you/public_htm/configuration.php',
       ],
-      [{ LICENSING_PUBLIC_URL: 'shop.example' }, "must be the site's address, as https://shop.example"],
+      [{ LICENSING_PUBLIC_URL: 'shop.example' }, "must be the site's address, such as https://shop.example"],
       [
         { LICENSING_PUBLIC_URL: 'https://shop.example/licensing-app/' },
-        "is the address of this application, https://shop.example/licensing-app. Write the site's there, https://shop.example,",
+        "is the address of this application, https://shop.example/licensing-app. Set it to the site's address, https://shop.example,",
       ],
       [{ LICENSING_PACKAGES_DIR: join(app, 'app.js') }, 'app.js is a file'],
     ];
@@ -345,7 +345,10 @@ ofBuild('the first start, of several processes at once', () => {
       // The file system has room for its root folder, and for nothing else.
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=1', 'full', full]);
       closing.push(() => execFileSync('umount', [full]));
-      wrong.push([{ LICENSING_PACKAGES_DIR: join(full, 'packages') }, '(ENOSPC): the disk is full']);
+      wrong.push([
+        { LICENSING_PACKAGES_DIR: join(full, 'packages') },
+        '(ENOSPC): the disk or your quota is full',
+      ]);
     }
     for (const [variables, words] of wrong) {
       const { error } = await startOnce(site, app, variables);
@@ -372,7 +375,9 @@ ofBuild('the first start, of several processes at once', () => {
         ...env,
         LICENSING_JOOMLA_ROOT,
       }).ended;
-      expect(JSON.parse(stdout)).toEqual({ error: expect.stringContaining('anybody could load its secret') });
+      expect(JSON.parse(stdout)).toEqual({
+        error: expect.stringContaining('anyone could download its secret'),
+      });
     }
     expect(existsSync(join(inside, '.env'))).toBe(false);
   });

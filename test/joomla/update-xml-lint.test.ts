@@ -735,7 +735,9 @@ describe('"update-xml lint" with the database', () => {
       expect(stdout).toMatch(
         /^error: line 3 \(1\.0\.0\): .*administrator.* Write <client>site<\/client>\.\n$/,
       );
-      expect(stderr).toMatch(/^Not compared with what is published: .*\nerror: There is one error\.\n$/);
+      expect(stderr).toMatch(
+        /^The XML was not compared with the published versions: .*\nerror: There is one error\.\n$/,
+      );
     }
     const missing = await shop.run(['update-xml', 'lint', '/no/such.xml']);
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/cannot be read/)]);

@@ -571,7 +571,7 @@ describe('the key', () => {
       ...['update-xml', 'try', `${site.url}/update.xml`, '--key', '', '--installed', '1.0.0'],
     ]);
     expect(keyless.stdout).toMatch(
-      /The Download Key is missing[^]*reads:\n {2}\(nothing beside what is said above\)\n\nWhat to do:/,
+      /The Download Key is missing[^]*reads:\n {2}\(no other message\)\n\nWhat to do:/,
     );
     for (const wrong of [
       ['--php', 'eight'],

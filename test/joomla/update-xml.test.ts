@@ -275,7 +275,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(readXml(readFileSync(out, 'utf8'))).toEqual([]);
     const { code, stdout, stderr } = await shop.run(['update-xml', 'write', '--product', String(productId)]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${out} offers nothing.\n` });
-    expect(stderr).toMatch(/^warning: The update XML has no <update>: no site is offered an update\. .*\n$/);
+    expect(stderr).toMatch(/^warning: There is no <update> in it: no site is offered anything\. .*\n$/);
   });
 
   it('keeps an older version for the Joomla or PHP that the newer one leaves behind', async () => {
@@ -357,7 +357,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     const pipe = join(temporaryFolder(), 'update.xml');
     execFileSync('mkfifo', [pipe]);
     const productId = await product('1.0.0');
-    await expect(write(productId, { out: pipe })).rejects.toThrow(/is not a file, so it is not overwritten/);
+    await expect(write(productId, { out: pipe })).rejects.toThrow(/is no file, and is not replaced by one/);
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 
@@ -378,7 +378,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       '/index.php',
     ].map((path) => [
       { baseUrl: `https://shop.example${path}` },
-      /^The base address is only the address of the site, without .*\/api\/index\.php\/v1\/licensing\/, which is added\. Write --base-url https:\/\/shop\.example$/,
+      /^The base address is the site's alone: what follows it, .*\/api\/index\.php\/v1\/licensing\/, is added\. Write --base-url https:\/\/shop\.example$/,
     ]),
     [
       { baseUrl: 'https://shop.example/shop/api/index.php' },
@@ -387,12 +387,12 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     [{ baseUrl: 'https://user:secret@shop.example' }, /user name/],
     [{ infoUrl: 'javascript:alert(1)' }, /complete address/],
     [{ targetPlatform: '5.1' }, /also matches Joomla 5\.10\.0/],
-    [{ targetPlatform: '(5' }, /not a regular expression/],
-    [{ targetPlatform: `${'(.*)'.repeat(9)}x` }, /too repetitive to be tested/],
-    [{ phpMinimum: 'eight' }, /not a PHP version/],
+    [{ targetPlatform: '(5' }, /no regular expression/],
+    [{ targetPlatform: `${'(.*)'.repeat(9)}x` }, /repeats too much, to be tried/],
+    [{ phpMinimum: 'eight' }, /no PHP version/],
     [
       { out: '/no/such/folder/update.xml' },
-      /^\/no\/such\/folder\/update\.xml was not written: there is no folder \/no\/such\/folder\. Create it \(mkdir -p \/no\/such\/folder\), or correct the path\.$/,
+      /^\/no\/such\/folder\/update\.xml was not written: there is no folder \/no\/such\/folder\. Make it \(mkdir -p \/no\/such\/folder\), or correct the path\.$/,
     ],
     [{ out: '/dev/null/update.xml' }, /\/dev\/null is not a folder/],
     [{ out: '/tmp' }, /\/tmp was not written: it is a folder/],
@@ -537,7 +537,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       const { code, stderr } = await ended;
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `error: ${out} was not written: the user nobody may not write to the folder ${folder}. Run this as a user who may, or give this user access (chown nobody ${folder}).\n`,
+        stderr: `error: ${out} was not written: the user nobody may not write to the folder ${folder}. Run this as a user who may, or give the right (chown nobody ${folder}).\n`,
       });
     });
 
@@ -550,7 +550,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await writeTo('--out', './update.xml')).toMatchObject({ code: 0, stderr: '' });
       expect(await writeTo('--out', 'other.xml')).toMatchObject({
         code: 0,
-        stderr: `note: ${out} stays as it is, and is not written any more: from now on ${join(folder, 'other.xml')} is. A site that asks for the earlier one is offered what that says.\n`,
+        stderr: `note: from now on, ${join(folder, 'other.xml')} is written instead of ${out}, which stays unchanged. Sites that read the former file are still offered the versions in it.\n`,
       });
       expect(readFileSync(out).equals(old)).toBe(true);
       expect(await writeTo()).toMatchObject({ code: 0, stderr: '' });
@@ -622,7 +622,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await withdraw('1.1.0', '--write-xml')).toEqual({
         code: 0,
         stdout: `Version 1.1.0 is withdrawn.\n${out} offers nothing.\n`,
-        stderr: `note: 1.0.0 is not offered, because 1.1.0 was withdrawn: a site that still lists 1.1.0 would install at the click what the XML offers instead, even over a newer version. Publish a version above 1.1.0. To offer the lower one all the same: licensing update-xml write --product ${productId} --allow-downgrade\n`,
+        stderr: `note: 1.0.0 is not offered, because 1.1.0 was withdrawn: a site that still lists 1.1.0 would install the version that the XML offers instead, even over a newer version. Publish a version above 1.1.0. To offer the lower one anyway: licensing update-xml write --product ${productId} --allow-downgrade\n`,
       });
       expect(offered()).toEqual([]);
       // Neither another write nor a version that is still lower changes that.
@@ -632,7 +632,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(lower).toMatchObject({ code: 0, stderr: expect.stringContaining('note: 1.0.5 is not offered') });
       expect(offered()).toEqual([]);
       expect((await shop.run(['update-xml', 'lint', out])).stdout).not.toContain(
-        'is published but missing from the update XML',
+        'is published, and not in it',
       );
       expect((await shop.run(['release', 'list', '--product', String(productId)])).stderr).toBe('');
       const allowed = ['update-xml', 'write', '--product', String(productId), '--allow-downgrade'];
@@ -648,7 +648,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(
-          /^error: Version 1\.0\.0 IS withdrawn, but Joomla offers it until .* When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+          /^error: Version 1\.0\.0 IS withdrawn, but Joomla offers it until .* Once that is fixed: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
         ),
       });
       const other = await product('1.0.0');
@@ -737,9 +737,9 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       writeFileSync(out, 'the only copy of a poem');
       const stale = await publish('1.4.0');
       expect(stale).toMatch(
-        /^note: Version 1\.4\.0 IS published, but Joomla offers it only when .*update\.xml was not written: it contains something other/,
+        /^note: Version 1\.4\.0 IS published, but Joomla offers it only once .*update\.xml was not written: it contains something other/,
       );
-      expect(stale).toContain(`When that is mended: ${command}\n`);
+      expect(stale).toContain(`Once that is fixed: ${command}\n`);
       expect(readFileSync(out, 'utf8')).toBe('the only copy of a poem');
       rmSync(out);
       expect(
@@ -783,7 +783,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       ]);
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /^note: .*\nerror: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+        /^note: .*\nerror: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*Once that is fixed: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
       );
       expect((await rows<{ version: string; state: string }>(service.db, 'releases')).at(-1)).toMatchObject({
         version: '1.1.0',
@@ -838,10 +838,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         { stdin: license.key },
       );
       expect(findings).toMatchObject([
-        {
-          code: 'left_out',
-          problem: expect.stringContaining('Version 2.1.0 is published but missing from the update XML'),
-        },
+        { code: 'left_out', problem: expect.stringContaining('Version 2.1.0 is published, and not in it') },
       ]);
     });
 

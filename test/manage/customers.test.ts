@@ -269,7 +269,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
       ...{ customer: email, name: 'Cli', moved: { licenses: 1, orders: 1 } },
     });
     const none = await seller.run(['customer', 'set', email]);
-    expect(none.stderr).toContain('--email, --language, --name or --note');
+    expect(none.stderr).toContain('--email, --language, --name and --note');
     const back = ['customer', 'set', email, '--language', 'none', '--name', 'none'];
     expect(await seller.json(back)).toMatchObject({ language: null, name: null });
   });

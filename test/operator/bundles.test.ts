@@ -169,7 +169,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
     );
     expect(await why()).not.toContain('no published version');
     expect((await said(['license', 'show', String(id)])).text).toContain(
-      'covers too Acme Forms (42), Acme Photos (43)',
+      'also covers Acme Forms (42), Acme Photos (43)',
     );
     await request(service.url).get(`${PREFIX}/downloads/44?dlid=${key}`).expect(403);
     const body = { license_key: key, identifier: 'shop.example', product_id: 44 };

@@ -115,7 +115,7 @@ describe('a usage error', () => {
     [
       'no installed version',
       ['update-xml', 'try', 'https://shop.example/u.xml', '--key', '-', '--installed', ' '],
-      /--installed.*It must be the version the site has, as 1\.0\.0/,
+      /--installed.*It must be the version that is installed on the site, such as 1\.0\.0/,
     ],
     ['an unknown option', ['plan', 'list', '--colour'], /unknown option '--colour'/],
     ['a missing argument', ['license', 'show'], /missing required argument 'key'/],
@@ -318,7 +318,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await shop.json(['migrate'])).toEqual({ run: pending });
     expect(await shop.run(['migrate'])).toEqual({
       code: 0,
-      stdout: 'The database was up to date already.\n',
+      stdout: 'The database was already up to date.\n',
       stderr: '',
     });
     service = await startTestService(settings);
@@ -413,7 +413,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       await shop.run(['plan', 'edit', String(added.id), '--name', 'Crew', '--duration', 'lifetime']),
     ).toEqual({ code: 0, stdout: `Plan ${added.id} is changed: Crew.\n`, stderr: '' });
     expect((await shop.run(['plan', 'edit', String(added.id), '--activation-type', 'device'])).stderr).toBe(
-      `note: the licences that are on plan ${added.id} already count by device too now.\n`,
+      `note: existing licences on plan ${added.id} now also count by device.\n`,
     );
     await shop.json(['plan', 'edit', String(added.id), '--activation-type', 'seat']);
     expect(await rows(service.db, 'plans')).toContainEqual(
@@ -534,7 +534,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(nobodys).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(
-        /^note: licence \d+ names neither a customer nor an order\. To say whose one is: licensing license set-customer \d+ EMAIL\n$/,
+        /^note: licence \d+ names neither a customer nor an order\. To set the customer of one: licensing license set-customer \d+ EMAIL\n$/,
       ),
     });
     for (const whose of [
@@ -557,7 +557,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await shop.run(again)).toEqual({
       code: 0,
       stdout: key,
-      stderr: `note: licence ${id}, which has this reference, is cancelled: its key does not work. "licensing license history ${id}" tells more.\n${kept}`,
+      stderr: `note: licence ${id}, which has this reference, is cancelled: its key does not work. "licensing license history ${id}" shows why.\n${kept}`,
     });
   });
 
@@ -620,7 +620,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     ]);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'note: the end has passed already: the licence is expired.\n',
+      stderr: 'note: this end is in the past, so the licence is already expired.\n',
     });
   });
 
@@ -704,7 +704,9 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       ).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringContaining('--reference: It names one licence, and cannot go with --count.'),
+        stderr: expect.stringContaining(
+          '--reference: It is for a single licence, and cannot be combined with --count.',
+        ),
       });
     expect(await rows(service.db, 'licenses')).toEqual(before);
     expect(await rows(service.db, 'events')).toEqual(eventsBefore);
@@ -788,7 +790,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     ]);
     const ordered = (JSON.parse(issued.stdout) as LicenseJson).id;
     expect(issued.stderr).toBe(
-      `note: licence ${own} is another. Say reference:${own} or id:${ordered} for this one, and id:${own} for that one.\n`,
+      `note: the licence with the id ${own} is another one. Write reference:${own} or id:${ordered} for this licence, and id:${own} for the other.\n`,
     );
     expect((await shop.run(['license', 'issue', '--plan', '1', '--reference', String(own)])).stderr).toBe(
       issued.stderr,
@@ -1045,14 +1047,14 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(neither).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('One of --until, --for and --lifetime is needed.'),
+      stderr: expect.stringContaining('Give one of --until, --for and --lifetime.'),
     });
   });
 
   it('removes the end of a licence, sets one, and explains how to undo an earlier end', async () => {
     const { id } = await issue('--expires', '2098-01-31');
     const renew = (...options: string[]) => shop.run(['license', 'renew', String(id), ...options]);
-    const lifetime = { code: 0, stdout: `Licence ${id} is active for ever.\n`, stderr: '' };
+    const lifetime = { code: 0, stdout: `Licence ${id} is active forever.\n`, stderr: '' };
     expect(await renew('--lifetime')).toEqual(lifetime);
     expect(await renew('--lifetime')).toEqual(lifetime);
     expect(await stored(id)).toMatchObject({ status: 'active', expires_at: null });
@@ -1061,11 +1063,11 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const until = (end: string) => ({ code: 0, stdout: `Licence ${id} is active until ${end}.\n` });
     expect(await renew('--until', '2099-01-31')).toEqual({
       ...until('2099-01-31T23:59:59Z'),
-      stderr: `note: it had no end before; "licensing license renew ${id} --lifetime" sets that again.\n`,
+      stderr: `note: the licence had no end before. To restore it: licensing license renew ${id} --lifetime\n`,
     });
     expect(await renew('--until', '2098-06-30')).toEqual({
       ...until('2098-06-30T23:59:59Z'),
-      stderr: `note: it was to end later before; "licensing license renew ${id} --until 2099-01-31T23:59:59Z" sets that again.\n`,
+      stderr: `note: the old end was later. To restore it: licensing license renew ${id} --until 2099-01-31T23:59:59Z\n`,
     });
     // A shop may repeat the renewal of an order.
     const later = { ...until('2099-06-30T23:59:59Z'), stderr: '' };
@@ -1324,7 +1326,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'error: The output could not be written (ENOSPC). What was done stays done: look before you repeat it.\n',
+        'error: The output could not be written (ENOSPC). The command may have changed something: check before you run it again.\n',
     });
     expect(await rows(service.db, 'licenses')).toContainEqual(expect.objectContaining({ reference: 'full' }));
   });
@@ -1363,7 +1365,7 @@ describe("nginx's configuration", () => {
     const nginx = (out: string) => nowhere.run(['nginx', '--server-name', 'shop.example', '--out', out]);
     const { code, stdout } = await nginx(folder);
     expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`include ${folder}/upstream\\.conf; +at http level`));
+    expect(stdout).toMatch(new RegExp(`include ${folder}/upstream\\.conf; +at the http level`));
     expect(stdout).toMatch(new RegExp(`include ${folder}/licensing\\.conf; +inside the site's server`));
     for (const name of ['upstream.conf', 'licensing.conf', 'site.example.conf'])
       expect(readFileSync(join(folder, name), 'utf8')).toContain('licensing');
@@ -1393,7 +1395,7 @@ describe("nginx's configuration", () => {
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining(`${file}.new`) });
     expect(again.stderr).not.toContain('licensing.conf.new');
     expect(stdout).toMatch(/^Written to .*: upstream\.conf, licensing\.conf, site\.example\.conf\.\n/);
-    expect(same.stdout).toMatch(/^Nothing is to be written to .*: the files are there\.\n/);
+    expect(same.stdout).toMatch(/^The files in .* are up to date: nothing was written\.\n/);
     expect(again.stdout).toMatch(/^Written to .*: upstream\.conf\.new\.\n/);
     expect(readFileSync(file, 'utf8')).toBe(`${written}# mine\n`);
     expect(readFileSync(`${file}.new`, 'utf8')).toBe(written);

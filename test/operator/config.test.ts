@@ -338,7 +338,7 @@ describe('a secret in a file', () => {
     [
       'is not the only one',
       () => ({ LICENSING_KEY_SECRET_FILE: file('x'), LICENSING_KEY_SECRET: 'S3cret' }),
-      'LICENSING_KEY_SECRET and LICENSING_KEY_SECRET_FILE are both set in one place.',
+      'LICENSING_KEY_SECRET and LICENSING_KEY_SECRET_FILE are both set in the same place.',
     ],
   ])('that %s is refused with a reason', (_name, settings, words) => {
     const said = refusal(settings());
@@ -501,7 +501,7 @@ describe('a bad value stops the start, with the name of the variable and what is
     ['LICENSING_JOOMLA_ROOT', '/nonexistent/S3cret-is-no-password-here', 'configuration.php'],
     ['LICENSING_TABLE_PREFIX', 'a234567890123456', '15 letters'],
     ['LICENSING_TABLE_PREFIX', 'jos-', '15 letters'],
-    ['LICENSING_TABLE_PREFIX', '4abc_', 'must not begin with a digit with SQLite'],
+    ['LICENSING_TABLE_PREFIX', '4abc_', 'must not begin with a digit, because SQLite'],
     ['LICENSING_TABLE_PREFIX', 'jos_; DROP', '15 letters'],
     ['LICENSING_REDIS_URL', '127.0.0.1:6379', 'redis://host:6379'],
     ['LICENSING_REDIS_URL', 'http://:S3cret@a', 'redis://host:6379'],
@@ -623,7 +623,7 @@ describe('a bad value stops the start, with the name of the variable and what is
   it('a file of settings that does not exist or is a folder is refused', () => {
     const folder = temporaryFolder();
     expect(refusal({ LICENSING_ENV_FILE: join(folder, 'none.env') })).toMatch(
-      /^LICENSING_ENV_FILE names .*none\.env, and there is no such file/,
+      /^LICENSING_ENV_FILE names .*none\.env, which does not exist/,
     );
     expect(refusal({ LICENSING_ENV_FILE: folder })).toContain(`The settings in ${folder} cannot be read`);
   });
@@ -724,17 +724,17 @@ OTHER=2
     const { warnings, rateLimit, logDays, logLevel } = readConfig({ LICENSING_ENV_FILE: path });
     expect({ rateLimit, logDays, logLevel }).toEqual({ rateLimit: 60, logDays: 30, logLevel: 'warn' });
     expect(warnings).toEqual([
-      `Line 3 of ${path} sets nothing. It must read LICENSING_RATE_LIMIT=VALUE.`,
-      `Line 4 of ${path} sets nothing. It must read NAME=VALUE.`,
-      `Line 6 of ${path} sets nothing. It must read LICENSING_KEY_SECRET=VALUE.`,
-      `LICENSING_LOG_LEVEL is set twice in ${path}: what line 9 says counts.`,
+      `Line 3 of ${path} sets nothing. It must have the form LICENSING_RATE_LIMIT=VALUE.`,
+      `Line 4 of ${path} sets nothing. It must have the form NAME=VALUE.`,
+      `Line 6 of ${path} sets nothing. It must have the form LICENSING_KEY_SECRET=VALUE.`,
+      `LICENSING_LOG_LEVEL is set twice in ${path}: the value in line 9 is used.`,
     ]);
   });
 
   it('leads to the same hint if the service cannot start without that line', () => {
     const path = file('LICENSING_DATABASE_URL mysql://u:S3cret@db.example/d\n');
     expect(() => readConfig({ LICENSING_ENV_FILE: path })).toThrow(
-      /^No database is configured\. .* sets nothing\. It must read LICENSING_DATABASE_URL=VALUE\.$/,
+      /^No database is configured\. .* sets nothing\. It must have the form LICENSING_DATABASE_URL=VALUE\.$/,
     );
     expect(() => readConfig({ LICENSING_ENV_FILE: path })).not.toThrow(/S3cret/);
   });

@@ -240,7 +240,9 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     const made = await migrate(second);
     expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(SCHEMA) });
     // The prefix could be a mistyped one.
-    expect(made.stderr).toMatch(/^note: .*\(jos_licensing_\.\.\.\)\. If those are meant, correct LICENSING/);
+    expect(made.stderr).toMatch(
+      /^note: .*\(jos_licensing_\.\.\.\)\. If you want to use those, correct LICENSING/,
+    );
     expectSuccess([await migrate(second)]);
     await expectToServe(second);
   });

@@ -96,7 +96,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     for (const i of [0, 1, 2])
       expect(readFileSync(fileOf(folder, i))).toEqual(readFileSync(fileOf(first.packagesDir, i)));
     expect((await second.run(['packages', 'fetch', '--from', first.url], { stdin: token })).stdout).toBe(
-      `Nothing is missing in ${folder}.\n`,
+      `No package is missing in ${folder}.\n`,
     );
   });
 
@@ -137,7 +137,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
       const { code, stdout, stderr } = await fetchFrom(await lie(answer));
 
       expect(code).toBe(1);
-      expect(stderr).toContain('4 packages could not be fetched. Run it again');
+      expect(stderr).toContain('4 packages could not be fetched. Run the command again');
       expect((JSON.parse(stdout) as Fetched).failed.map((one) => one.fault)).toEqual(Array(4).fill(fault));
       expect(readdirSync(folder)).toEqual([]);
     },

@@ -250,7 +250,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const { code, stdout, stderr } = await shop.run(args);
       expect(code).toBe(0);
       expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:3080\/api\/\S{20,}\n$/);
-      expect(stderr).toContain('signs in once');
+      expect(stderr).toContain('works once');
       const found = await findCode(db, 'operator', stdout.trim().split(PATH)[1] as string, new Date());
       expect(found?.scope).toBe('read');
     });
@@ -275,7 +275,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const { code, stdout, stderr } = await trial.run(['sign-in']);
       if (kind !== 'SQLite') return expect([code, stdout]).toEqual([1, '']);
       expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:3081\/api\/\S{20,}\n$/);
-      expect(stderr).toContain('on this machine only');
+      expect(stderr).toContain('only on this machine');
       const elsewhere = operator({ ...settings, LICENSING_LISTEN: '0.0.0.0:3081' });
       expect((await elsewhere.run(['sign-in'])).code).toBe(1);
     });

@@ -45,7 +45,7 @@ test('explains what it cannot do, and changes nothing', async () => {
   );
   await refused(
     `${command} ${LINE.replace('shop.example ', 'other.example ')}`,
-    /no server \{\} for other\.example.*there are shop\.example/s,
+    /no server \{\} for other\.example.*they name shop\.example/s,
   );
   await machine.well(
     'chown root:root /var/www/shop/configuration.php && chmod 600 /var/www/shop/configuration.php',
@@ -67,7 +67,7 @@ test('explains what it cannot do, and changes nothing', async () => {
   await refused(`${command} ${LINE}`, /Neither nginx nor Apache runs/);
   await machine.well('systemctl start nginx');
   expect((await machine.sh(`${command} setup --url https://shop.example`)).code).toBe(2);
-  await refused(`${command} setup --undo`, /nothing to take back/);
+  await refused(`${command} setup --undo`, /nothing to undo/);
   expect(listing(machine, ...FOLDERS)).toEqual(before);
 });
 
@@ -77,7 +77,7 @@ test('lists with --dry-run what it would change, and changes nothing', async () 
   expect(code).toBe(0);
   for (const words of [
     `the link /opt/licensing-gateway, to ${TREE}`,
-    "the system's user licensing",
+    'the system user licensing',
     'LICENSING_KEY_SECRET',
     'licensing joins the group web',
     '/etc/systemd/system/licensing@.service',
@@ -155,7 +155,7 @@ test('changes nothing when it is run again, and says so', async () => {
   const { code, stdout } = await machine.sh(`licensing ${LINE}`);
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: expect.stringContaining('Nothing was changed: all was as it has to be.'),
+    stdout: expect.stringContaining('Nothing was changed: everything is already set up.'),
   });
   expect(listing(machine, ...FOLDERS)).toEqual(before);
   expect(await startsOf()).toBe(starts);
@@ -223,7 +223,7 @@ test('the last line of its output makes a copy', async () => {
 
 test('undoes its changes and keeps the data, which the next setup finds', async () => {
   const { code, stdout } = await machine.sh('licensing setup --undo');
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('The data stay: the tables') });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('These stay: the tables') });
   expect(machine.read('/etc/nginx/sites-available/shop')).toBe(siteFile);
   expect(listing(machine, '/etc').filter((path) => path.includes('licensing'))).toEqual([
     '/etc/licensing-gateway.env',

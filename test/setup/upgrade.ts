@@ -75,7 +75,7 @@ test('another fault of the earlier version is no reason to lose what was written
   const { code, text } = await machine.sh('licensing upgrade --back');
   expect({ code, text }).toEqual({
     code: 1,
-    text: expect.stringMatching(/tables are still its own\. Nothing was changed/),
+    text: expect.stringMatching(/could use the tables\. Nothing was changed/),
   });
   // A way back that ended midway leaves stopped instances. The next one starts them.
   await machine.well(`mv ${tree}/bin/away ${tree}/bin/licensing && systemctl stop licensing@1 licensing@2`);
@@ -103,7 +103,7 @@ test('the way back to the tables of the backup says what is lost, leaves no newe
   const { code, text } = await machine.sh('licensing upgrade --back');
   expect({ code, text }).toEqual({
     code: 0,
-    text: expect.stringMatching(/Written since, and lost: 1 licence, 0 orders/),
+    text: expect.stringMatching(/Written since the upgrade, and lost: 1 licence, 0 orders/),
   });
   expect(await version()).toBe('0.1.0');
   expect(await tables()).not.toContain('notes');
@@ -113,7 +113,7 @@ test('the way back to the tables of the backup says what is lost, leaves no newe
   expect(machine.read('/etc/licensing-gateway.env')).toContain('LICENSING_RATE_LIMIT=90');
   expect(machine.read('/etc/nginx/licensing/licensing.conf')).not.toContain('the next version');
   // The lost data are still in a file, and the tables of the newer version can be made again.
-  expect(text).toMatch(/What was written since is in \S+after-0\.2\.0\.sql alone/);
+  expect(text).toMatch(/Data from after the upgrade are now only in \S+after-0\.2\.0\.sql/);
   await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
   await machine.well('licensing upgrade --back');
 }, 180_000);
@@ -177,14 +177,16 @@ mv /root/slow/bin/licensing /root/slow/bin/quick`);
   const back = await machine.sh('licensing upgrade --back');
   expect({ code: back.code, text: back.text }).toEqual({
     code: 0,
-    text: expect.stringMatching(/Version 0\.1\.0 runs with the tables that it had[^]*was written since\./),
+    text: expect.stringMatching(
+      /Version 0\.1\.0 runs with its former tables[^]*was written since the upgrade\./,
+    ),
   });
   expect(await tables()).not.toContain('notes');
   expect(await machine.well('ls -A /opt')).toBe(before);
 
   await cutOff();
   const again = await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
-  expect(again).toContain('An upgrade to 0.2.0 was cut off');
+  expect(again).toContain('An upgrade to 0.2.0 was interrupted');
   expect(await version()).toBe('0.2.0');
   await machine.well('licensing upgrade --back');
   expect(await tables()).not.toContain('notes');
@@ -212,7 +214,7 @@ exit 1
   expect({ code: cut.code, text: cut.text }).toEqual({
     code: 1,
     text: expect.stringMatching(
-      /was not read to its end.*\nThe service stands still\. Mend this, and run it again/,
+      /was not read to its end.*\nThe service is stopped\. Fix this, and run it again/,
     ),
   });
   await machine.well('rm /usr/local/bin/mariadb');
@@ -224,11 +226,11 @@ exit 1
   expect({ code: other.code, text: other.text }).toEqual({
     code: 1,
     text: expect.stringMatching(
-      /was cut off.*Nothing was changed\. Finish it first: licensing upgrade --back/,
+      /was interrupted.*Nothing was changed\. Finish it first: licensing upgrade --back/,
     ),
   });
   const back = await machine.well('licensing upgrade --back');
-  const [, kept] = /What was written since is in (\S+after-0\.2\.0\.sql) alone/.exec(back) ?? [];
+  const [, kept] = /Data from after the upgrade are now only in (\S+after-0\.2\.0\.sql)/.exec(back) ?? [];
   expect(await machine.well(`cat ${kept}`)).toContain('since@two.example');
   expect(await version()).toBe('0.1.0');
   expect(await tables()).toBe(before);
@@ -247,7 +249,7 @@ test('the same version number is accepted again, and two versions are kept', asy
 
 test.each([
   ['/root/nothing.tar.gz', /There is no \/root\/nothing/],
-  ['/etc', /does not hold a built version/],
+  ['/etc', /does not contain a built version/],
   ['/root/load.js', /cannot be unpacked/],
   ['/root/some.deb', /was not installed as a package/],
 ])('%s is refused with a reason, and nothing is left', async (given, words) => {

@@ -54,7 +54,7 @@ export function commandLineOf(tree: string, args: string[]): string[] {
 export function requireRoot(command: string): void {
   if (process.getuid?.() !== 0)
     throw new OperatorError(
-      `Run this as root: sudo licensing ${command}. It makes a user, a unit and files of the web server.`,
+      `Run this as root: sudo licensing ${command}. It changes users, systemd units and files of the web server.`,
     );
 }
 
@@ -94,7 +94,7 @@ export async function packageOwning(tree: string): Promise<string | undefined> {
  * @throws OperatorError; nothing is changed then
  */
 export async function lockMachineChanges(who: string, output: Output): Promise<void> {
-  deferSignals(() => output.note('A stop was asked for: it ends where nothing is left half done.'));
+  deferSignals(() => output.note('Stopping after the current step, so that nothing is left half done.'));
   await holdLock(who, new Date());
   // Ignore root's umask, because the web server, systemd and the service's user read the new files.
   process.umask(0o022);
@@ -108,7 +108,7 @@ export async function lockMachineChanges(who: string, output: Output): Promise<v
   // The states are the wanted action, the status and an error: "ii " if installed, "rc " if removed.
   if (!/^(?:.[nciWt] ?)?$/.test(stdout))
     throw new OperatorError(
-      `The package ${PACKAGE} is not installed to its end (dpkg says "${stdout.trim()}"). Nothing was changed. Let dpkg finish it first: dpkg --configure -a`,
+      `The package ${PACKAGE} is not completely installed (dpkg says "${stdout.trim()}"). Nothing was changed. Let dpkg finish first: dpkg --configure -a`,
     );
 }
 

@@ -35,9 +35,7 @@ export async function installTree(given: string, live: string): Promise<NewTree>
   const tree = realpathSync(path);
   const version = requireTree(tree, path);
   if (tree === live)
-    throw new OperatorError(
-      `${path} is the program that runs. Name the folder of the new version beside it.`,
-    );
+    throw new OperatorError(`${path} is the version that runs now. Name the folder of the new version.`);
   // The tree is already next to the live one, as docs/upgrade.md builds it.
   if (dirname(tree) === TREES_DIR && !isLink(path)) return { path: tree, version, isCopy: false };
   const to = newTreePath(version);
@@ -49,7 +47,7 @@ function requireTree(tree: string, given: string): string {
   const version = versionOfTree(tree);
   if (version === undefined || !existsSync(commandIn(tree)))
     throw new OperatorError(
-      `${given} does not hold a built version of this program: package.json and dist/src/cli.js are expected at its top.`,
+      `${given} does not contain a built version of this program: package.json and dist/src/cli.js must be at its top.`,
       { code: 'INVALID_REQUEST', field: 'file' },
     );
   return version;

@@ -20,7 +20,7 @@ export function planServiceUser(): Promise<PlannedChange[]> {
   if (idOf(USER, '/etc/passwd') !== undefined) return Promise.resolve([]);
   return Promise.resolve([
     {
-      words: `the system's user ${USER}, who cannot log in, and a group of this name`,
+      words: `the system user ${USER}, which cannot log in, and a group of the same name`,
       make: async () => {
         await runOrThrow([
           'useradd',
@@ -148,10 +148,10 @@ export async function siteReader(setup: Setup): Promise<PlannedChange[]> {
   if (closed !== undefined && isThere && (await mayRead(group))) return [];
   if (closed !== undefined)
     throw new OperatorError(
-      `The service's user cannot read ${file}: ${closed.path} lets only its owner in. ` +
+      `The service's user cannot read ${file}: ${closed.path} allows only its owner to enter. ` +
         (closed.isFolder
-          ? `Let the site's group in: chgrp ${group} ${closed.path} && chmod g+x ${closed.path}`
-          : `Let the site's group read it, as PHP's group does: chgrp ${group} ${closed.path} && chmod 640 ${closed.path}`),
+          ? `Give access to the site's group: chgrp ${group} ${closed.path} && chmod g+x ${closed.path}`
+          : `Give access to the site's group, which PHP uses: chgrp ${group} ${closed.path} && chmod 640 ${closed.path}`),
     );
   const names = await Promise.all(groups.map(groupName));
   if (names.length > 0) setup.stale.instances = true;

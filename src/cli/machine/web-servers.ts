@@ -57,7 +57,7 @@ async function findNginx(url: URL): Promise<WebServer | undefined> {
   const user = await readNginxUser(main);
   if (user === undefined)
     throw new OperatorError(
-      `${main} does not name the user of nginx ("user www-data;"), who has to reach the service.`,
+      `${main} does not name the user of nginx ("user www-data;"), which must be able to connect to the service.`,
     );
   return {
     kind: 'nginx',

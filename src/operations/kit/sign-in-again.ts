@@ -17,5 +17,5 @@ export function requireRecentSignIn({
 }
 
 export function signInAgainError(): OperationError {
-  return new OperationError('SIGN_IN_AGAIN', 'Sign in again: it is more than an hour ago.');
+  return new OperationError('SIGN_IN_AGAIN', 'Sign in again: your last sign-in is more than an hour ago.');
 }

@@ -35,8 +35,8 @@ export const startRoutes: Route<OperatorCall>[] = [
   step('package', beginWithPackage, { upload: true, explain: explainPackage }),
   step('product', addProduct),
   step('plan', addPlan, { explain: explainPlan }),
-  step('release', addRelease, { upload: true, goesOn: true, explain: explainPackage }),
-  step('license', issue, { goesOn: true }),
+  step('release', addRelease, { upload: true, needsNoRecentSignIn: true, explain: explainPackage }),
+  step('license', issue, { needsNoRecentSignIn: true }),
 ];
 
 export type StepName = 'package' | 'product' | 'plan' | 'release' | 'license';
@@ -50,7 +50,11 @@ export interface Sent {
 function step(
   name: StepName,
   work: (call: OperatorCall, sent: URLSearchParams) => Promise<PageResponse>,
-  more: { goesOn?: true; upload?: true; explain?: typeof explainPackage | typeof explainPlan } = {},
+  more: {
+    needsNoRecentSignIn?: true;
+    upload?: true;
+    explain?: typeof explainPackage | typeof explainPlan;
+  } = {},
 ): Route<OperatorCall> {
   return formRoute(`/start/${name}`, {
     scope: undefined,

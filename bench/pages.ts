@@ -6,7 +6,7 @@ import {
   createCode,
   CUSTOMER_CODE_LIFETIME_MS,
   OPERATOR_CODE_LIFETIME_MS,
-  type CodeSubject,
+  type CodeFor,
 } from '../src/access/one-time-codes';
 import { API_PATH } from '../src/licensing/api';
 import type { Db } from '../src/store/engine/database';
@@ -218,7 +218,7 @@ const OPERATOR = {
   operatorId: null,
 } as const;
 
-function codeOf(db: Db, who: CodeSubject): Promise<string> {
+function codeOf(db: Db, who: CodeFor): Promise<string> {
   const lifetime = who.kind === 'operator' ? OPERATOR_CODE_LIFETIME_MS : CUSTOMER_CODE_LIFETIME_MS;
   return createCode(db, who, lifetime, new Date());
 }

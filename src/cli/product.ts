@@ -11,14 +11,14 @@ import {
   productIds,
   requireChange,
   noneOr,
-  integerUpTo,
+  upTo,
   webAddress,
 } from './arguments';
 import { withSession } from './command';
 import { optionFields, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
 import { regenerateQuietly, describeRegeneration } from './update-xml';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 
 const { addProduct, updateProduct } = productOperations;
 
@@ -189,7 +189,7 @@ function addSites(product: Command): void {
       "Shows which versions customers' sites run, as the plugin for Joomla reports them, and lists sites with an older version, a page at a time.",
     )
     .argument('<id>', 'product id', positiveInteger)
-    .option('--limit <n>', 'how many sites to list', integerUpTo(500), 100)
+    .option('--limit <n>', 'how many sites to list', upTo(500), 100)
     .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText(
       'after',
@@ -216,7 +216,7 @@ function addSites(product: Command): void {
             formatTable(
               ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],
               found.sites.map((one) => [
-                withAsciiForm(one.site),
+                inBothForms(one.site),
                 one.version,
                 one.at,
                 one.license_id,

@@ -17,7 +17,7 @@ import { withSession, type Session } from './command';
 import { withDatabaseHint } from '../setup/database';
 import { describeError } from './describe-error';
 import { operate, operateAll } from './operate';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 import {
   writeCommand,
   ALLOW_DOWNGRADE,
@@ -334,14 +334,7 @@ function requireXml(
   productId: number,
   writeXml: PublishOptions['writeXml'],
 ): Promise<void> {
-  return requireUpdateXmlSettings(
-    db,
-    productId,
-    outOf(writeXml),
-    process.cwd(),
-    protectedFiles(config),
-    config,
-  );
+  return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config), config);
 }
 
 interface XmlWanted {

@@ -7,15 +7,15 @@ import { OperatorError } from '../licensing/operator-error';
 import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
 import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
-import { asUser, runProgram, exitsWithZero } from '../setup/machine';
+import { asUser, run, exitsWithZero } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
-import { folderName, integerUpTo, usageError } from './arguments';
+import { folderName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
   lockMachineChanges,
   DATA,
-  CURRENT_LINK,
+  CURRENT,
   commandLineOf,
   runningTree,
   packagedUnit,
@@ -57,7 +57,7 @@ export function addSetupCommand(program: Command): void {
     .option(
       '--instances <count>',
       'the number of processes; default: two, or one on a machine with less than 1 GB of memory',
-      integerUpTo(MAX_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .option('--ca <file>', "CA certificates in PEM form that may have signed the site's certificate", caFile)
     .option('--dry-run', 'only print what would be changed')
@@ -190,12 +190,9 @@ async function examine(
   // Replace root's environment, which the service does not have.
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
   const { code, stdout, stderr } = await withAuthority(address, (options) =>
-    runProgram(
-      asUser(USER, webServer.group, commandLineOf(CURRENT_LINK, ['doctor', '--url', address, ...options])),
-      {
-        env,
-      },
-    ),
+    run(asUser(USER, webServer.group, commandLineOf(CURRENT, ['doctor', '--url', address, ...options])), {
+      env,
+    }),
   );
   output.note(stdout.trimEnd());
   if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
@@ -269,7 +266,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       ? [...words, 'Nothing was changed.'].join('\n')
       : [
           ...remarks,
-          `The changes are undone. These stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${CURRENT_LINK}), the packages and update XMLs in ${DATA}, ` +
+          `The changes are undone. These stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${CURRENT}), the packages and update XMLs in ${DATA}, ` +
             `their owner, the user ${USER}, the web server's licensing.log, and the program's folder. ${SETUP_STATE_DIR} has copies of the site's files. docs/remove.md shows how to remove these as well.`,
           ...(packaged === undefined ? [] : [`To remove the package too: apt-get remove ${packaged}`]),
         ].join('\n'),

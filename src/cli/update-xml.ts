@@ -29,7 +29,7 @@ import { createOutput, withSession, type Output, type Session } from './command'
 import { withDatabaseHint, isWithoutDatabase, withCurrentDatabase } from '../setup/database';
 import { describeError } from './describe-error';
 import { printable } from './printable';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 
 interface WriteOptions extends Omit<UpdateXmlInput, 'tag'> {
@@ -209,7 +209,7 @@ export async function writeAndLint(
   given: UpdateXmlInput,
 ): Promise<WrittenXml> {
   const { db, config } = session;
-  const written = await writeUpdateXml(db, productId, given, process.cwd(), protectedFiles(config), config);
+  const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config), config);
   await noteWritten(session, productId, written);
   return written;
 }
@@ -230,7 +230,7 @@ export async function regenerateAndDescribe(
 
 /** Writes the update XML after a change, without notes. */
 export function regenerateQuietly({ db, config }: Session, productId: number): Promise<RegeneratedXml> {
-  return regenerateUpdateXml(db, config, productId, { own: protectedFiles(config) });
+  return regenerateUpdateXml(db, config, productId, { own: ownFiles(config) });
 }
 
 /** Notes the outcome for the update XML of a change. @returns the line for the text */

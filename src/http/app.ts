@@ -8,22 +8,9 @@ import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, RequestState } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
-import {
-  sendUnexpectedError,
-  bodyError,
-  createAnswerLog,
-  DEADLINE_MS,
-  withDeadline,
-  logSendFault,
-} from './faults';
+import { sendFault, bodyError, createAnswerLog, DEADLINE_MS, withDeadline, logSendFault } from './faults';
 import { frontPage } from './front-page';
-import {
-  activateHandler,
-  deactivateHandler,
-  logUnparsedRequest,
-  tokenHandler,
-  validateHandler,
-} from './licenses';
+import { activateHandler, deactivateHandler, logUnparsed, tokenHandler, validateHandler } from './licenses';
 import { API_PATH } from '../licensing/api';
 import { refusedHost } from './pages-host';
 import { limitDownloads } from './limits/limit-downloads';
@@ -85,8 +72,8 @@ export function createApp({
       if (readPath(ctx) === undefined) throw new InvalidRequestError('The address cannot be read.');
       await next();
     } catch (error) {
-      sendUnexpectedError(ctx, error);
-      if (error instanceof InvalidRequestError) logUnparsedRequest(ctx, licensing);
+      sendFault(ctx, error);
+      if (error instanceof InvalidRequestError) logUnparsed(ctx, licensing);
     }
     ctx.state.answered = true;
     logAnswer(ctx);

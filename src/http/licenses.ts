@@ -158,7 +158,7 @@ export function validateHandler({ validate, now, signer }: Licensing): Handler {
 }
 
 /** Logs a call that was refused before it was read, including its key if it has one. */
-export function logUnparsedRequest(ctx: Context, { accessLog, now }: Licensing): void {
+export function logUnparsed(ctx: Context, { accessLog, now }: Licensing): void {
   const { endpoint } = ctx.state;
   if (endpoint !== 'activate' && endpoint !== 'deactivate' && endpoint !== 'token') return;
   const request = { key: readKeyAlone(ctx.request.body), identifier: undefined };

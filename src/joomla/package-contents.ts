@@ -4,7 +4,7 @@ import { eachEntry } from '../packages/zip';
 import {
   findManifest,
   isManifest,
-  XML_LIMIT_EXCEEDED,
+  XML_TOO_LARGE,
   type ManifestProblem,
   type PackageManifest,
 } from './manifest';
@@ -178,7 +178,7 @@ function describeNoManifest(found: ManifestProblem): string {
   if (found.none === 'malformed')
     return `has a manifest that is not well-formed: ${found.path}: ${found.fault}`;
   return found.none === 'too-much-xml'
-    ? `cannot be examined: ${XML_LIMIT_EXCEEDED}`
+    ? `cannot be examined: ${XML_TOO_LARGE}`
     : 'has no manifest at its top';
 }
 

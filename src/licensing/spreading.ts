@@ -20,7 +20,7 @@ import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
 import { createTtlMap } from './ttl-map';
 import { columnOf, readSort, sortRows } from './sorting';
-import { enqueueSpreadingWebhook } from './webhook-events';
+import { enqueueSpreading } from './webhook-events';
 
 export { listReportedSitesOf };
 
@@ -86,7 +86,7 @@ export function createSiteRecorder(db: Db, spreadFactor: number): (accesses: Acc
       if (count > MAX_NETWORKS) await forgetNetworksBeyond(db, keyId);
       if (!isSpread) continue;
       await recordSpreading(db, { keyId, licenseId, at: now });
-      await enqueueSpreadingWebhook(db, licenseId, keyId, now);
+      await enqueueSpreading(db, licenseId, keyId, now);
     }
   }
 }

@@ -6,7 +6,7 @@ import { readMoney } from '../figures/money';
 import { readRenewals, type RenewalCounts } from '../figures/renewals';
 import { get, list } from './kit/operation';
 import { pageOf } from './kit/request-params';
-import { strictObject, Id, IdGiven, PageQuery, TextOrNull, Time, TimeOrNull } from './kit/schemas';
+import { strictObject, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 const Month = Type.String({ pattern: '^\\d{4}-\\d\\d$', examples: ['2026-11'] });
@@ -180,7 +180,7 @@ export const renewalOperations = {
       query: strictObject({
         ...filters,
         month: Type.Optional({ ...Month, description: 'The month of the paid end, such as 2026-11.' }),
-        ...PageQuery,
+        ...Paging,
       }),
       data: NotRenewed,
     },

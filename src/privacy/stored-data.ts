@@ -60,7 +60,7 @@ export const SECTION_NAMES = Object.keys(SECTIONS) as Section[];
 export const MAX_LISTED_RECORDS = 500;
 
 /** The lists of a response. `shortened` names the lists that are longer in an export. */
-export interface PersonalDataLists {
+export interface PersonalLists {
   sections: Record<Section, object[]>;
   mentions: Record<MentionType, object[]>;
   shortened: string[];
@@ -71,8 +71,8 @@ export async function listPersonalData(
   db: Db,
   whose: DataSubject,
   limit = MAX_LISTED_RECORDS,
-): Promise<PersonalDataLists> {
-  const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as PersonalDataLists;
+): Promise<PersonalLists> {
+  const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as PersonalLists;
   for (const name of SECTION_NAMES)
     listed.sections[name] = await firstOf(SECTIONS[name](db, whose), limit, name, listed.shortened);
   for (const type of RECORDS_WITH_MENTIONS)

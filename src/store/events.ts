@@ -6,7 +6,7 @@ import {
   licenseIndex,
   orderedJoin,
   placeholders,
-  rawQuery,
+  rawRows,
   tableBy,
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
@@ -170,7 +170,7 @@ export async function findEvents(
 ): Promise<RecordedEvent[]> {
   if ('licenseId' in by) {
     // The ids are read first, because whole rows would make a large temporary table.
-    const rows = await rawQuery<RowOf<StoredEvent>>(
+    const rows = await rawRows<RowOf<StoredEvent>>(
       db,
       `SELECT e.* FROM (
          SELECT id, action FROM ${table(db, 'events')}${forceIndex(db, 'events', ...licenseIndex('events'))}

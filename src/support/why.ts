@@ -20,7 +20,7 @@ import {
   adviceOf,
   sentenceOf,
   untracedSentences,
-  formatFactsForPage,
+  factsForPage,
   inWords,
   type UntracedCode,
 } from './sentences';
@@ -78,7 +78,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
     );
   const { now, language, packagesDir, pageDays = false } = options;
   const dated = <Facts extends object>(facts: Facts) =>
-    pageDays ? formatFactsForPage(facts, language) : inWords(facts, language);
+    pageDays ? factsForPage(facts, language) : inWords(facts, language);
   return inSnapshot(db, async (trx) => {
     const {
       license,

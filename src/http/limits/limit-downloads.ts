@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { foldedDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
-import type { DownloadAttempt, DownloadOutcome } from './download-limiter';
+import type { Attempt, DownloadOutcome } from './download-limiter';
 import type { RateLimitResult, Limiter } from './rate-limit';
 import { readDownload } from '../requests';
 import { createKeyedSemaphore, permitInTime } from './keyed-semaphore';
@@ -36,7 +36,7 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
     if (endTurn === undefined) return refuse(ctx, { allowed: false, retryAfter: 1, first: false });
     let settling: Promise<unknown> | undefined;
     try {
-      const asked: DownloadAttempt = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
+      const asked: Attempt = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
       const end = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
       let taken = await downloads.take(asked);
       // Requests in doubt are decided within ms, unless the database hangs.

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { bundlesContaining, readCatalogue } from '../../licensing/bundles';
+import { bundlesWith, readCatalogue } from '../../licensing/bundles';
 import { rolloutsOf, sharesOf } from '../../licensing/updates';
 import { compareVersions, stabilityOf, type Stability } from '../../licensing/versions';
 import { makeFolder, type ProtectedFile } from '../../packages/replace-file';
@@ -212,7 +212,7 @@ function alone(
 async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean> {
   const selling = new Set([
     productId,
-    ...bundlesContaining(await readCatalogue(db), productId).map(({ id }) => id),
+    ...bundlesWith(await readCatalogue(db), productId).map(({ id }) => id),
   ]);
   return (await listPlans(db)).some(
     ({ productId: id, afterExpiry }) => afterExpiry === 'last_release' && selling.has(id),

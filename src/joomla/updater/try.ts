@@ -181,7 +181,7 @@ async function askForXml(
         messages: [`warning: Update: :Extension: Could not parse ${url}`],
         remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
       };
-    if (isCoded(error, 'XML_LIMIT_EXCEEDED'))
+    if (isCoded(error, 'XML_TOO_LARGE'))
       return {
         failed: `${url}: ${error.message}`,
         messages: [],

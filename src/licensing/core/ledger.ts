@@ -16,7 +16,7 @@ import {
   adjustSlotCounts,
   recordChecks,
   takeFreeSlots,
-  type Check,
+  type LicenseCheck,
 } from '../../store/licenses/licenses';
 import { inTransaction, tryTransaction } from '../../store/engine/transaction';
 import { createBatches } from './batches';
@@ -49,7 +49,7 @@ export interface Ledger {
   /** Activates an identifier for the operator, in every state of the licence and even above its limit. */
   override(claim: SlotRequest): Promise<SlotResult | Refusal>;
   /** Counts validate calls. @returns promises for the licences that are not counted yet; the callers must await them */
-  count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
+  count(checks: LicenseCheck[]): Promise<Map<number, Promise<unknown>>>;
 }
 
 /** The number of identifiers in one look-up. */
@@ -80,7 +80,7 @@ export function createLedger(
 ): Ledger {
   const writeNow = (trx: Transaction, entries: Entry[]) => write(trx, entries, recordChanges, clock?.());
   const lanesAtOnce = Math.max(1, Math.floor(poolSize(db) * LANES_SHARE));
-  const lanes = createLanes(lanesAtOnce, (items: (Entry | Check)[]) =>
+  const lanes = createLanes(lanesAtOnce, (items: (Entry | LicenseCheck)[]) =>
     inTransaction(db, async (trx) => {
       await lockLicenses(trx, idsOf(items));
       const answers = await writeNow(trx, items.filter(isEntry));
@@ -126,7 +126,7 @@ export function createLedger(
    * so it is done only for a while after a lock wait (docs/decisions, 0011).
    * @returns the ids of the counted licences
    */
-  async function countUnlocked(checks: Check[]): Promise<Set<number>> {
+  async function countUnlocked(checks: LicenseCheck[]): Promise<Set<number>> {
     const ids = idsOf(checks);
     if (performance.now() > askUntil)
       try {
@@ -174,11 +174,11 @@ export function createLedger(
   };
 }
 
-function isEntry(item: Entry | Check): item is Entry {
+function isEntry(item: Entry | LicenseCheck): item is Entry {
   return 'verb' in item;
 }
 
-function isCheck(item: Entry | Check): item is Check {
+function isCheck(item: Entry | LicenseCheck): item is LicenseCheck {
   return !isEntry(item);
 }
 
@@ -187,8 +187,8 @@ function idsOf(items: { licenseId: number }[]): number[] {
 }
 
 /** Merges the checks of each licence into one: the sum of calls, and the latest time with its address. */
-function mergeChecks(checks: Check[]): Check[] {
-  const merged = new Map<number, Check>();
+function mergeChecks(checks: LicenseCheck[]): LicenseCheck[] {
+  const merged = new Map<number, LicenseCheck>();
   for (const check of checks) {
     const earlier = merged.get(check.licenseId);
     if (earlier === undefined) merged.set(check.licenseId, { ...check });

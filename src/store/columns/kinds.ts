@@ -55,7 +55,7 @@ export function enumOf<const V extends string>(values: readonly V[], options: ob
 }
 
 /** Returns the same for an answer, because the database holds any text. */
-export function enumAsText(values: readonly string[], options: object = {}): TUnsafe<string> {
+export function textEnum(values: readonly string[], options: object = {}): TUnsafe<string> {
   return Type.Unsafe<string>({ type: 'string', enum: [...values], ...options });
 }
 

@@ -14,7 +14,7 @@ import {
   writeInto,
   type FileKind,
   type ProtectedFile,
-  type Target,
+  type OutputFile,
   type Sink,
 } from '../packages/replace-file';
 import { asCaller, asServiceUser } from '../process/rights';
@@ -60,7 +60,11 @@ export async function writeOutput<T>(
  * @param judge throws to refuse the place
  * @throws OperatorError
  */
-export function writeZip(path: string, zip: Buffer, judge: (place: Target) => Promise<void>): Promise<void> {
+export function writeZip(
+  path: string,
+  zip: Buffer,
+  judge: (place: OutputFile) => Promise<void>,
+): Promise<void> {
   return asCaller(async () => {
     await makeFolder(dirname(path));
     const place = await lookAt(path);

@@ -7,7 +7,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
 import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
-import { asUser, run, exitsWithZero } from '../setup/machine';
+import { asUser, runLine, exitsWithZero } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
 import { folderName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
@@ -190,7 +190,7 @@ async function examine(
   // Replace root's environment, which the service does not have.
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
   const { code, stdout, stderr } = await withAuthority(address, (options) =>
-    run(asUser(USER, webServer.group, commandLineOf(CURRENT, ['doctor', '--url', address, ...options])), {
+    runLine(asUser(USER, webServer.group, commandLineOf(CURRENT, ['doctor', '--url', address, ...options])), {
       env,
     }),
   );

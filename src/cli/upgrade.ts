@@ -17,7 +17,7 @@ import {
 import { readText, writeText } from '../setup/files';
 import { appendToJournal, readJournal, SETUP_STATE_DIR, lastWrittenText } from '../setup/journal';
 import { heldLock } from '../setup/lock';
-import { asUser, lastLines, run, runOrThrow } from '../setup/machine';
+import { asUser, lastLines, runLine, runOrThrow } from '../setup/machine';
 import { readInstances, requireSystemd, rollingRestart, unitProperty, waitUntilReady } from '../setup/units';
 import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
@@ -305,7 +305,7 @@ async function requireMigratable(live: Live, tree: string): Promise<{ completed:
 
 function runAsService(live: Live, tree: string, args: string[]) {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: settingsIn(live, tree) };
-  return run(asUser(live.user, live.group, commandLineOf(tree, args)), { env });
+  return runLine(asUser(live.user, live.group, commandLineOf(tree, args)), { env });
 }
 
 /** Returns the settings file for another tree: a file inside the program's folder moves with it. */
@@ -417,7 +417,7 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
   for (const one of BY_HAND) await followWebServer(live, tree, one, output);
   const isSetUp = readJournal().made.some(({ kind }) => kind === 'site');
   if (isSetUp && joomlaRoot !== undefined && publicUrl !== undefined) {
-    const { code, stdout, stderr } = await run(
+    const { code, stdout, stderr } = await runLine(
       commandLineOf(tree, ['setup', '--joomla-root', joomlaRoot, '--url', publicUrl, '--json']),
       { pass: heldLock() },
     );
@@ -485,7 +485,7 @@ async function followWebServer(
   }
   if (changed.length === 0) return;
   output.note(`${unit}: ${changed.join(', ')}`);
-  const { code, stderr } = await run(test);
+  const { code, stderr } = await runLine(test);
   if (code !== 0) {
     for (const { path, text } of replaced) await writeText(path, text);
     throw new OperatorError(
@@ -666,7 +666,7 @@ async function keepReplaced(live: Live, output: Output): Promise<string> {
   try {
     return (await backUp(live, `after-${live.version}`, output)).file;
   } catch (error) {
-    if (live.instances.length > 0) await run(['systemctl', 'start', ...live.instances]);
+    if (live.instances.length > 0) await runLine(['systemctl', 'start', ...live.instances]);
     throw error;
   }
 }

@@ -30,7 +30,7 @@ import { inTransaction } from '../store/engine/transaction';
 import {
   customerLicenses,
   findFormer,
-  inChunks,
+  inPages,
   matchAddresses,
   PAGE,
   readCustomerAddress,
@@ -313,7 +313,7 @@ async function eraseWithoutLock(
   only?: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const rows of inChunks(rowsNaming(db, name, customer, only), PAGE)) {
+  for await (const rows of inPages(rowsNaming(db, name, customer, only), PAGE)) {
     await inTransaction(db, (trx) => eraseTexts(trx, name, customer, rows));
     count += rows.length;
   }
@@ -327,7 +327,7 @@ async function eraseRows(
   only: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const rows of inChunks(rowsNaming(trx, name, customer, only), PAGE)) {
+  for await (const rows of inPages(rowsNaming(trx, name, customer, only), PAGE)) {
     await eraseTexts(trx, name, customer, rows);
     // Count unchanged rows too, so that another round checks for changes in the meantime.
     count += rows.length;

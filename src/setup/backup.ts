@@ -10,7 +10,7 @@ import type { MysqlSettings } from '../store/engine/mysql';
 import { companionFiles } from '../store/engine/sqlite';
 import { copySqlite, dropOwnTables, ownTables } from '../store/engine/whole-tables';
 import { heldLock } from './lock';
-import { lastLines, run, exitsWithZero } from './machine';
+import { lastLines, runLine, exitsWithZero } from './machine';
 
 /** A backup of the tables and its restoration, by the database's own programs, run as the service's own database user. */
 
@@ -61,7 +61,7 @@ async function dump(database: MysqlSettings, tables: string[], file: string): Pr
       database.database,
       ...tables,
     ];
-    const { code, stderr } = await run(line, { into: file });
+    const { code, stderr } = await runLine(line, { into: file });
     if (code !== 0 || !(await isComplete(file)))
       throw new OperatorError(
         `The backup failed, and nothing was changed: ${lastLines(stderr) || 'the file is not complete'}`,
@@ -113,7 +113,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
     await db.destroy();
   }
   await withOptionsFile(database, async (options) => {
-    const { code, stderr } = await run(
+    const { code, stderr } = await runLine(
       [...options(program), '--default-character-set=utf8mb4', database.database],
       // It continues if this process is killed, and no other run may drop the tables meanwhile.
       { from: file, pass: heldLock() },

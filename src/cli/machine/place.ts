@@ -5,7 +5,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { readText } from '../../setup/files';
 import { isStopRequested, deferSignals } from '../../process/interrupts';
 import { holdLock } from '../../setup/lock';
-import { run } from '../../setup/machine';
+import { runLine } from '../../setup/machine';
 import { unitVariable } from '../../setup/units';
 import type { Output } from '../command';
 
@@ -77,10 +77,12 @@ export async function packageOwning(tree: string): Promise<string | undefined> {
   // Search by the package's own path too, because a link may lead from there to another disk.
   const paths = tree === currentTree() && tree !== CURRENT ? [tree, CURRENT] : [tree];
   for (const path of paths) {
-    const { code, stdout } = await run(['dpkg-query', '--search', join(path, 'package.json')]).catch(() => ({
-      code: 1,
-      stdout: '',
-    }));
+    const { code, stdout } = await runLine(['dpkg-query', '--search', join(path, 'package.json')]).catch(
+      () => ({
+        code: 1,
+        stdout: '',
+      }),
+    );
     if (code === 0) return /^([^:,\s]+)/.exec(stdout)?.[1];
   }
   return undefined;
@@ -96,7 +98,7 @@ export async function lockMachineChanges(who: string, output: Output): Promise<v
   await holdLock(who, new Date());
   // Ignore root's umask, because the web server, systemd and the service's user read the new files.
   process.umask(0o022);
-  const { stdout } = await run([
+  const { stdout } = await runLine([
     'dpkg-query',
     '--show',
     '--showformat',

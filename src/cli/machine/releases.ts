@@ -11,7 +11,7 @@ import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { writeText } from '../../setup/files';
-import { lastLines, run, runOrThrow } from '../../setup/machine';
+import { lastLines, runLine, runOrThrow } from '../../setup/machine';
 import { commandIn, CURRENT, commandLineOf, SETTINGS, TREES_DIR, versionOfTree } from './place';
 import { copyTree, newTreePath, isLink, replaceLink } from './trees';
 
@@ -67,7 +67,7 @@ async function unpack(archive: string): Promise<NewTree> {
       '--directory',
       folder,
     ];
-    const { code, stderr } = await run(line);
+    const { code, stderr } = await runLine(line);
     const [top, ...more] = readdirSync(folder);
     if (code !== 0 || top === undefined || more.length > 0)
       throw new OperatorError(
@@ -87,11 +87,13 @@ async function unpack(archive: string): Promise<NewTree> {
 
 /** Checks that a tree was built for this machine and has its Node. @throws OperatorError */
 export async function requireRunnable({ path, version }: NewTree): Promise<void> {
-  const { code, stdout, stderr } = await run(commandLineOf(path, ['--version'])).catch((error: unknown) => ({
-    code: 1,
-    stdout: '',
-    stderr: (error as Error).message,
-  }));
+  const { code, stdout, stderr } = await runLine(commandLineOf(path, ['--version'])).catch(
+    (error: unknown) => ({
+      code: 1,
+      stdout: '',
+      stderr: (error as Error).message,
+    }),
+  );
   if (code !== 0 || stdout.trim() !== version)
     throw new OperatorError(
       `The new version does not run on this machine: ${lastLines(stderr) || stdout.trim()}`,
@@ -145,7 +147,7 @@ export interface Package {
 
 /** Reads a package. @throws OperatorError if it is not a .deb of this program */
 export async function readPackage(file: string): Promise<Package> {
-  const { code, stdout, stderr } = await run([
+  const { code, stdout, stderr } = await runLine([
     'dpkg-deb',
     '--show',
     '--showformat',

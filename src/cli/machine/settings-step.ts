@@ -7,7 +7,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { lookAt } from '../../packages/replace-file';
 import { isWithin } from '../../process/units';
 import { giveRights, hasRights, idOf, ownerIds } from '../../setup/files';
-import { asUser, run, runOrThrow, exitsWithZero } from '../../setup/machine';
+import { asUser, runLine, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { groupsToJoin } from '../../setup/readers';
 import { databaseFiles } from '../../setup/database';
 import { DATA, CURRENT, commandLineOf, runningTree, SETTINGS, USER } from './place';
@@ -89,7 +89,7 @@ export async function planSettings(setup: Setup): Promise<PlannedChange[]> {
 }
 
 async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const { code, stdout, stderr } = await run(line, { env });
+  const { code, stdout, stderr } = await runLine(line, { env });
   if (code === 0) return stdout;
   const { error } = JSON.parse(stdout || '{}') as { error?: { message: string } };
   throw new OperatorError(error?.message ?? stderr.trim());

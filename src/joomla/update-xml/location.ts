@@ -5,7 +5,7 @@ import {
   requireReplaceable,
   type FileKind,
   type ProtectedFile,
-  type Target,
+  type OutputFile,
 } from '../../packages/replace-file';
 import { listUpdateXmlSettings, type Product } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
@@ -87,7 +87,7 @@ const UPDATE_XML: FileKind = {
 };
 
 /** Checks whether the file may be replaced. @throws OperatorError */
-export async function requireTarget(out: string, own: ProtectedFile[]): Promise<Target> {
+export async function requireTarget(out: string, own: ProtectedFile[]): Promise<OutputFile> {
   const place = await lookAt(out);
   const { there } = place;
   // Refuse a device or a pipe, which a file would break.
@@ -100,7 +100,7 @@ export async function requireTarget(out: string, own: ProtectedFile[]): Promise<
 /** Returns the file that was written before, if it is another one and still exists. */
 export async function findOrphanedFile(
   before: string | undefined,
-  { target }: Target,
+  { target }: OutputFile,
 ): Promise<string | undefined> {
   if (before === undefined) return undefined;
   const earlier = await lookAt(before);

@@ -1,6 +1,6 @@
 import type { Row } from '../../store/export';
 import { importError } from '../refusals';
-import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Entitlement } from './rights';
+import { assignKeys, mapOfKeys, type KeyAssignmentRules, type SourceRight } from './rights';
 import { openSiteTables, columnText, type SiteTables } from './site-tables';
 import { openRights, type EntitlementsByUser } from './subscriptions';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
@@ -40,7 +40,7 @@ async function* readItems(
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);
   const plans = new Map(rights.plans.map((plan) => [plan.key, plan]));
-  let batch: { user: number; rights: Entitlement[] }[] = [];
+  let batch: { user: number; rights: SourceRight[] }[] = [];
   const flush = async function* (): AsyncGenerator<SourceItem> {
     const users = new Map(
       (
@@ -89,7 +89,7 @@ async function lastUses(tables: SiteTables, batch: { user: number }[]): Promise<
   return tables.latest('ars_log', 'user_id', 'accessed_on', users, { authorized: 1 });
 }
 
-function withCustomer(right: Entitlement, user: Row | undefined): Entitlement {
+function withCustomer(right: SourceRight, user: Row | undefined): SourceRight {
   const customer = columnText(user?.email) || null;
   const customerName = columnText(user?.name) || null;
   return { ...right, license: { ...right.license, customer, customerName } };

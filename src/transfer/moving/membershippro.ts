@@ -1,5 +1,5 @@
 import type { Row } from '../../store/export';
-import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Entitlement } from './rights';
+import { assignKeys, mapOfKeys, type KeyAssignmentRules, type SourceRight } from './rights';
 import type { SkipReason } from './import-messages';
 import { BEGINS_LATER, OVER, RUNS, sourceStandingOf } from './standing';
 import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
@@ -162,7 +162,7 @@ function* itemsOf(
   map: KeyAssignmentRules,
   now: Date,
 ): Generator<SourceItem> {
-  const rights = new Map<string, Entitlement>();
+  const rights = new Map<string, SourceRight>();
   for (const row of rows) {
     const id = Number(row.id);
     const plan = columnText(row.plan_id);
@@ -217,7 +217,7 @@ function reasonOf(row: Row, plans: Map<string, SourcePlan>): SkipReason | undefi
 /** The first year in which an end means that there is no end. */
 const LIFETIME = 2099;
 
-function rightOf(row: Row, plan: SourcePlan, now: Date): Entitlement {
+function rightOf(row: Row, plan: SourcePlan, now: Date): SourceRight {
   const state = Number(row.plan_subscription_status);
   const end = parseEnd(row.plan_subscription_to_date) ?? undefined;
   // A plan may have become a lifetime plan after it was sold with an end.
@@ -245,8 +245,8 @@ function rightOf(row: Row, plan: SourcePlan, now: Date): Entitlement {
 
 const STATES: Record<number, SourceLicense['status']> = { 1: 'active', 2: 'expired', 4: 'cancelled' };
 
-function isLater(a: Entitlement, b: Entitlement): boolean {
-  const end = ({ license: { expiresAt } }: Entitlement) =>
+function isLater(a: SourceRight, b: SourceRight): boolean {
+  const end = ({ license: { expiresAt } }: SourceRight) =>
     expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
   const [isOver, isOtherOver] = [a.standing === OVER, b.standing === OVER];
   return isOver === isOtherOver ? end(a) > end(b) : isOtherOver;

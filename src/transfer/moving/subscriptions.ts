@@ -2,7 +2,7 @@ import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { importError } from '../refusals';
 import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
-import type { Entitlement } from './rights';
+import type { SourceRight } from './rights';
 import { sourceStandingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
@@ -16,7 +16,7 @@ export interface EntitlementsByUser {
   /** the columns of a component whose tables are not fully known */
   columns?: string[];
   /** Yields each user once */
-  byUser(): AsyncIterable<{ user: number; rights: Entitlement[] } | SourceOmission | SourceWarning>;
+  byUser(): AsyncIterable<{ user: number; rights: SourceRight[] } | SourceOmission | SourceWarning>;
 }
 
 interface Context {
@@ -63,7 +63,7 @@ interface Period {
 }
 
 /** Merges the periods of a plan into one licence: the good periods from first start to last end, otherwise all periods. */
-export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Entitlement {
+export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): SourceRight {
   const good = periods.filter(({ isGood }) => isGood);
   const counted = good.length > 0 ? good : periods;
   const ends = counted.map(({ endsAt }) => endsAt);
@@ -102,7 +102,7 @@ async function* periodsByUser(
   source: string,
   now: Date,
   periodOf: (row: Row) => Period | SourceOmission,
-): AsyncGenerator<{ user: number; rights: Entitlement[] } | SourceOmission> {
+): AsyncGenerator<{ user: number; rights: SourceRight[] } | SourceOmission> {
   let user: number | undefined;
   let periods = new Map<string, Period[]>();
   const finish = () => {
@@ -314,7 +314,7 @@ async function openGroups(db: Db, prefix: string): Promise<EntitlementsByUser> {
     plans,
     async *byUser() {
       let user: number | undefined;
-      let rights: Entitlement[] = [];
+      let rights: SourceRight[] = [];
       for await (const row of tables.read(
         'user_usergroup_map',
         ['user_id', 'group_id'],

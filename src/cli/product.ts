@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { includedProducts, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
-import type { RegeneratedXml } from '../joomla/regenerate-update-xml';
+import type { XmlResult } from '../joomla/regenerate-update-xml';
 import { productOperations } from '../operations/products';
 import { reportedSiteOperations } from '../operations/reported-sites';
 import {
@@ -17,7 +17,7 @@ import {
 import { withSession } from './command';
 import { optionFields, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
-import { regenerateQuietly, describeRegeneration } from './update-xml';
+import { regenerateQuietly, describeXml } from './update-xml';
 import { inBothForms } from '../licensing/core/identifiers';
 
 const { addProduct, updateProduct } = productOperations;
@@ -90,19 +90,14 @@ function addEdit(product: Command): void {
       withSession(command, async (session) => {
         const body = optionFields(updateProduct, options);
         requireChange(command, ...Object.values(body));
-        const seen: { xml?: RegeneratedXml } = {};
+        const seen: { xml?: XmlResult } = {};
         const followXml = async () => (seen.xml = await regenerateQuietly(session, id));
         const edited = await operate(session, updateProduct, { path: { id }, body, followXml });
         // The update XML contains no other field of a product.
         const isInXml = body.name !== undefined || body.element !== undefined;
         const line =
           seen.xml && isInXml
-            ? await describeRegeneration(
-                session,
-                id,
-                `Product ${id} IS changed, but not in its update XML`,
-                seen.xml,
-              )
+            ? await describeXml(session, id, `Product ${id} IS changed, but not in its update XML`, seen.xml)
             : [];
         session.output.print(edited, [`Product ${id} is changed: ${edited.name}.`, ...line].join('\n'));
       }),

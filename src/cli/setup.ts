@@ -23,7 +23,7 @@ import {
   requireRoot,
   SETTINGS,
   settingsOfUnit,
-  throwIfStopRequested,
+  throwIfStopped,
   UNIT,
   USER,
 } from './machine/place';
@@ -101,7 +101,7 @@ async function setUp(
   const planned: { step: string; changes: string[] }[] = [];
   for (const step of setupSteps(setup)) {
     planned.push({ step: step.title, changes: (await step.look()).map(({ words }) => words) });
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
   }
   if (dryRun) {
     output.print({ changed: false, steps: planned }, () =>
@@ -119,7 +119,7 @@ async function setUp(
       ),
     );
     for (const change of changes) {
-      throwIfStopRequested('Run it again to continue from here, or undo the changes: licensing setup --undo');
+      throwIfStopped('Run it again to continue from here, or undo the changes: licensing setup --undo');
       const entry = await change.make();
       if (entry !== undefined) await appendToJournal(entry);
       made++;
@@ -255,7 +255,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
   const remarks: string[] = [];
   if (!dryRun)
     for (const [i, one] of made.entries()) {
-      throwIfStopRequested('Run it again to undo the rest.');
+      throwIfStopped('Run it again to undo the rest.');
       output.note(words[i] ?? '');
       remarks.push(...(await undo(one)));
       await removeFromJournal(one);

@@ -14,11 +14,7 @@ import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type UpdateVerdict } from '../joomla/updater/try';
-import {
-  regenerateUpdateXml,
-  type RegeneratedXml,
-  type UpdateXmlState,
-} from '../joomla/regenerate-update-xml';
+import { regenerateUpdateXml, type XmlResult, type UpdateXmlState } from '../joomla/regenerate-update-xml';
 import { explainReadFault } from '../packages/file-faults';
 import { packagePath } from '../packages/package-files';
 import { OperatorError } from '../licensing/operator-error';
@@ -225,20 +221,20 @@ export async function regenerateAndDescribe(
   what: string,
 ): Promise<{ json: ReturnType<typeof stateJson>; line: string[] }> {
   const followed = await regenerateQuietly(session, productId);
-  return { json: stateJson(followed), line: await describeRegeneration(session, productId, what, followed) };
+  return { json: stateJson(followed), line: await describeXml(session, productId, what, followed) };
 }
 
 /** Writes the update XML after a change, without notes. */
-export function regenerateQuietly({ db, config }: Session, productId: number): Promise<RegeneratedXml> {
+export function regenerateQuietly({ db, config }: Session, productId: number): Promise<XmlResult> {
   return regenerateUpdateXml(db, config, productId, { own: ownFiles(config) });
 }
 
 /** Notes the outcome for the update XML of a change. @returns the line for the text */
-export async function describeRegeneration(
+export async function describeXml(
   session: Session,
   productId: number,
   what: string,
-  { state, written, fault }: RegeneratedXml,
+  { state, written, fault }: XmlResult,
 ): Promise<string[]> {
   if (written) await noteWritten(session, productId, written);
   if (state === 'stale')

@@ -32,7 +32,7 @@ import {
   packageOwning,
   requireRoot,
   settingsOfUnit,
-  throwIfStopRequested,
+  throwIfStopped,
   currentTree,
   UNIT,
   UNIT_FILE,
@@ -206,7 +206,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
     await moveSettingsToEtc(live.tree, next.path);
     const { completed } = await requireMigratable(live, next.path);
     output.note(`The new version ${next.version} is in ${next.path}.`);
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
     const cutOff =
       last !== undefined && isCutOff(live, last) && haveOther(completed, last) ? last : undefined;
     if (cutOff !== undefined)
@@ -217,7 +217,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
       completed,
       backup: withBackup ? await backUp(live, `before-${next.version}`, output) : undefined,
     };
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
     made = {
       at: new Date().toISOString(),
       from: { version: live.version, tree: futurePath(live.tree) },
@@ -511,10 +511,10 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
       `${file} is the package ${name}, but ${live.owner ?? ''} is installed. Nothing was changed.`,
     );
   const { completed } = await statusWith(live, CURRENT);
-  throwIfStopRequested('Nothing was changed.');
+  throwIfStopped('Nothing was changed.');
   const old = await repack(name, join(SETUP_STATE_DIR, 'packages'));
   const backup = withBackup ? await backUp(live, `before-${version}`, output) : undefined;
-  throwIfStopRequested('Nothing was changed.');
+  throwIfStopped('Nothing was changed.');
   await writeUpgrade({
     at: new Date().toISOString(),
     from: { version: live.version, tree: CURRENT, package: old },

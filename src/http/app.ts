@@ -15,7 +15,7 @@ import { API_PATH } from '../licensing/api';
 import { refusedHost } from './pages-host';
 import { limitDownloads } from './limits/limit-downloads';
 import { createOperatorRouter, type OperatorRouterDependencies } from './operator-router';
-import type { RateLimitResult, Limiter } from './limits/rate-limit';
+import type { LimitResult, Limiter } from './limits/rate-limit';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError } from '../base/errors';
@@ -165,7 +165,7 @@ const done = (): Promise<void> => Promise.resolve();
 /** Refuses a request over the rate limit, and logs only a client's first refusal in each window. */
 function refuseOverLimit(
   ctx: Context,
-  { retryAfter, first }: RateLimitResult,
+  { retryAfter, first }: LimitResult,
   { accessLog, now }: Licensing,
 ): void {
   if (first)

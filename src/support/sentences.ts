@@ -54,7 +54,7 @@ type Sentences<Result> = Record<
 >;
 
 /** Writes the facts of a finding, or of the present, as a page does: days as `12 Nov 2026`, the rest as `inWords`. */
-export function factsForPage<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
+export function pageFacts<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   const written = OPERATORS[language].language;
   return rewritten(inWords(facts, language), (name, value) =>
     DAYS.has(name) ? written.day(new Date(value)) : value,

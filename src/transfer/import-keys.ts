@@ -24,7 +24,7 @@ interface KeyMerge {
 }
 
 /** Checks that the keys of a licence in the file fit together. @throws OperatorError when they do not */
-export function checkNewKeys(job: ImportJob, { line, value }: Numbered<'license'>): void {
+export function verifyKeys(job: ImportJob, { line, value }: Numbered<'license'>): void {
   const byId = new Map(value.keys.map((key) => [key.id, key]));
   const main = byId.get(value.main_key_id);
   if (main === undefined) throw atLine(line, 'the main key of this licence is not among its keys');

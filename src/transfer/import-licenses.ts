@@ -27,14 +27,7 @@ import {
   type ImportJob,
   type LocalPlan,
 } from './import-job';
-import {
-  changesKeys,
-  checkNewKeys,
-  mergeKeys,
-  rememberKeys,
-  writeKeys,
-  type MergedKeys,
-} from './import-keys';
+import { changesKeys, verifyKeys, mergeKeys, rememberKeys, writeKeys, type MergedKeys } from './import-keys';
 import { noteLine } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
@@ -99,7 +92,7 @@ function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): voi
   // Exports from before addresses were required may contain another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
   if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
-  checkNewKeys(job, { line, value });
+  verifyKeys(job, { line, value });
   for (const { key_digest } of value.keys) once(job.digests, key_digest, line, 'key');
   if (value.reference !== null) once(job.references, value.reference, line, 'reference');
   const { secret, withoutSealedKeys } = job.options;

@@ -113,7 +113,7 @@ export async function lockMachineChanges(who: string, output: Output): Promise<v
 }
 
 /** Ends the command if a stop was requested. @param left the text about the work so far @throws OperatorError */
-export function throwIfStopRequested(left: string): void {
+export function throwIfStopped(left: string): void {
   if (isStopRequested()) throw new OperatorError(`Stopped. ${left}`);
 }
 

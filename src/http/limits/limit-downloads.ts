@@ -3,7 +3,7 @@ import { foldedDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
 import type { Attempt, DownloadOutcome } from './download-limiter';
-import type { RateLimitResult, Limiter } from './rate-limit';
+import type { LimitResult, Limiter } from './rate-limit';
 import { readDownload } from '../requests';
 import { createKeyedSemaphore, permitInTime } from './keyed-semaphore';
 
@@ -20,7 +20,7 @@ const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQU
 /** The codes of the service's own faults, which prove nothing about the client. */
 const FAULTS: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
 
-type Refuse = (ctx: Context, allowance: RateLimitResult) => void;
+type Refuse = (ctx: Context, allowance: LimitResult) => void;
 
 /**
  * Returns middleware that counts downloads and checks by outcome: guesses by address, others by key and address

@@ -62,7 +62,7 @@ export interface RateLimits {
   window: number;
 }
 
-export interface RateLimitResult {
+export interface LimitResult {
   allowed: boolean;
   /** the seconds until the window ends */
   retryAfter: number;
@@ -72,7 +72,7 @@ export interface RateLimitResult {
 
 /** Counts a request; with 0 `points`, only reports whether one more is allowed. Never fails, never waits long. */
 export interface Limiter {
-  (bucket: Bucket, client: string, points?: 0 | 1): Promise<RateLimitResult>;
+  (bucket: Bucket, client: string, points?: 0 | 1): Promise<LimitResult>;
   /** the limits of downloads, which never fail and never wait long either */
   downloads: DownloadLimiter;
   /** the maximum of unknown keys of an address, and of refusals of a key there, in a window */
@@ -189,7 +189,7 @@ async function count(limiter: RateLimiterRedis, client: string, points = 1): Pro
   return { count: consumedPoints, endsIn: msBeforeNext };
 }
 
-export function limitResult({ count, endsIn }: WindowCount, limit: number, points: 0 | 1): RateLimitResult {
+export function limitResult({ count, endsIn }: WindowCount, limit: number, points: 0 | 1): LimitResult {
   return {
     allowed: count - points < limit,
     retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),

@@ -5,7 +5,7 @@ import type { ActivationTerms } from '../../store/licenses/license-lookup';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LicenseMatch, LookupQuery, SlotCost } from './lookup';
 import { maxFreeSites, classifySite, siteOf, type Placement } from './staging-sites';
-import { signedTokenExpiry } from './token-claims';
+import { tokenExpiry } from './token-claims';
 import {
   licenseAsSeenByKey,
   refusalWithKey,
@@ -371,7 +371,7 @@ function timesOfFile(
   heldUntil: Date | null,
   { now, days = 0 }: SlotRequest,
 ): FileTimes {
-  const endsAt = signedTokenExpiry({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
+  const endsAt = tokenExpiry({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
   const minuteOf = (time: Date) => Math.floor(time.getTime() / 60_000);
   const isOfThisMinute =
     heldUntil !== null && heldUntil > now && heldUntil < endsAt && minuteOf(heldUntil) === minuteOf(endsAt);

@@ -40,7 +40,7 @@ export interface Claims {
 const INVALID_MS = 3_600_000;
 
 /** Returns when a token made at `from` ends. A valid licence's token ends no later than the licence or its key. */
-export function signedTokenExpiry(
+export function tokenExpiry(
   { license, keyEndsAt, valid }: Pick<ClaimsSubject, 'license' | 'keyEndsAt' | 'valid'>,
   from: Date,
   days: number,

@@ -1,8 +1,8 @@
 import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { importError } from '../refusals';
-import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
-import type { SourceRight } from './rights';
+import { parseEnd, momentOf, openSiteTables, trimmed, type SiteTables } from './site-tables';
+import type { Right } from './rights';
 import { sourceStandingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
@@ -16,7 +16,7 @@ export interface EntitlementsByUser {
   /** the columns of a component whose tables are not fully known */
   columns?: string[];
   /** Yields each user once */
-  byUser(): AsyncIterable<{ user: number; rights: SourceRight[] } | SourceOmission | SourceWarning>;
+  byUser(): AsyncIterable<{ user: number; rights: Right[] } | SourceOmission | SourceWarning>;
 }
 
 interface Context {
@@ -63,7 +63,7 @@ interface Period {
 }
 
 /** Merges the periods of a plan into one licence: the good periods from first start to last end, otherwise all periods. */
-export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): SourceRight {
+export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Right {
   const good = periods.filter(({ isGood }) => isGood);
   const counted = good.length > 0 ? good : periods;
   const ends = counted.map(({ endsAt }) => endsAt);
@@ -102,7 +102,7 @@ async function* periodsByUser(
   source: string,
   now: Date,
   periodOf: (row: Row) => Period | SourceOmission,
-): AsyncGenerator<{ user: number; rights: SourceRight[] } | SourceOmission> {
+): AsyncGenerator<{ user: number; rights: Right[] } | SourceOmission> {
   let user: number | undefined;
   let periods = new Map<string, Period[]>();
   const finish = () => {
@@ -157,8 +157,8 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Ent
     byUser: () =>
       periodsByUser(tables.read('akeebasubs_subscriptions', wanted, order), 'akeebasubs-', now, (row) => {
         const id = Number(row.akeebasubs_subscription_id);
-        const plan = columnText(row.akeebasubs_level_id);
-        const state = columnText(row.state);
+        const plan = trimmed(row.akeebasubs_level_id);
+        const state = trimmed(row.state);
         if (!known.has(plan)) return { row: id, leftOut: 'level-gone' };
         const isRefunded = state === 'X' || refunded.has(paymentOf(row));
         if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'new-or-pending' };
@@ -190,13 +190,13 @@ async function refundedPayments(tables: SiteTables): Promise<Set<string>> {
   const rows = tables.read('akeebasubs_subscriptions', wanted, ['akeebasubs_subscription_id'], {
     state: 'X',
   });
-  for await (const row of rows) if (columnText(row.processor_key) !== '') refunded.add(paymentOf(row));
+  for await (const row of rows) if (trimmed(row.processor_key) !== '') refunded.add(paymentOf(row));
   return refunded;
 }
 
 function paymentOf(row: Row): string {
-  const key = columnText(row.processor_key);
-  return key === '' ? '' : `${columnText(row.user_id)} ${columnText(row.akeebasubs_level_id)} ${key}`;
+  const key = trimmed(row.processor_key);
+  return key === '' ? '' : `${trimmed(row.user_id)} ${trimmed(row.akeebasubs_level_id)} ${key}`;
 }
 
 /** Opens Payplans: one row per subscription, which renewals extend. 1601 is active, 1602 on hold, 1603 expired, 0 none. */
@@ -220,11 +220,7 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<E
         'payplans-',
         now,
         (row) => {
-          const [id, plan, status] = [
-            Number(row.subscription_id),
-            columnText(row.plan_id),
-            Number(row.status),
-          ];
+          const [id, plan, status] = [Number(row.subscription_id), trimmed(row.plan_id), Number(row.status)];
           if (!known.has(plan)) return { row: id, leftOut: 'plan-gone' };
           if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'never-paid' };
           const startsAt = momentOf(row.subscription_date);
@@ -265,9 +261,9 @@ async function openRdSubscriptions(
     ...(!confirmed && { columns: columns.map((name) => `rd_subs_product2user.${name}`) }),
     byUser: () =>
       periodsByUser(tables.read('rd_subs_product2user', wanted, ['userid', 'id']), 'rdsubs-', now, (row) => {
-        const [id, plan] = [Number(row.id), columnText(row.product_id)];
+        const [id, plan] = [Number(row.id), trimmed(row.product_id)];
         if (!known.has(plan)) return { row: id, leftOut: 'product-gone' };
-        const isRefunded = refunded.has(columnText(row.order_id));
+        const isRefunded = refunded.has(trimmed(row.order_id));
         const endsAt = parseEnd(row.valid_to);
         if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
         return { row: id, plan, startsAt: undefined, endsAt, isGood: !isRefunded, isRefunded };
@@ -282,9 +278,9 @@ async function refundedOrders(tables: SiteTables): Promise<Set<string>> {
     return refunded;
   const codes = new Set<string>();
   for await (const row of tables.read('rd_subs_invoices', ['id', 'ordercode', 'refund_invoice'], ['id']))
-    if (!['', '0'].includes(columnText(row.refund_invoice))) codes.add(columnText(row.ordercode));
+    if (!['', '0'].includes(trimmed(row.refund_invoice))) codes.add(trimmed(row.ordercode));
   for await (const row of tables.read('rd_subs_orders', ['id', 'ordercode'], ['id']))
-    if (codes.has(columnText(row.ordercode))) refunded.add(columnText(row.id));
+    if (codes.has(trimmed(row.ordercode))) refunded.add(trimmed(row.id));
   return refunded;
 }
 
@@ -293,7 +289,7 @@ function planOf(
   name: Row[string] | undefined,
   duration: string | null | undefined,
 ): SourcePlan {
-  const [id, title] = [columnText(key), columnText(name)];
+  const [id, title] = [trimmed(key), trimmed(name)];
   return { key: id, name: title, product: title, covers: [id], duration, limit: 0 };
 }
 
@@ -314,13 +310,13 @@ async function openGroups(db: Db, prefix: string): Promise<EntitlementsByUser> {
     plans,
     async *byUser() {
       let user: number | undefined;
-      let rights: SourceRight[] = [];
+      let rights: Right[] = [];
       for await (const row of tables.read(
         'user_usergroup_map',
         ['user_id', 'group_id'],
         ['user_id', 'group_id'],
       )) {
-        const [next, plan] = [Number(row.user_id), columnText(row.group_id)];
+        const [next, plan] = [Number(row.user_id), trimmed(row.group_id)];
         if (user !== undefined && user !== next && rights.length > 0) {
           yield { user, rights };
           rights = [];

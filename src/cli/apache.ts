@@ -9,7 +9,7 @@ import { apacheFile } from './apache-file';
 import { folderName, upTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
-import { describeFileDifference, remarksOnInstances, writeServerFiles } from './nginx';
+import { describeDifference, remarksOnInstances, writeServerFiles } from './nginx';
 import { ownFiles } from './output-file';
 
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
@@ -74,7 +74,7 @@ export function addApacheCommand(program: Command): void {
         return;
       }
       const { written, kept } = await writeServerFiles(folder, files, ownFiles(config));
-      for (const path of kept) output.note(describeFileDifference(path));
+      for (const path of kept) output.note(describeDifference(path));
       output.print(byName, whatToInclude(folder, files, written));
     });
 }

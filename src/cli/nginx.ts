@@ -73,7 +73,7 @@ export function addNginxCommand(program: Command): void {
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
         out === undefined ? NOTHING : await writeServerFiles(folder, files, ownFiles(config));
-      for (const path of kept) output.note(describeFileDifference(path));
+      for (const path of kept) output.note(describeDifference(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
@@ -241,7 +241,7 @@ export interface Written {
 }
 const NOTHING: Written = { written: [], kept: [] };
 
-export function describeFileDifference(path: string): string {
+export function describeDifference(path: string): string {
   return `${path} differs from the new file, and is not changed. The new file is ${path}.new. To compare and replace it: diff -u ${path} ${path}.new; mv ${path}.new ${path}`;
 }
 

@@ -6,7 +6,7 @@ import { requireWebAddress } from '../joomla/addresses';
 import { changelogBeside } from '../joomla/changelog';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import type { LintFinding } from '../joomla/lint/report';
-import type { SimulatedSite } from '../joomla/updater/offer';
+import type { SiteSystem } from '../joomla/updater/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import { DATABASES, DEFAULT_PHP_MINIMUM, type DatabaseMinimums } from '../joomla/update-xml/saved-options';
 import type { UpdateXmlInput } from '../joomla/update-xml/settings';
@@ -38,7 +38,7 @@ interface TryOptions {
   installed: string;
   joomla: string;
   php: string;
-  database?: SimulatedSite['database'];
+  database?: SiteSystem['database'];
   minimumStability: Stability;
   ca?: string[];
   element?: string;
@@ -383,7 +383,7 @@ function databaseMinimums(text: string): DatabaseMinimums {
   );
 }
 
-function siteDatabase(text: string): NonNullable<SimulatedSite['database']> {
+function siteDatabase(text: string): NonNullable<SiteSystem['database']> {
   const [, type = '', version = ''] = /^\s*([a-z]+)=([0-9][0-9A-Za-z.+-]*)\s*$/.exec(text) ?? [];
   if (!(DATABASES as readonly string[]).includes(type))
     throw new InvalidArgumentError(

@@ -14,7 +14,7 @@ import {
   findManifest,
   isManifest,
   manifestSnippets,
-  XML_TOO_LARGE,
+  XML_TOO_BIG,
   type ManifestProblem,
   type PackageManifest,
 } from './manifest';
@@ -378,7 +378,7 @@ export async function readNewProduct(
 function refuseNoManifest(found: ManifestProblem, product: number, element: string): OperatorError {
   if (found.none === 'malformed') return malformed(found);
   if (found.none === 'too-much-xml')
-    return new OperatorError(`The package cannot be examined: ${XML_TOO_LARGE}. Nothing was published.`, {
+    return new OperatorError(`The package cannot be examined: ${XML_TOO_BIG}. Nothing was published.`, {
       facts: { reason: 'too-much-xml', product },
     });
   return new OperatorError(

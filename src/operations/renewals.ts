@@ -3,7 +3,7 @@ import { formatTimestampOrNull } from '../base/days';
 import { jsonOf } from '../base/json';
 import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
 import { readMoney } from '../figures/money';
-import { readRenewals, type RenewalCounts } from '../figures/renewals';
+import { readRenewals, type RenewalSum } from '../figures/renewals';
 import { get, list } from './kit/operation';
 import { pageOf } from './kit/request-params';
 import { strictObject, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
@@ -18,7 +18,7 @@ const counted = {
   lost: Type.Integer({ minimum: 0, description: 'Not renewed so far.' }),
 };
 
-const countedJson = ({ ended, inTime, late, lost }: RenewalCounts) => ({
+const countedJson = ({ ended, inTime, late, lost }: RenewalSum) => ({
   ended,
   in_time: inTime,
   late,

@@ -73,7 +73,7 @@ export async function readFigures(db: Db, query: OverviewQuery, now: Date): Prom
 }
 
 /** Returns the number of different licences that were refused, as of the latest count. */
-export async function countRefused(
+export async function refusedInDays(
   db: Db,
   { productId = ALL_PRODUCTS, days }: OverviewQuery,
 ): Promise<Compared> {

@@ -26,7 +26,7 @@ import {
   affectedSites,
   judgeSlotRequests,
   SLOT_JUDGES,
-  resultWithoutChange,
+  unchangedResult,
   type SlotRequest,
   type SlotResult,
   type SlotChanges,
@@ -112,7 +112,7 @@ export function createLedger(
     const refusal = SLOT_JUDGES[verb](found, request.now);
     if (refusal !== undefined) return refusalWithKey(refusal, found);
     const match = found as LicenseMatch;
-    const same = resultWithoutChange(verb, request, match);
+    const same = unchangedResult(verb, request, match);
     if (same !== undefined) return same;
     const entry = { ...request, verb, licenseId: match.license.id };
     return lanes.has(entry.licenseId) ? claimInLane(entry) : writeTogether(entry);

@@ -84,7 +84,7 @@ export const SLOT_JUDGES: Record<
 };
 
 /** Returns the answer to a claim that passed its guards and changes nothing; undefined if it changes something. */
-export function resultWithoutChange(
+export function unchangedResult(
   verb: SlotCommand,
   { name }: SlotRequest,
   found: LicenseMatch,
@@ -107,13 +107,13 @@ function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'ke
 }
 
 /** A claim with the licence that was looked up for it, details included. */
-export interface MatchedSlotRequest {
+export interface MatchedRequest {
   claim: SlotRequest & { verb: SlotCommand };
   found: LicenseMatch | undefined;
 }
 
 /** Lists the domains whose sites the claims may free, or remove together with the last site that has a slot. */
-export function affectedSites(claims: MatchedSlotRequest[]): SitePair[] {
+export function affectedSites(claims: MatchedRequest[]): SitePair[] {
   const pairs = claims.flatMap(({ claim, found }): SitePair[] => {
     if (found?.identifier === undefined) return [];
     const { license, identifier, activation } = found;
@@ -139,7 +139,7 @@ export interface LockedSlotState {
  * @returns the answers, in the order of the claims
  */
 export function judgeSlotRequests(
-  claims: MatchedSlotRequest[],
+  claims: MatchedRequest[],
   stored: LockedSlotState,
 ): { answers: (SlotResult | Refusal)[]; changes: SlotChanges } {
   const batch: Batch = { stored, licenses: new Map(), events: [] };
@@ -204,7 +204,7 @@ function placeOf(
   return place;
 }
 
-function judgeClaim(batch: Batch, { claim, found }: MatchedSlotRequest): SlotResult | Refusal {
+function judgeClaim(batch: Batch, { claim, found }: MatchedRequest): SlotResult | Refusal {
   const judge = SLOT_JUDGES[claim.verb];
   if (found === undefined) return judge(found, claim.now) as Refusal;
   const slots = slotsOf(batch, found.license);
@@ -285,7 +285,7 @@ interface Change {
 
 function carryOut(change: Change): SlotResult {
   const { slots, claim, found, now, place } = change;
-  const same = resultWithoutChange(claim.verb, claim, now);
+  const same = unchangedResult(claim.verb, claim, now);
   if (same !== undefined) return same;
   if (claim.verb === 'hold') return { ...toAnswer(now), file: hold(change) };
   if (claim.verb === 'override') slots.isOverridden = true;

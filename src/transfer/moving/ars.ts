@@ -2,7 +2,7 @@ import type { Row } from '../../store/export';
 import { importError } from '../refusals';
 import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Right } from './rights';
 import { openSiteTables, trimmed, type SiteTables } from './site-tables';
-import { openRights, type EntitlementsByUser } from './subscriptions';
+import { openRights, type RightsByUser } from './subscriptions';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
 
 /**
@@ -35,7 +35,7 @@ async function open({ db, sitePrefix, confirmed, now, ...map }: SourceContext): 
 
 async function* readItems(
   tables: SiteTables,
-  rights: EntitlementsByUser,
+  rights: RightsByUser,
   map: KeyAssignmentRules,
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);

@@ -11,7 +11,7 @@ import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from '.
  * Subscriptions, Payplans or RD-Subscriptions; a site without one of them has only user groups.
  */
 
-export interface EntitlementsByUser {
+export interface RightsByUser {
   plans: SourcePlan[];
   /** the columns of a component whose tables are not fully known */
   columns?: string[];
@@ -25,7 +25,7 @@ interface Context {
 }
 
 /** Opens the only component that exists and has rows. Without a component, opens the site's user groups. */
-export async function openRights(db: Db, prefix: string, context: Context): Promise<EntitlementsByUser> {
+export async function openRights(db: Db, prefix: string, context: Context): Promise<RightsByUser> {
   const found = [];
   for (const one of COMPONENTS) {
     const { length } = Object.keys(await db(`${prefix}${one.table}`).columnInfo());
@@ -40,7 +40,7 @@ export async function openRights(db: Db, prefix: string, context: Context): Prom
 interface Component {
   title: string;
   table: string;
-  open(db: Db, prefix: string, context: Context): Promise<EntitlementsByUser>;
+  open(db: Db, prefix: string, context: Context): Promise<RightsByUser>;
 }
 
 const COMPONENTS: Component[] = [
@@ -125,7 +125,7 @@ async function* periodsByUser(
  * Opens Akeeba Subscriptions, which has one row per payment. A paid row that starts later extends the end. A refunded
  * row (`X`) ends only its own payment. `N` and `P` were never paid.
  */
-async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<EntitlementsByUser> {
+async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<RightsByUser> {
   const tables = await openSiteTables(db, 'Akeeba Subscriptions', prefix, {
     akeebasubs_subscriptions: [
       ...['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'publish_up', 'publish_down'],
@@ -200,7 +200,7 @@ function paymentOf(row: Row): string {
 }
 
 /** Opens Payplans: one row per subscription, which renewals extend. 1601 is active, 1602 on hold, 1603 expired, 0 none. */
-async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<EntitlementsByUser> {
+async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<RightsByUser> {
   const tables = await openSiteTables(db, 'Payplans', prefix, {
     payplans_subscription: [
       ...['subscription_id', 'user_id', 'plan_id', 'status', 'subscription_date', 'expiration_date'],
@@ -238,7 +238,7 @@ async function openRdSubscriptions(
   db: Db,
   prefix: string,
   { confirmed, now }: Context,
-): Promise<EntitlementsByUser> {
+): Promise<RightsByUser> {
   const tables = await openSiteTables(
     db,
     'RD-Subscriptions',
@@ -297,7 +297,7 @@ function planOf(
 const CORE_GROUPS = new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 
 /** Opens the user groups of a site without a subscription component. Each group is a plan without an end. */
-async function openGroups(db: Db, prefix: string): Promise<EntitlementsByUser> {
+async function openGroups(db: Db, prefix: string): Promise<RightsByUser> {
   const tables = await openSiteTables(db, "the site's user groups", prefix, {
     usergroups: ['id', 'title'],
     user_usergroup_map: ['user_id', 'group_id'],

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import {
   createCode,
-  CUSTOMER_CODE_LIFETIME_MS,
-  OPERATOR_CODE_LIFETIME_MS,
+  CUSTOMER_CODE_TTL_MS,
+  OPERATOR_CODE_TTL_MS,
   type CodeFor,
 } from '../src/access/one-time-codes';
 import { API_PATH } from '../src/licensing/api';
@@ -219,7 +219,7 @@ const OPERATOR = {
 } as const;
 
 function codeOf(db: Db, who: CodeFor): Promise<string> {
-  const lifetime = who.kind === 'operator' ? OPERATOR_CODE_LIFETIME_MS : CUSTOMER_CODE_LIFETIME_MS;
+  const lifetime = who.kind === 'operator' ? OPERATOR_CODE_TTL_MS : CUSTOMER_CODE_TTL_MS;
   return createCode(db, who, lifetime, new Date());
 }
 

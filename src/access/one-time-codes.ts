@@ -7,8 +7,8 @@ import { generateSecret, secretDigest } from './random-secret';
 
 /** The codes of one-time links. Only their digests are stored, and each signs in once. */
 
-export const OPERATOR_CODE_LIFETIME_MS = 10 * 60 * 1000;
-export const CUSTOMER_CODE_LIFETIME_MS = 60 * 60 * 1000;
+export const OPERATOR_CODE_TTL_MS = 10 * 60 * 1000;
+export const CUSTOMER_CODE_TTL_MS = 60 * 60 * 1000;
 
 export interface OperatorCode {
   kind: 'operator';

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
 import { BODY_OPTIONS } from './body-options';
-import type { createClientAddressReader } from './client-address';
+import type { createAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, RequestState } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
 import { sendFault, bodyError, createAnswerLog, DEADLINE_MS, withDeadline, logSendFault } from './faults';
@@ -14,7 +14,7 @@ import { activateHandler, deactivateHandler, logUnparsed, tokenHandler, validate
 import { API_PATH } from '../licensing/api';
 import { refusedHost } from './pages-host';
 import { limitDownloads } from './limits/limit-downloads';
-import { createOperatorRouter, type OperatorRouterDependencies } from './operator-router';
+import { createOperatorRouter, type OperatorRouterDeps } from './operator-router';
 import type { LimitResult, Limiter } from './limits/rate-limit';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
@@ -22,8 +22,8 @@ import { InvalidRequestError } from '../base/errors';
 import { readPath, readProductId } from './requests';
 import { updatesHandler } from './updates';
 
-interface AppDependencies extends Omit<OperatorRouterDependencies, 'isTrusted'> {
-  clientAddress: ReturnType<typeof createClientAddressReader>;
+interface AppDependencies extends Omit<OperatorRouterDeps, 'isTrusted'> {
+  clientAddress: ReturnType<typeof createAddressReader>;
   downloads: DownloadSettings;
   /** the only host name for the operator's API and pages; undefined allows all names */
   pagesHost?: string | undefined;

@@ -17,7 +17,7 @@ import {
   withLicenses,
   type CustomerAddress,
 } from './customer-address';
-import { listPersonalData, MAX_LISTED_RECORDS, SECTION_NAMES, type PersonalLists } from './stored-data';
+import { listPersonalRecords, MAX_LISTED_RECORDS, SECTION_NAMES, type PersonalLists } from './stored-data';
 
 export interface CustomerLicenses {
   licenses: License[];
@@ -85,7 +85,7 @@ export async function readStoredCustomer(
 export async function readPersonalRecords(db: Db, customer: CustomerAddress): Promise<PersonalLists> {
   const licenseIds: number[] = [];
   for await (const { id } of customerLicenses(db, customer)) licenseIds.push(id);
-  return listPersonalData(db, { customer, licenseIds, searches: true });
+  return listPersonalRecords(db, { customer, licenseIds, searches: true });
 }
 
 export function isEmpty({ sections, mentions }: PersonalLists): boolean {

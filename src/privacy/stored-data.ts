@@ -67,7 +67,7 @@ export interface PersonalLists {
 }
 
 /** Lists the first entries of each kind, and records elsewhere that contain the address if whole tables are searched. */
-export async function listPersonalData(
+export async function listPersonalRecords(
   db: Db,
   whose: DataSubject,
   limit = MAX_LISTED_RECORDS,

@@ -44,7 +44,7 @@ test('the lists of exceptions do not grow', () => {
   expect(Object.keys(cycles).filter((file) => !file.startsWith('src/orders/'))).toEqual([]);
 });
 
-test('an exported name of src has one meaning, except those that are listed with a reason', () => {
+test('an exported name of src has at most 24 characters, and one meaning unless it is listed with a reason', () => {
   const EXPORT = /^export (?:abstract )?(?:async )?(?:function\*?|const|type|interface|class) (\w+)/gm;
   const files = new Map<string, Set<string>>();
   for (const file of FILES)
@@ -53,6 +53,7 @@ test('an exported name of src has one meaning, except those that are listed with
       files.set(name!, (files.get(name!) ?? new Set()).add(file.replace(/\/(?:en|de)\//, '/')));
   const several = [...files].filter(([, { size }]) => size > 1).map(([name]) => name);
   expect(several.sort()).toEqual(Object.keys(sameNames).sort());
+  expect([...files.keys()].filter(({ length }) => length > 24)).toEqual([]);
 });
 
 describe('the lint', () => {

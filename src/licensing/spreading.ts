@@ -24,7 +24,10 @@ import { enqueueSpreading } from './webhook-events';
 
 export { listReportedSitesOf };
 
-/** The reports of downloads: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
+/**
+ * The reports of downloads: which version a site has, and key sharing: in how many networks a key is used
+ * (docs/told-sites.md).
+ */
 
 /** The days over which the networks of a key are counted. */
 export const SPREAD_DAYS = 30;

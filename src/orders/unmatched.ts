@@ -7,8 +7,8 @@ import { messageDigest } from './names';
 import { concerns, isUnknownRefund, lineEvents, type ReadEvent } from './order-events';
 
 /**
- * Unmatched money. A payment or refund whose order, line or payment is unknown is stored until it is found or a seller
- * resolves it. A line whose article has no plan is not unmatched: its order waits.
+ * Unmatched money: unapplied payments. A payment or refund whose order, line or payment is unknown is stored until it is
+ * found or a seller resolves it. A line whose article has no plan is not unmatched: its order waits.
  */
 
 /** Returns the reason that an event matches nothing in its order; undefined if it matches. */

@@ -18,7 +18,7 @@ import {
   sumMonths,
 } from '../store/sums';
 
-/** The overview's figures, from stored sums that are at most a minute old. */
+/** The figures of the overview, the operators' dashboard, from stored sums that are at most a minute old. */
 
 export interface OverviewQuery {
   /** undefined: all products */

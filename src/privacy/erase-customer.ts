@@ -55,8 +55,9 @@ const MAX_ROUNDS = 5;
 const BATCH_SIZE = 100;
 
 /**
- * Erases a customer's addresses everywhere, and the IP addresses that used the customer's licences. Licences, slots and
- * counts stay. Each licence is changed completely or not at all; a repeated call continues after an interruption.
+ * The GDPR erasure: erases a customer's addresses everywhere, and the IP addresses that used the customer's licences.
+ * Licences, slots and counts stay. Each licence is changed completely or not at all; a repeated call continues after an
+ * interruption.
  */
 export async function eraseCustomer(
   db: Db,

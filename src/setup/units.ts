@@ -64,7 +64,7 @@ export async function unitProperty(unit: string, name: string): Promise<string> 
 const TIMEOUT_MS = 30_000;
 
 /**
- * Restarts instances one after the other; each restart waits until the previous instance is ready.
+ * A rolling restart: restarts instances one after the other; each restart waits until the previous instance is ready.
  * @param isReady returns whether an instance is ready now
  * @throws OperatorError with the instance's own last lines
  */

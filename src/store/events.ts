@@ -11,7 +11,7 @@ import {
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** The actions on a licence, as its history and exports name them. */
+/** The actions on a licence, as its history (the audit log) and exports name them. */
 export type EventAction =
   | 'issue'
   | 'import'

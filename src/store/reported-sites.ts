@@ -4,7 +4,9 @@ import { rowToFields } from './engine/row-fields';
 import { forceIndex, orderedJoin, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** Reported sites: what customers' sites report with a download, and the networks that downloaded with each key. */
+/**
+ * Reported sites (telemetry): what customers' sites report with a download, and the networks that downloaded with each key.
+ */
 
 export interface ReportedSite {
   licenseId: number;

@@ -11,7 +11,10 @@ import {
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** Stored sums for statistics: sums by UTC day, which are kept longer than the access log, and counts of licences. */
+/**
+ * Stored sums (rollup tables) for statistics: sums by UTC day, which are kept longer than the access log, and counts of
+ * licences.
+ */
 
 export type SumKind = 'issued' | 'imported' | 'renewed' | 'activated' | 'download' | 'refused';
 

@@ -37,8 +37,8 @@ export interface WrittenXml {
 }
 
 /**
- * Writes a product's update XML and stores the new settings; an empty text clears one. A relative `out` begins at
- * `cwd`, and files of `own` are never overwritten.
+ * Writes a product's update XML, the update feed of Joomla, and stores the new settings; an empty text clears one. A
+ * relative `out` begins at `cwd`, and files of `own` are never overwritten.
  *
  * It holds the lock of the product's row. If two writers run at the same time, the second reads the releases after the
  * first has renamed its file, so the remaining file has the changes of both.

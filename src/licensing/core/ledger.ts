@@ -35,16 +35,19 @@ import {
 import { refusalWithKey, type Refusal } from './verdict';
 
 /**
- * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
- * commits. Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the
- * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeFreeSlots` are a second guard.
+ * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and commits.
+ * Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the lock, so no
+ * race can exceed a limit. The unique index of activations and the condition in `takeFreeSlots` are a second guard.
  */
 export interface Ledger {
   /** Takes a slot for an identifier (docs/contract.md, 6.2); none if the identifier is already activated. */
   activate(claim: SlotRequest): Promise<SlotResult | Refusal>;
   /** Frees an identifier's slot (docs/contract.md, 6.7). */
   deactivate(claim: SlotRequest): Promise<SlotResult | Refusal>;
-  /** Holds an activation for an offline file that is valid for `days`. A hold only grows. @returns an answer with `file` */
+  /**
+   * Holds (checks out) an activation for an offline licence file that is valid for `days`. A hold only grows. @returns an
+   * answer with `file`
+   */
   hold(claim: SlotRequest & { days: number }): Promise<SlotResult | Refusal>;
   /** Activates an identifier for the operator, in every state of the licence and even above its limit. */
   override(claim: SlotRequest): Promise<SlotResult | Refusal>;

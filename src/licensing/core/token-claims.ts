@@ -2,7 +2,7 @@ import { DAY_MS } from '../../base/days';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LiveStatus } from './states';
 
-/** The claims of signed answers and offline files (docs/signed-answers.md). It is pure. */
+/** The claims of signed answers and offline licence files (docs/signed-answers.md). It is pure. */
 
 /** The facts about a licence that a signed answer states. */
 export interface ClaimsSubject {

@@ -213,7 +213,10 @@ export async function prepareMigration(db: Db): Promise<SchemaState> {
   return state;
 }
 
-/** Takes a lock that ends with the process: on a connection of its own, or on an open SQLite file. @returns unlocks it */
+/**
+ * Takes an advisory lock that ends with the process: on a connection of its own, or on an open SQLite file. @returns
+ * unlocks it
+ */
 export async function lockMigrations(
   settings: DatabaseSettings,
   prefix: string,

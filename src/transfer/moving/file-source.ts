@@ -34,7 +34,9 @@ type FilePlan = Pick<SourcePlan, 'key' | 'name' | 'product' | 'here'>;
 export interface RowReader<F extends string> {
   /** Returns the source's id, or `referenceFromKey`; rows with the same id are one licence. @throws SkippedRow */
   id(row: SourceRow<F>, table: SourceTable<F>): string;
-  /** Returns the row's customer. In a table without ids (`referenceFromKey`), another customer's rows are another licence */
+  /**
+   * Returns the row's customer. In a table without ids (`referenceFromKey`), another customer's rows are another licence
+   */
   customer?(row: SourceRow<F>): string;
   /** Returns the row's order, empty if unknown. A row that `isEnded` ends only rows of its own order */
   order?(row: SourceRow<F>): string;

@@ -12,7 +12,7 @@ import {
   shortReason,
   unchecked,
   warning,
-  type DoctorCheck,
+  type Check,
   type CommandCheck,
   type CommandFinding,
   type CheckFinding,
@@ -25,7 +25,7 @@ const MB = 1_000_000;
 const LOW_SPACE_BYTES = 100 * MB;
 
 /** Checks that the service and nginx can use the packages folder, and its free space. */
-export const checkFolder: DoctorCheck = async ({ config, now }) => {
+export const checkFolder: Check = async ({ config, now }) => {
   const { packagesDir, accelLocation } = config;
   let stats: Stats;
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { demoLicenses, seedDemo } from '../../seeds/demo';
-import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
+import { createCode, OPERATOR_CODE_TTL_MS } from '../../src/access/one-time-codes';
 import { revokeToken } from '../../src/access/tokens';
 import { myRoutes } from '../../src/http/pages/my/routes';
 import { operatorRoutes } from '../../src/http/pages/operator/routes';
@@ -80,7 +80,7 @@ async function operatorCode(now = service.clock.now): Promise<string> {
     scope: 'write',
     operatorId: null,
   } as const;
-  const code = await createCode(service.db, who, OPERATOR_CODE_LIFETIME_MS, now);
+  const code = await createCode(service.db, who, OPERATOR_CODE_TTL_MS, now);
   secrets.add(code);
   return code;
 }

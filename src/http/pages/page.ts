@@ -96,7 +96,10 @@ export interface Route<Call extends PageCall> {
   scope?: 'read' | 'write' | undefined;
   /** true for a page that shows a secret or destroys: its GET also needs a sign-in within the last hour */
   isSecret?: boolean;
-  /** true if the form needs no recent sign-in: its operation has `needsNoRecentSignIn`, or checks this itself (`noRecentSignInWith`) */
+  /**
+   * true if the form needs no recent sign-in: its operation has `needsNoRecentSignIn`, or checks this itself
+   * (`noRecentSignInWith`)
+   */
   needsNoRecentSignIn?: true;
   /** true if the form may come from another origin, which the route checks itself (CSRF) */
   handlesCsrfItself?: true;

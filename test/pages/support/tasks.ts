@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS } from '../../../src/access/one-time-codes';
 import { pageTexts } from '../../../src/texts/operators/languages';
 import { table } from '../../../src/store/engine/database';
 import { makePackage } from '../../support/packages';
@@ -398,7 +398,7 @@ export const customerByMail: Task = async (desk) => {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ license_key: key, identifier: `${host}.${name}.example.net` }),
     });
-  const code = await createCode(db, { kind: 'customer', email }, CUSTOMER_CODE_LIFETIME_MS, clock.now);
+  const code = await createCode(db, { kind: 'customer', email }, CUSTOMER_CODE_TTL_MS, clock.now);
   await page.goto(`${site.pages}/my/enter/${code}`);
   await hands.follow(button(desk, t.my.link.open));
   expect(await text(desk)).toContain(email);

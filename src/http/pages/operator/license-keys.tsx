@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { isKeyActive, type KeyUse } from '../../../licensing/license-keys';
 import { viewKey, viewKeys, viewKeySites, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -212,7 +212,7 @@ function KeySites({ license, sites }: { license: License; sites: string[] }) {
   if (sites.length === 0) return null;
   return (
     <>
-      {sites.slice(0, KEY_SITES).map(withAsciiForm).join(', ')}
+      {sites.slice(0, KEY_SITES).map(inBothForms).join(', ')}
       {sites.length > KEY_SITES ? (
         <>
           {' '}

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../base/days';
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { readLicenseMonths } from '../../../figures/kept-figures';
 import { findLastSeen } from '../../../support/last-seen';
 import { reasonInWords } from '../../../support/sentences';
@@ -280,7 +280,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
               facts.installed,
               extras.told.map(({ site, version, at }) => (
                 <div>
-                  {facts.runs(version, withAsciiForm(site))} <Beside>{format.localDay(at)}</Beside>
+                  {facts.runs(version, inBothForms(site))} <Beside>{format.localDay(at)}</Beside>
                 </div>
               )),
             ],

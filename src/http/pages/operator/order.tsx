@@ -7,7 +7,7 @@ import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/views';
 import { listFailedMails } from '../../../mail/failed-mails';
-import type { LineOutcome, ReportedEvent } from '../../../orders/order-events';
+import type { LineOutcome, ReadEvent } from '../../../orders/order-events';
 import { orderNotFoundError } from '../../../orders/process';
 import { readEvents } from '../../../orders/refunds';
 import {
@@ -262,7 +262,7 @@ function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 
 
 type Line = OrderDetails['lines'][number]['line'];
 
-function outcomesOf({ outcomeJson }: ReportedEvent): LineOutcome[] {
+function outcomesOf({ outcomeJson }: ReadEvent): LineOutcome[] {
   return JSON.parse(outcomeJson ?? '[]') as LineOutcome[];
 }
 
@@ -335,7 +335,7 @@ function Lines({
   );
 }
 
-function Events({ events }: { events: ReportedEvent[] }) {
+function Events({ events }: { events: ReadEvent[] }) {
   const { t, format } = useView();
   const { one: texts, events: names, actions } = t.orders;
   const reasons: Record<string, string> = t.orders.reasons;

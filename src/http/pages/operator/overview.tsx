@@ -11,7 +11,7 @@ import {
   readArrivals,
   readFigures,
   readInstalled,
-  countRefusedOfDays,
+  refusedInDays,
   readRenewalRate,
   readTrend,
   releasedLately,
@@ -61,7 +61,7 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
         const { spreadFactor } = settings;
         return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
       }),
-      counted('refused', (on) => countRefusedOfDays(on, query)),
+      counted('refused', (on) => refusedInDays(on, query)),
       counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),
       counted(`reasons ${language}`, (on) => refusalsByReason(on, query, at, language)),
       counted('arrivals', (on) => readArrivals(on, goods, query, at)),

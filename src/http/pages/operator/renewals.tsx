@@ -3,12 +3,7 @@ import { listCatalogue, plansOf, type Plan, type Product } from '../../../licens
 import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readMoney, type MoneyFigures } from '../../../figures/money';
-import {
-  readRenewals,
-  type RenewalCounts,
-  type Renewals,
-  type RenewalsQuery,
-} from '../../../figures/renewals';
+import { readRenewals, type RenewalSum, type Renewals, type RenewalsQuery } from '../../../figures/renewals';
 import { BarChart, DayCalendar, Numbers } from '../kit/chart';
 import { ButtonLink } from '../kit/fields';
 import { Filters, type FilterField } from '../kit/filters';
@@ -227,7 +222,7 @@ function countTitles({ renewals }: View['t']): string[] {
   return [ended, inTime, late, lost];
 }
 
-function countsOf({ ended, inTime, late }: RenewalCounts, lost: Child): Child[] {
+function countsOf({ ended, inTime, late }: RenewalSum, lost: Child): Child[] {
   return [ended, inTime, late, lost];
 }
 

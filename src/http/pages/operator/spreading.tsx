@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { asSort } from '../../../licensing/sorting';
 import { listSpreadingPage, MAX_SPREADING_KEYS, SPREADING_SORTS } from '../../../licensing/spreading';
 import { spreadingJson } from '../../../operations/reported-sites';
@@ -75,7 +75,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
             title: columns.sites,
             kind: 'long',
             cell: ({ sites }) =>
-              [...new Set(sites.map(({ site }) => withAsciiForm(site)))].slice(0, SITES_NAMED).join(', ') ||
+              [...new Set(sites.map(({ site }) => inBothForms(site)))].slice(0, SITES_NAMED).join(', ') ||
               t.common.none,
           },
           mayWrite && {

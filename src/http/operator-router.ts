@@ -71,7 +71,7 @@ export function createOperatorRouter({
         isTrusted,
         authenticate: operator.authenticate,
         settings: pages.settings,
-        asset: mountAssets(router, pages.assetsFolder),
+        ...mountAssets(router, pages.assetsFolder),
         guide: mountGuide(router, guideFolder),
         lastFigures: { kept: new LRUCache({ max: MAX_FIGURES }), running: new Map() },
       });

@@ -222,7 +222,7 @@ describe('the customer’s pages', () => {
         expect(await customer.get(path)).toMatchObject({ status: 303, location: '/my' });
       expect((await customer.post('/my/sites', { site: 'secret' })).location).toBe('/my');
       const nothing = await customer.get('/my/nothing');
-      expect([nothing.status, nothing.html.includes('class="cust-top"')]).toEqual([404, true]);
+      expect([nothing.status, nothing.html.includes('class="bar bar-my"')]).toEqual([404, true]);
     });
 
     it('states the length of an unknown key, and neither keeps nor logs it', async () => {

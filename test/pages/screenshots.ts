@@ -52,7 +52,7 @@ const asOperator =
     await page.goto(`${pages}${path}`);
     await page.locator('#f-token').fill(token);
     await page.locator('form:has(#f-token) button[type=submit]').click();
-    await page.locator('form.who').waitFor();
+    await page.locator('.account').waitFor();
   };
 
 const PICTURES: Wanted[] = [

@@ -119,7 +119,7 @@ async function stored(db: Db): Promise<string> {
 }
 
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 function expectProtected({ headers }: PagesAnswer, what: string): void {
   expect({ what, ...Object.fromEntries(headers) }).toMatchObject({

@@ -42,7 +42,7 @@ async function ask(call: MailCall): Promise<PageResponse> {
             <li>{sites.stays}</li>
           </ul>
           <form method="post" action={view.to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
-            <p class="acts mb-0">
+            <p class="acts">
               <Submit kind="danger" busy={sites.removing} label={sites.removeThe(name)} />
               <ButtonLink path="/my/mail" label={sites.back} />
             </p>
@@ -75,7 +75,7 @@ async function notRemoved(
       <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
         <p role="alert">{sentence}</p>
         <p class="acts">
-          <AskLink url={supportUrl} kind="btn btn-quiet" />
+          <AskLink url={supportUrl} kind="btn" />
         </p>
       </CustomerPage>
     ),

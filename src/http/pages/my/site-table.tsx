@@ -58,7 +58,7 @@ export function SiteTable<Site extends MySite>({
           cell: (site) =>
             (mayRemove || site.free) && heldUntil(site) === undefined ? (
               <a
-                class="btn btn-quiet btn-row"
+                class="btn btn-sm"
                 href={to(`/my/licenses/${licenseOf(site)}/sites/${site.id}/remove`)}
                 aria-label={texts.removeThe(inBothForms(site.identifier))}
               >

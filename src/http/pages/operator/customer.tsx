@@ -112,7 +112,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
               aside={mayWrite ? <a href={to(`${path}/note`)}>{texts.editNote}</a> : undefined}
               inside
             >
-              <p class="mb-0 kept">{note}</p>
+              <p class="kept">{note}</p>
             </Panel>
           )}
           <Panel id="licenses" title={texts.licenses}>

@@ -281,16 +281,12 @@ function AddForm({ license }: { license: License }) {
   const { add: title, example } = thingsOf(view, license);
   return (
     <>
-      <Form
-        path={pathOf(license, '/sites/add')}
-        form={formState()}
-        kind="d-flex flex-wrap gap-2 align-items-center"
-      >
+      <Form path={pathOf(license, '/sites/add')} form={formState()} kind="acts">
         <label class="muted" for="add-site">
           {title}
         </label>
         <input
-          class="form-control form-control-sm w-auto"
+          class="input"
           id="add-site"
           name="identifier"
           placeholder={example}

@@ -51,7 +51,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
         }
         above={
           counted === 0 ? undefined : (
-            <Panel id="figures" kind="mb-3">
+            <Panel id="figures">
               <Inside>
                 <Facts
                   facts={[
@@ -87,7 +87,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
         list={version === undefined ? texts.behind : undefined}
         tags={
           version === undefined ? undefined : (
-            <p class="chips pt-3">
+            <p class="chips">
               <span class="tag">{texts.onlyVersion(version)}</span>
               <a href={to(path)}>{t.common.clearFilters}</a>
             </p>

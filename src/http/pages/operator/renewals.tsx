@@ -40,12 +40,11 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Page
     page: (
       <TitledPage
         title={texts.title}
-        nav="overview"
-        crumbs={[[t.overview.title, '/']]}
+        nav="renewals"
         sub={hasAny ? rateOf(view, found) : undefined}
         actions={<ButtonLink path="/not-renewed" query={filters} label={texts.notRenewedButton} />}
       >
-        <Panel id="filter" kind="mb-3">
+        <Panel id="filter">
           <Filters
             path="/renewals"
             label={texts.filters}
@@ -58,7 +57,7 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Page
         ) : (
           <div class="stack">
             <Panel id="none" inside>
-              <p class="mb-0">
+              <p>
                 {texts.none} <PlansLink />
               </p>
             </Panel>
@@ -174,7 +173,7 @@ function MonthsPanel({ found: { months }, filters }: Shown) {
   const { t, format } = useView();
   const texts = t.renewals.months;
   return (
-    <Panel id="months" title={texts.title} aside={texts.about} kind="mb-3">
+    <Panel id="months" title={texts.title} aside={texts.about}>
       <Inside>
         <BarChart
           id="months"
@@ -256,7 +255,7 @@ function PlansPanel({
     <Panel id="plans" title={texts.plans.title}>
       {counted.length === 0 ? (
         <Inside>
-          <p class="mb-0">{texts.noneFinal}</p>
+          <p>{texts.noneFinal}</p>
         </Inside>
       ) : (
         <Numbers
@@ -350,7 +349,7 @@ function CalendarPanel({ ends }: { ends: Renewals['ends'] }) {
   return (
     <Panel id="calendar" title={texts.title} aside={texts.about} inside>
       {ends.length === 0 ? (
-        <p class="mb-0">{texts.none}</p>
+        <p>{texts.none}</p>
       ) : (
         <DayCalendar
           id="calendar"

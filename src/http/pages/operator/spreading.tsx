@@ -83,7 +83,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
             kind: 'act',
             cell: ({ license, key }) => (
               <ButtonLink
-                kind="quiet btn-sm"
+                small
                 path={`/licenses/${license.id}/keys/${key.id}/new`}
                 query={{ overlap: '14d' }}
                 label={texts.rekey}

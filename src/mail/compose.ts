@@ -230,14 +230,15 @@ async function composeAddress(
 
 /** Composes a seller's reply, with its text unchanged. */
 function composeAnswer(
-  { recipient: to, messageId }: OutboxRow,
+  { recipient: to, messageId, language }: OutboxRow,
   details: MailDetails,
-  { keySecret, publicUrl }: ComposerSettings,
+  { keySecret, publicUrl, shopName: shop }: ComposerSettings,
 ): ComposeResult {
   if (to === null) return { obsolete: true };
   const text = openAnswerOrNone(details, keySecret);
   if (text === undefined) return { failed: 'ANSWER_UNKNOWN' };
-  return { mail: { ...plainMail(text.subject, text.body), to, messageId: idOf(messageId, publicUrl) } };
+  const content = plainMail(text, { shop, language: language as CustomerLanguage });
+  return { mail: { ...content, to, messageId: idOf(messageId, publicUrl) } };
 }
 
 function openAnswerOrNone(details: MailDetails, secret: Buffer | undefined) {
@@ -459,15 +460,16 @@ function myUrlOf({ publicUrl }: Pick<ComposerSettings, 'publicUrl'>): string {
 }
 
 function finish(
-  { language, messageId }: Pick<OutboxRow, 'language' | 'messageId'>,
+  { language: asked, messageId }: Pick<OutboxRow, 'language' | 'messageId'>,
   to: string,
-  text: TextName,
+  name: TextName,
   values: Values,
   { texts, shopName, publicUrl }: Pick<ComposerSettings, 'texts' | 'shopName' | 'publicUrl'>,
   keys: KeyLine[] = [],
 ): { mail: ComposedMail } {
   const said = { ...values, shop: shopName };
-  const rendered = renderMail(readMailText(texts, text, language as CustomerLanguage), said, keys);
+  const language = asked as CustomerLanguage;
+  const rendered = renderMail(readMailText(texts, name, language), said, { name, language, keys });
   return { mail: { ...rendered, to, messageId: idOf(messageId, publicUrl) } };
 }
 

@@ -1,4 +1,6 @@
-import { PLACEHOLDER, type MailText } from './texts';
+import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
+import * as html from './html';
+import { PLACEHOLDER, type MailText, type TextName } from './texts';
 
 /** The values of placeholders; a list gets a line for each entry. A line whose placeholder is undefined is left out. */
 export type Values = Partial<Record<string, string | string[]>>;
@@ -15,9 +17,17 @@ export interface KeyLine {
   key: string;
 }
 
-/** Fills in a text, and converts it to plain HTML: paragraphs, links, and the key in a monospace font. */
-export function renderMail({ subject, body }: MailText, values: Values, keys: KeyLine[] = []): MailContent {
-  const keysText = keys.map(({ what, key }) => `${oneLine(what)}:\n${oneLine(key)}`).join('\n\n');
+/** The mail that a text belongs to. */
+export interface RenderedFor {
+  name: TextName;
+  language: CustomerLanguage;
+  /** the keys for `{keys}` */
+  keys?: KeyLine[];
+}
+
+/** Fills in a text, and makes the HTML of the same text. */
+export function renderMail({ subject, body }: MailText, values: Values, to: RenderedFor): MailContent {
+  const keysText = (to.keys ?? []).map(({ what, key }) => `${oneLine(what)}:\n${oneLine(key)}`).join('\n\n');
   const lines = body
     .split('\n')
     .filter((line) => placeholdersOf(line).every((name) => values[name] !== undefined));
@@ -25,12 +35,13 @@ export function renderMail({ subject, body }: MailText, values: Values, keys: Ke
     .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
+  const filled = fill(subject, (name) => written(values[name]))
+    .replace(/\s+/g, ' ')
+    .trim();
   return {
-    subject: fill(subject, (name) => written(values[name]))
-      .replace(/\s+/g, ' ')
-      .trim(),
+    subject: filled,
     text: `${fill(kept, (name) => (name === 'keys' ? keysText : written(values[name]))).replace(/ +\n/g, '\n')}\n`,
-    html: toHtml(kept, values, keys),
+    html: toHtml(kept, values, { ...to, subject: filled }),
   };
 }
 
@@ -51,45 +62,103 @@ function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 }
 
-const MONOSPACE =
-  'font-family:Consolas,Menlo,monospace;font-size:16px;background:#f1f3f5;padding:6px 10px;display:inline-block';
-const PAGE =
-  'font-family:Arial,Helvetica,sans-serif;font-size:16px;line-height:1.5;color:#212529;max-width:600px';
-
 /** Returns a mail that a seller wrote, in which braces are not placeholders. */
-export function plainMail(subject: string, body: string): MailContent {
-  const html = asPage(body, (paragraph) => linked(escapeHtml(paragraph)));
-  return { subject: oneLine(subject), text: `${body}\n`, html };
+export function plainMail(
+  { subject, body }: MailText,
+  letterhead: { shop: string; language: CustomerLanguage },
+): MailContent {
+  const paragraphs = body
+    .split(/\n{2,}/)
+    .map((block) => html.paragraph('text', block.split('\n').map(withLinks)));
+  const page = html.mailPage({ subject, ...letterhead }, oneLine(body).slice(0, 120), paragraphs.join('\n'));
+  return { subject: oneLine(subject), text: `${body}\n`, html: page };
 }
 
-function toHtml(body: string, values: Values, keys: KeyLine[]): string {
-  const code = (text: string) => `<code style="${MONOSPACE}">${escapeHtml(oneLine(text))}</code>`;
-  const keysHtml = keys
-    .map(({ what, key }) => `${escapeHtml(oneLine(what))}:<br>${code(key)}`)
-    .join('<br><br>');
-  return asPage(body, (paragraph) =>
-    linked(escapeHtml(paragraph)).replace(PLACEHOLDER, (_whole, name: string) => {
-      if (name === 'keys') return keysHtml;
-      if (name === 'key') return code(written(values.key));
-      const value = escapeHtml(written(values[name]));
-      return name === 'link' || name.endsWith('_url') ? `<a href="${value}">${value}</a>` : value;
-    }),
+/** The length of the words before a link, above which they are a sentence and not the name of a button. */
+const MAX_LABEL_LENGTH = 40;
+/** The length of a first paragraph, above which it is too long for large letters. */
+const MAX_LEAD_LENGTH = 140;
+/** A line that consists of a placeholder, or of words, a colon and a placeholder. */
+const STANDING_ALONE = /^(?:([^{}]+): *)?\{([a-z_]+)\}$/;
+
+/**
+ * Makes the HTML of a text. A key, a list, and one link that stand alone in their line become a box, a list and a
+ * button, named by the words before the link. A link within a sentence gets the button below its paragraph. What
+ * follows the button is quiet.
+ */
+function toHtml(kept: string, values: Values, to: RenderedFor & { subject: string }): string {
+  const { mailButtons } = CUSTOMERS[to.language].sentences;
+  const labelOf = (name: string): string | undefined =>
+    mailButtons[(name === 'link' ? to.name : name) as keyof typeof mailButtons];
+  const pressed = placeholdersOf(kept).find(
+    (name) => labelOf(name) !== undefined && html.isWebAddress(written(values[name])),
+  );
+  const content: string[] = [];
+  let kind = 'lead' as html.ParagraphKind;
+  let lines: string[] = [];
+  const endParagraph = () => {
+    if (lines.length > 0) content.push(html.paragraph(kind, lines));
+    if (lines.length > 0 && kind === 'lead') kind = 'text';
+    lines = [];
+  };
+  const add = (block: string) => {
+    endParagraph();
+    content.push(block);
+  };
+  const press = (name: string, label: string) => {
+    add(html.button(label, written(values[name])));
+    kind = 'quiet';
+  };
+
+  const blocks = kept.split(/\n{2,}/);
+  // The shop's name is above the text.
+  if (blocks.at(-1) === '{shop}') blocks.pop();
+  const preheader = blocks[0] ?? '';
+  if (fill(preheader, (name) => written(values[name])).length > MAX_LEAD_LENGTH) kind = 'text';
+  for (const block of blocks) {
+    for (const line of block.split('\n')) {
+      const [, words, name = ''] = STANDING_ALONE.exec(line) ?? [];
+      const value = values[name];
+      const isShort = (words ?? '').length <= MAX_LABEL_LENGTH;
+      if (name === pressed && kind !== 'quiet' && isShort) {
+        press(name, words ?? (labelOf(name) as string));
+        if (name === 'link') lines.push(html.link(written(value)));
+      } else if (name === 'key' || name === 'keys' || Array.isArray(value)) {
+        if (words !== undefined) lines.push(`${inline(words, values)}:`);
+        if (name === 'key') add(html.keyBox(written(value)));
+        else if (Array.isArray(value)) add(html.list(value.map(oneLine)));
+        else
+          for (const { what, key } of to.keys ?? []) {
+            lines.push(`${html.escapeHtml(oneLine(what))}:`);
+            add(html.keyBox(oneLine(key)));
+          }
+      } else lines.push(inline(line, values));
+    }
+    endParagraph();
+    if (pressed !== undefined && kind !== 'quiet' && block.includes(`{${pressed}}`))
+      press(pressed, labelOf(pressed) as string);
+  }
+  const isSecret = /\{(?:keys?|link)\}/.test(preheader);
+  return html.mailPage(
+    { ...to, shop: written(values.shop) },
+    isSecret ? '' : fill(preheader, (name) => written(values[name])).replace(/\s+/g, ' '),
+    content.join('\n'),
   );
 }
 
-/** @param write returns a paragraph's HTML */
-function asPage(body: string, write: (paragraph: string) => string): string {
-  const paragraphs = body
-    .split(/\n{2,}/)
-    .map((paragraph) => `<p>${write(paragraph).replaceAll('\n', '<br>\n')}</p>`);
-  return `<!doctype html>\n<html><body><div style="${PAGE}">\n${paragraphs.join('\n')}\n</div></body></html>\n`;
+/** Returns the HTML of a line, with its values. */
+function inline(line: string, values: Values): string {
+  return withLinks(line).replace(PLACEHOLDER, (_whole, name: string) => {
+    const value = written(values[name]);
+    if (name === 'key') return html.keyText(value);
+    return name === 'link' || name.endsWith('_url') ? html.link(value) : html.escapeHtml(value);
+  });
 }
 
-/** Makes links of the URLs that the seller wrote into a text. */
-function linked(html: string): string {
-  return html.replace(/https:\/\/[^\s<>"{}]*[^\s<>"{}.,;:!?)]/g, (url) => `<a href="${url}">${url}</a>`);
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+/** Returns HTML with links of the URLs that the seller wrote into a text. */
+function withLinks(line: string): string {
+  return line
+    .split(/(https:\/\/[^\s<>"{}]*[^\s<>"{}.,;:!?)])/)
+    .map((part, i) => (i % 2 === 1 ? html.link(part) : html.escapeHtml(part)))
+    .join('');
 }

@@ -102,7 +102,7 @@ async function countConcerned(db: Db, release: Release, now: Date): Promise<numb
   return customers.size;
 }
 
-export interface NoticePreview extends Pick<MailContent, 'subject' | 'text'> {
+export interface NoticePreview extends MailContent {
   /** the number of mails that would be sent, or that were queued */
   mails: number;
   /** null if the customers were not notified yet */
@@ -121,14 +121,15 @@ export async function previewNotice(
 ): Promise<NoticePreview> {
   if (release.notifiedAt === null) requireSecurityRelease(release);
   const product = await requireProduct(db, release.productId);
-  const text = readMailText(letterhead.texts, 'security_release', letterhead.language);
-  const values = { ...securityValues(product, release, letterhead.publicUrl), shop: letterhead.shopName };
-  const { subject, text: body } = renderMail(text, values);
+  const { texts, language, publicUrl, shopName: shop } = letterhead;
+  const name = 'security_release';
+  const values = { ...securityValues(product, release, publicUrl), shop };
+  const mail = renderMail(readMailText(texts, name, language), values, { name, language });
   const mails =
     release.notifiedAt === null
       ? await countConcerned(db, release, now)
       : ((await findNotice(db, release.id))?.mails ?? 0);
-  return { mails, subject, text: body, notifiedAt: release.notifiedAt };
+  return { ...mail, mails, notifiedAt: release.notifiedAt };
 }
 
 function requireSecurityRelease({ version, state, security }: Release): void {

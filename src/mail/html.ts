@@ -25,7 +25,7 @@ const DARK = [
 const STYLE = `:root{color-scheme:light dark;supported-color-schemes:light dark}
 @media (max-width:480px){
 .page-in{padding:20px 12px!important}
-.panel{padding:24px 20px!important}
+.panel{padding:24px 20px 10px!important}
 .key{font-size:17px!important;padding:12px!important}
 }
 @media (prefers-color-scheme:dark){
@@ -60,7 +60,7 @@ ${TABLE} width="100%" class="page" bgcolor="#f6f7f9" style="background:#f6f7f9">
 <!--[if mso]>${TABLE} width="560"><tr><td><![endif]-->
 ${TABLE} width="100%" style="max-width:560px">
 <tr><td class="text" align="left" style="padding:0 4px 14px;${FONT};font-size:15px;line-height:20px;font-weight:600;color:#13171d;${BREAKS}">${escapeHtml(shop)}</td></tr>
-<tr><td class="panel text" align="left" bgcolor="#ffffff" style="padding:32px;background:#ffffff;border:1px solid #e6e9ee;border-radius:12px;${FONT};font-size:15px;line-height:23px;color:#13171d;${BREAKS}">
+<tr><td class="panel text" align="left" bgcolor="#ffffff" style="padding:32px 32px 18px;background:#ffffff;border:1px solid #e6e9ee;border-radius:12px;${FONT};font-size:15px;line-height:23px;color:#13171d;${BREAKS}">
 ${content}
 </td></tr>
 </table>
@@ -73,6 +73,7 @@ ${content}
 
 const KINDS = {
   lead: { kind: 'text', style: 'margin:0 0 16px;font-size:18px;line-height:26px;font-weight:600' },
+  label: { kind: 'text', style: 'margin:0 0 6px' },
   text: { kind: 'text', style: 'margin:0 0 16px' },
   quiet: { kind: 'quiet', style: 'margin:0 0 12px;font-size:14px;line-height:21px;color:#59616e' },
 };
@@ -104,10 +105,19 @@ export function list(entries: string[]): string {
   return `<ul style="margin:0 0 16px;padding:0 0 0 22px">\n${items.join('\n')}\n</ul>`;
 }
 
+/** Returns the address of a button, for readers who want to see or copy it. */
+export function quietLink(url: string): string {
+  return `<a class="quiet" href="${escapeHtml(url)}" style="color:#59616e;font-size:13px;${BREAKS}">${withoutScheme(url)}</a>`;
+}
+
 /** Returns a link that shows its address, without its scheme. Another scheme than that of web pages is only text. */
 export function link(url: string): string {
   if (!isWebAddress(url)) return escapeHtml(url);
-  return `<a class="link" href="${escapeHtml(url)}" style="color:#3446c4;${BREAKS}">${escapeHtml(url.replace(/^https?:\/\//, ''))}</a>`;
+  return `<a class="link" href="${escapeHtml(url)}" style="color:#3446c4;${BREAKS}">${withoutScheme(url)}</a>`;
+}
+
+function withoutScheme(url: string): string {
+  return escapeHtml(url.replace(/^https?:\/\//i, ''));
 }
 
 /** Reports whether a value may become a link: a script's address never does. */

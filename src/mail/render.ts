@@ -76,15 +76,17 @@ export function plainMail(
 
 /** The length of the words before a link, above which they are a sentence and not the name of a button. */
 const MAX_LABEL_LENGTH = 40;
-/** The length of a first paragraph, above which it is too long for large letters. */
+/** The length of a first sentence, above which it is too long for large letters. */
 const MAX_LEAD_LENGTH = 140;
+/** The first sentence of a text, or its first line, and the rest. */
+const LEAD = /^(.*?[.!?](?= \p{Lu})|.*)\s*([^]*)$/u;
 /** A line that consists of a placeholder, or of words, a colon and a placeholder. */
-const STANDING_ALONE = /^(?:([^{}]+): *)?\{([a-z_]+)\}$/;
+const STANDING_ALONE = /^(?:(.+): *)?\{([a-z_]+)\}$/;
 
 /**
  * Makes the HTML of a text. A key, a list, and one link that stand alone in their line become a box, a list and a
- * button, named by the words before the link. A link within a sentence gets the button below its paragraph. What
- * follows the button is quiet.
+ * button, named by the words before the link. A link within a sentence gets the button below its paragraph. The first
+ * sentence is large, and what follows the button is quiet.
  */
 function toHtml(kept: string, values: Values, to: RenderedFor & { subject: string }): string {
   const { mailButtons } = CUSTOMERS[to.language].sentences;
@@ -93,36 +95,40 @@ function toHtml(kept: string, values: Values, to: RenderedFor & { subject: strin
   const pressed = placeholdersOf(kept).find(
     (name) => labelOf(name) !== undefined && html.isWebAddress(written(values[name])),
   );
+  const filled = (text: string) => fill(text, (name) => written(values[name])).replace(/\s+/g, ' ');
   const content: string[] = [];
   let kind = 'lead' as html.ParagraphKind;
   let lines: string[] = [];
-  const endParagraph = () => {
-    if (lines.length > 0) content.push(html.paragraph(kind, lines));
-    if (lines.length > 0 && kind === 'lead') kind = 'text';
+  const endParagraph = (as = kind) => {
+    if (lines.length === 0) return;
+    content.push(html.paragraph(as, lines));
     lines = [];
+    if (kind === 'lead') kind = 'text';
   };
   const add = (block: string) => {
-    endParagraph();
+    endParagraph(kind === 'text' ? 'label' : kind);
     content.push(block);
   };
   const press = (name: string, label: string) => {
-    add(html.button(label, written(values[name])));
+    endParagraph();
+    content.push(html.button(label, written(values[name])));
     kind = 'quiet';
   };
 
-  const blocks = kept.split(/\n{2,}/);
+  const [, lead = '', rest = ''] = LEAD.exec(kept) ?? [];
+  const blocks = [lead, ...rest.split(/\n{2,}/)];
   // The shop's name is above the text.
   if (blocks.at(-1) === '{shop}') blocks.pop();
-  const preheader = blocks[0] ?? '';
-  if (fill(preheader, (name) => written(values[name])).length > MAX_LEAD_LENGTH) kind = 'text';
+  const first = filled(lead);
+  if (first.length > MAX_LEAD_LENGTH) kind = 'text';
   for (const block of blocks) {
     for (const line of block.split('\n')) {
       const [, words, name = ''] = STANDING_ALONE.exec(line) ?? [];
       const value = values[name];
-      const isShort = (words ?? '').length <= MAX_LABEL_LENGTH;
-      if (name === pressed && kind !== 'quiet' && isShort) {
-        press(name, words ?? (labelOf(name) as string));
-        if (name === 'link') lines.push(html.link(written(value)));
+      const label = words === undefined ? (labelOf(name) ?? '') : filled(words);
+      if (name === pressed && kind !== 'quiet' && label.length <= MAX_LABEL_LENGTH) {
+        press(name, label);
+        if (name === 'link') lines.push(html.quietLink(written(value)));
       } else if (name === 'key' || name === 'keys' || Array.isArray(value)) {
         if (words !== undefined) lines.push(`${inline(words, values)}:`);
         if (name === 'key') add(html.keyBox(written(value)));
@@ -138,12 +144,9 @@ function toHtml(kept: string, values: Values, to: RenderedFor & { subject: strin
     if (pressed !== undefined && kind !== 'quiet' && block.includes(`{${pressed}}`))
       press(pressed, labelOf(pressed) as string);
   }
-  const isSecret = /\{(?:keys?|link)\}/.test(preheader);
-  return html.mailPage(
-    { ...to, shop: written(values.shop) },
-    isSecret ? '' : fill(preheader, (name) => written(values[name])).replace(/\s+/g, ' '),
-    content.join('\n'),
-  );
+  // An inbox shows the first line even on a locked screen.
+  const preheader = /\{(?:keys?|link)\}/.test(lead) ? '' : first;
+  return html.mailPage({ ...to, shop: written(values.shop) }, preheader, content.join('\n'));
 }
 
 /** Returns the HTML of a line, with its values. */

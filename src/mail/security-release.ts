@@ -102,7 +102,7 @@ async function countConcerned(db: Db, release: Release, now: Date): Promise<numb
   return customers.size;
 }
 
-export interface NoticePreview extends MailContent {
+export interface NoticePreview extends Pick<MailContent, 'subject' | 'text'> {
   /** the number of mails that would be sent, or that were queued */
   mails: number;
   /** null if the customers were not notified yet */
@@ -129,7 +129,7 @@ export async function previewNotice(
     release.notifiedAt === null
       ? await countConcerned(db, release, now)
       : ((await findNotice(db, release.id))?.mails ?? 0);
-  return { ...mail, mails, notifiedAt: release.notifiedAt };
+  return { mails, subject: mail.subject, text: mail.text, notifiedAt: release.notifiedAt };
 }
 
 function requireSecurityRelease({ version, state, security }: Release): void {

@@ -1,3 +1,4 @@
+import { redactKeys } from '../licensing/core/keys';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import * as html from './html';
 import { PLACEHOLDER, type MailText, type TextName } from './texts';
@@ -70,7 +71,12 @@ export function plainMail(
   const paragraphs = body
     .split(/\n{2,}/)
     .map((block) => html.paragraph('text', block.split('\n').map(withLinks)));
-  const page = html.mailPage({ subject, ...letterhead }, oneLine(body).slice(0, 120), paragraphs.join('\n'));
+  // An inbox shows the preheader even on a locked screen.
+  const page = html.mailPage(
+    { subject, ...letterhead },
+    redactKeys(oneLine(body)).slice(0, 120),
+    paragraphs.join('\n'),
+  );
   return { subject: oneLine(subject), text: `${body}\n`, html: page };
 }
 
@@ -84,7 +90,7 @@ const LEAD = /^(.*?[.!?](?= \p{Lu})|.*)\s*([^]*)$/u;
 const STANDING_ALONE = /^(?:(.+): *)?\{([a-z_]+)\}$/;
 
 /**
- * Makes the HTML of a text. A key, a list, and one link that stand alone in their line become a box, a list and a
+ * Makes the HTML of a text. A key, a list, and one link that end a line become a box, a list and a
  * button, named by the words before the link. A link within a sentence gets the button below its paragraph. The first
  * sentence is large, and what follows the button is quiet.
  */
@@ -144,7 +150,6 @@ function toHtml(kept: string, values: Values, to: RenderedFor & { subject: strin
     if (pressed !== undefined && kind !== 'quiet' && block.includes(`{${pressed}}`))
       press(pressed, labelOf(pressed) as string);
   }
-  // An inbox shows the first line even on a locked screen.
   const preheader = /\{(?:keys?|link)\}/.test(lead) ? '' : first;
   return html.mailPage({ ...to, shop: written(values.shop) }, preheader, content.join('\n'));
 }

@@ -208,7 +208,7 @@ export function securityValues(
     version,
     fixed: fixed.length === 0 ? undefined : fixed,
     support_url: supportUrl ?? undefined,
-    my_url: publicUrl === undefined ? undefined : myUrlOf({ publicUrl }),
+    my_url: publicUrl === undefined ? undefined : myPageUrl(publicUrl),
   };
 }
 
@@ -224,7 +224,7 @@ async function composeAddress(
   const license = licenseId === null ? undefined : await findLicense(db, licenseId);
   const { support_url, my_url } = license
     ? await valuesOf(db, license, row, settings)
-    : { support_url: undefined, my_url: myUrlOf(settings) };
+    : { support_url: undefined, my_url: myPageUrl(settings.publicUrl) };
   return finish(await inTheirLanguage(db, row, to), to, type, { support_url, my_url }, settings);
 }
 
@@ -451,25 +451,21 @@ async function valuesOf(
     ends: paid === null ? undefined : CUSTOMERS[language as CustomerLanguage].language.day(paid),
     renew_url: renewUrl ?? undefined,
     support_url: supportUrl ?? undefined,
-    my_url: myUrlOf(settings),
+    my_url: myPageUrl(settings.publicUrl),
   };
-}
-
-function myUrlOf({ publicUrl }: Pick<ComposerSettings, 'publicUrl'>): string {
-  return myPageUrl(publicUrl);
 }
 
 function finish(
   { language: asked, messageId }: Pick<OutboxRow, 'language' | 'messageId'>,
   to: string,
-  name: TextName,
+  text: TextName,
   values: Values,
   { texts, shopName, publicUrl }: Pick<ComposerSettings, 'texts' | 'shopName' | 'publicUrl'>,
   keys: KeyLine[] = [],
 ): { mail: ComposedMail } {
   const said = { ...values, shop: shopName };
   const language = asked as CustomerLanguage;
-  const rendered = renderMail(readMailText(texts, name, language), said, { name, language, keys });
+  const rendered = renderMail(readMailText(texts, text, language), said, language, keys);
   return { mail: { ...rendered, to, messageId: idOf(messageId, publicUrl) } };
 }
 

@@ -47,9 +47,5 @@ export function previewMail(
     test_sites: 'staging.client.example',
     name: 'client.example',
   };
-  return renderMail(text, values, {
-    name,
-    language,
-    keys: [{ what: 'Gallery Pro (Developer)', key: KEY }],
-  });
+  return renderMail(text, values, language, [{ what: 'Gallery Pro (Developer)', key: KEY }]);
 }

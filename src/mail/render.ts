@@ -1,7 +1,7 @@
 import { redactKeys } from '../licensing/core/keys';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import * as html from './html';
-import { PLACEHOLDER, type MailText, type TextName } from './texts';
+import { PLACEHOLDER, type MailText } from './texts';
 
 /** The values of placeholders; a list gets a line for each entry. A line whose placeholder is undefined is left out. */
 export type Values = Partial<Record<string, string | string[]>>;
@@ -18,17 +18,14 @@ export interface KeyLine {
   key: string;
 }
 
-/** The mail that a text belongs to. */
-export interface RenderedFor {
-  name: TextName;
-  language: CustomerLanguage;
-  /** the keys for `{keys}` */
-  keys?: KeyLine[];
-}
-
-/** Fills in a text, and makes the HTML of the same text. */
-export function renderMail({ subject, body }: MailText, values: Values, to: RenderedFor): MailContent {
-  const keysText = (to.keys ?? []).map(({ what, key }) => `${oneLine(what)}:\n${oneLine(key)}`).join('\n\n');
+/** Fills in a text, and makes the HTML of the same text. @param keys the keys for `{keys}` */
+export function renderMail(
+  { subject: pattern, body }: MailText,
+  values: Values,
+  language: CustomerLanguage,
+  keys: KeyLine[] = [],
+): MailContent {
+  const keysText = keys.map(({ what, key }) => `${oneLine(what)}:\n${oneLine(key)}`).join('\n\n');
   const lines = body
     .split('\n')
     .filter((line) => placeholdersOf(line).every((name) => values[name] !== undefined));
@@ -36,13 +33,13 @@ export function renderMail({ subject, body }: MailText, values: Values, to: Rend
     .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
-  const filled = fill(subject, (name) => written(values[name]))
+  const subject = fill(pattern, (name) => written(values[name]))
     .replace(/\s+/g, ' ')
     .trim();
   return {
-    subject: filled,
+    subject,
     text: `${fill(kept, (name) => (name === 'keys' ? keysText : written(values[name]))).replace(/ +\n/g, '\n')}\n`,
-    html: toHtml(kept, values, { ...to, subject: filled }),
+    html: toHtml(kept, values, keys, { subject, shop: written(values.shop), language }),
   };
 }
 
@@ -64,16 +61,13 @@ function oneLine(text: string): string {
 }
 
 /** Returns a mail that a seller wrote, in which braces are not placeholders. */
-export function plainMail(
-  { subject, body }: MailText,
-  letterhead: { shop: string; language: CustomerLanguage },
-): MailContent {
+export function plainMail({ subject, body }: MailText, head: Omit<html.MailHead, 'subject'>): MailContent {
   const paragraphs = body
     .split(/\n{2,}/)
     .map((block) => html.paragraph('text', block.split('\n').map(withLinks)));
   // An inbox shows the preheader even on a locked screen.
   const page = html.mailPage(
-    { subject, ...letterhead },
+    { subject, ...head },
     redactKeys(oneLine(body)).slice(0, 120),
     paragraphs.join('\n'),
   );
@@ -82,26 +76,21 @@ export function plainMail(
 
 /** The length of the words before a link, above which they are a sentence and not the name of a button. */
 const MAX_LABEL_LENGTH = 40;
-/** The length of a first sentence, above which it is too long for large letters. */
-const MAX_LEAD_LENGTH = 140;
 /** The first sentence of a text, or its first line, and the rest. */
 const LEAD = /^(.*?[.!?](?= \p{Lu})|.*)\s*([^]*)$/u;
 /** A line that consists of a placeholder, or of words, a colon and a placeholder. */
 const STANDING_ALONE = /^(?:(.+): *)?\{([a-z_]+)\}$/;
 
 /**
- * Makes the HTML of a text. A key, a list, and one link that end a line become a box, a list and a
- * button, named by the words before the link. A link within a sentence gets the button below its paragraph. The first
- * sentence is large, and what follows the button is quiet.
+ * Makes the HTML of a text. A key, a list, and one link that end a line become a box, a list and a button, named by the
+ * words before the link. A link within a sentence gets the button below its paragraph. The first sentence is large, and
+ * what follows the button is quiet.
  */
-function toHtml(kept: string, values: Values, to: RenderedFor & { subject: string }): string {
-  const { mailButtons } = CUSTOMERS[to.language].sentences;
-  const labelOf = (name: string): string | undefined =>
-    mailButtons[(name === 'link' ? to.name : name) as keyof typeof mailButtons];
-  const pressed = placeholdersOf(kept).find(
-    (name) => labelOf(name) !== undefined && html.isWebAddress(written(values[name])),
-  );
+function toHtml(kept: string, values: Values, keys: KeyLine[], head: html.MailHead): string {
+  const labels: Partial<Record<string, string>> = CUSTOMERS[head.language].sentences.mailButtons;
   const filled = (text: string) => fill(text, (name) => written(values[name])).replace(/\s+/g, ' ');
+  const isButton = (name: string) => name in labels && html.isWebAddress(written(values[name]));
+  const pressed = placeholdersOf(kept).find(isButton) ?? '';
   const content: string[] = [];
   let kind = 'lead' as html.ParagraphKind;
   let lines: string[] = [];
@@ -115,43 +104,38 @@ function toHtml(kept: string, values: Values, to: RenderedFor & { subject: strin
     endParagraph(kind === 'text' ? 'label' : kind);
     content.push(block);
   };
-  const press = (name: string, label: string) => {
+  const press = (label: string) => {
     endParagraph();
-    content.push(html.button(label, written(values[name])));
+    content.push(html.button(label, written(values[pressed])));
     kind = 'quiet';
   };
 
   const [, lead = '', rest = ''] = LEAD.exec(kept) ?? [];
-  const blocks = [lead, ...rest.split(/\n{2,}/)];
   // The shop's name is above the text.
-  if (blocks.at(-1) === '{shop}') blocks.pop();
-  const first = filled(lead);
-  if (first.length > MAX_LEAD_LENGTH) kind = 'text';
-  for (const block of blocks) {
+  const others = rest.replace(/(?:^|\n\n)\{shop\}$/, '').split(/\n{2,}/);
+  for (const block of [lead, ...others.filter(Boolean)]) {
     for (const line of block.split('\n')) {
       const [, words, name = ''] = STANDING_ALONE.exec(line) ?? [];
       const value = values[name];
-      const label = words === undefined ? (labelOf(name) ?? '') : filled(words);
-      if (name === pressed && kind !== 'quiet' && label.length <= MAX_LABEL_LENGTH) {
-        press(name, label);
-        if (name === 'link') lines.push(html.quietLink(written(value)));
+      const label = words === undefined ? (labels[name] ?? '') : filled(words);
+      if (value !== undefined && name === pressed && kind !== 'quiet' && label.length <= MAX_LABEL_LENGTH) {
+        press(label);
+        if (name === 'link') lines.push(html.link(written(value), 'quiet'));
       } else if (name === 'key' || name === 'keys' || Array.isArray(value)) {
         if (words !== undefined) lines.push(`${inline(words, values)}:`);
         if (name === 'key') add(html.keyBox(written(value)));
-        else if (Array.isArray(value)) add(html.list(value.map(oneLine)));
-        else
-          for (const { what, key } of to.keys ?? []) {
-            lines.push(`${html.escapeHtml(oneLine(what))}:`);
-            add(html.keyBox(oneLine(key)));
-          }
+        if (Array.isArray(value)) add(html.list(value.map(oneLine)));
+        for (const { what, key } of name === 'keys' ? keys : []) {
+          lines.push(`${html.escapeHtml(oneLine(what))}:`);
+          add(html.keyBox(oneLine(key)));
+        }
       } else lines.push(inline(line, values));
     }
     endParagraph();
-    if (pressed !== undefined && kind !== 'quiet' && block.includes(`{${pressed}}`))
-      press(pressed, labelOf(pressed) as string);
+    if (kind !== 'quiet' && block.includes(`{${pressed}}`)) press(labels[pressed] ?? '');
   }
-  const preheader = /\{(?:keys?|link)\}/.test(lead) ? '' : first;
-  return html.mailPage({ ...to, shop: written(values.shop) }, preheader, content.join('\n'));
+  // An inbox shows the preheader even on a locked screen, so it has no key and no code.
+  return html.mailPage(head, /\{(?:keys?|link)\}/.test(lead) ? '' : filled(lead), content.join('\n'));
 }
 
 /** Returns the HTML of a line, with its values. */

@@ -121,15 +121,14 @@ export async function previewNotice(
 ): Promise<NoticePreview> {
   if (release.notifiedAt === null) requireSecurityRelease(release);
   const product = await requireProduct(db, release.productId);
-  const { texts, language, publicUrl, shopName: shop } = letterhead;
-  const name = 'security_release';
-  const values = { ...securityValues(product, release, publicUrl), shop };
-  const mail = renderMail(readMailText(texts, name, language), values, { name, language });
+  const text = readMailText(letterhead.texts, 'security_release', letterhead.language);
+  const values = { ...securityValues(product, release, letterhead.publicUrl), shop: letterhead.shopName };
+  const { subject, text: body } = renderMail(text, values, letterhead.language);
   const mails =
     release.notifiedAt === null
       ? await countConcerned(db, release, now)
       : ((await findNotice(db, release.id))?.mails ?? 0);
-  return { mails, subject: mail.subject, text: mail.text, notifiedAt: release.notifiedAt };
+  return { mails, subject, text: body, notifiedAt: release.notifiedAt };
 }
 
 function requireSecurityRelease({ version, state, security }: Release): void {

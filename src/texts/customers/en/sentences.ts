@@ -96,14 +96,7 @@ export const sentences: CustomerSentences = {
       : `This is the new key. The old one works until ${english.day(oldEndsAt)}: every site needs the new key before then.`,
   keyNotKept: 'This key was not kept, so it cannot be shown. A new key can take its place.',
   runs: ({ endsAt, hasEnded }) => `${hasEnded ? 'ended on' : 'valid until'} ${english.day(endsAt)}`,
-  mailButtons: {
-    my_url: 'My licences',
-    renew_url: 'Renew the licence',
-    billing_url: 'Check the payment',
-    customer_link: 'My licences',
-    operator_link: 'Sign in',
-    webhook_disabled: 'Open the webhook',
-  },
+  mailButtons: { my_url: 'My licences', renew_url: 'Renew', billing_url: 'Pay', link: 'Open' },
   thanks: { title: 'Your license', key: 'License key' },
 };
 
